@@ -1,0 +1,69 @@
+"""Louver: field projection for the output of MCP tools.
+
+A client names the fields that it wants, gets just those, and gets the JSON
+Schema that they satisfy::
+
+    plan = compile_projection(Projection.include("id", "user.login"), schema)
+    plan(value), plan.schema
+
+    server = MCPServer("profiles")
+    louver.attach(server)
+
+What needs the MCP SDK (`attach`, `hint`) is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.plan import Plan, compile_projection
+from louver.core.projection import Projection
+from louver.core.relax import relax
+from louver.errors import (
+    InvalidPath,
+    InvalidProjection,
+    InvalidView,
+    LouverError,
+    OutputInvalid,
+    ProjectionLimit,
+    ProjectionRequired,
+    UnknownField,
+    UnknownView,
+)
+
+if TYPE_CHECKING:
+    from louver.protocol.hint import hint
+    from louver.server.attach import attach
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "InvalidPath",
+    "InvalidProjection",
+    "InvalidView",
+    "LouverError",
+    "OutputInvalid",
+    "Plan",
+    "Projection",
+    "ProjectionLimit",
+    "ProjectionRequired",
+    "UnknownField",
+    "UnknownView",
+    "__version__",
+    "attach",
+    "compile_projection",
+    "hint",
+    "relax",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "attach":
+        from louver.server.attach import attach
+
+        return attach
+    if name == "hint":
+        from louver.protocol.hint import hint
+
+        return hint
+    raise AttributeError(f"module 'louver' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""What is known of tools: entries, views. No transports here."""

@@ -1,0 +1,58 @@
+"""How much work a walk over a schema may do.
+
+Schemas come from servers that nobody vouches for: one of 600 bytes can have
+2^22 ways through it, one of 10 kB can be nested a thousand deep. A walk counts
+its steps (never the clock, so that equal schemas are treated alike) and gives
+up over the bound; the caller then answers with the shape, which is always
+sound.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class OverBudget(Exception):
+    """A walk did more steps, or went deeper, than is allowed."""
+
+
+class Budget:
+    """Counts the steps of one walk and the depth at which it is."""
+
+    __slots__ = ("depth", "steps")
+
+    def __init__(self) -> None:
+        self.steps = MAX_SCHEMA_STEPS
+        self.depth = MAX_SCHEMA_DEPTH
+
+    def step(self) -> None:
+        """Count one step.
+
+        Raises:
+            OverBudget: It is one too many.
+        """
+        self.steps -= 1
+        if self.steps < 0:
+            raise OverBudget
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """Count one step, and one level around what is done inside.
+
+        Raises:
+            OverBudget: It is one step too many, or nested too deep.
+        """
+        self.step()
+        self.depth -= 1
+        if self.depth < 0:
+            raise OverBudget
+        try:
+            yield
+        finally:
+            self.depth += 1

@@ -1,0 +1,129 @@
+"""The `$defs` of a schema that is being written: parts, put where they are used.
+
+While a schema is written, a reference is a `Link` to a part that may not be
+written yet, which is what lets a recursive schema end. `Definitions.finish`
+turns the parts into one self-contained document: parts that nothing reaches are
+gone, parts used once stand in place, the rest are named `1`, `2`, ... in the
+order in which they are met, and all keys are in the order of code points. Each
+part is walked once, so this is linear.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.budget import OverBudget
+from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from louver.core.json import Schema
+
+
+_ALONE = frozenset(
+    {"type", "required", "enum", "const", "minItems", "maxItems", "minProperties", "maxProperties"}
+)
+"""Keywords whose meaning does not depend on the keywords beside them."""
+
+
+class Link:
+    """A reference to a part, standing as the value of `$ref`."""
+
+    __slots__ = ("part",)
+
+    def __init__(self, part: int) -> None:
+        self.part = part
+
+
+class Definitions:
+    """The parts of one schema, each written once for its key."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Hashable, int] = {}
+        self._bodies: list[Schema] = []
+        self._todo: list[tuple[int, Callable[[], Schema]]] = []
+
+    def link(self, key: Hashable, write: Callable[[], Schema]) -> dict[str, Any]:
+        """A reference to the part for `key`, which `write` will write if it is the first."""
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = len(self._bodies)
+            self._bodies.append(True)
+            self._todo.append((part, write))
+        return {"$ref": Link(part)}
+
+    def finish(self, root: Schema) -> Schema:
+        """The whole document of which `root` is the root.
+
+        Raises:
+            OverBudget: What is written in one place is nested too deep.
+        """
+        while self._todo:
+            part, write = self._todo.pop()
+            self._bodies[part] = write()
+        return _Writer(self._bodies).document(root)
+
+
+class _Writer:
+    """Puts the parts together: one walk counts the uses, one writes."""
+
+    def __init__(self, bodies: list[Schema]) -> None:
+        self.bodies = bodies
+        self.uses = [0] * len(bodies)
+        self.names: dict[int, str] = {}
+        self.unwritten: list[int] = []
+
+    def document(self, root: Schema) -> Schema:
+        self._count(root)
+        written = self._written(root, 0)
+        parts: dict[str, Any] = {}
+        while self.unwritten:
+            part = self.unwritten.pop(0)
+            parts[self.names[part]] = self._written(self.bodies[part], 0)
+        if not parts or isinstance(written, bool):
+            return written
+        return dict(sorted({**written, "$defs": parts}.items()))
+
+    def _count(self, root: Schema) -> None:
+        todo: list[Any] = [root]
+        while todo:
+            value = todo.pop()
+            if isinstance(value, Link):
+                self.uses[value.part] += 1
+                if self.uses[value.part] == 1:
+                    todo.append(self.bodies[value.part])
+            elif isinstance(value, dict):
+                todo.extend(value.values())
+            elif isinstance(value, list):
+                todo.extend(value)
+
+    def _written(self, value: Any, depth: int) -> Any:
+        if depth > MAX_WRITTEN_DEPTH:
+            raise OverBudget
+        if isinstance(value, dict):
+            link = value.get("$ref")
+            if isinstance(link, Link):
+                return self._reference(value, link.part, depth)
+            return {key: self._written(value[key], depth + 1) for key in sorted(value)}
+        if isinstance(value, list):
+            return [self._written(element, depth + 1) for element in value]
+        return value
+
+    def _reference(self, value: dict[str, Any], part: int, depth: int) -> Any:
+        body = self.bodies[part]
+        if isinstance(body, dict) and (self.uses[part] > 1 or depth > MAX_INLINE_DEPTH):
+            if part not in self.names:
+                self.names[part] = str(len(self.names) + 1)
+                self.unwritten.append(part)
+            body = {"$ref": f"#/$defs/{self.names[part]}"}
+        rest = {key: argument for key, argument in value.items() if key != "$ref"}
+        if not rest:
+            return self._written(body, depth)
+        if (
+            isinstance(body, dict)
+            and rest.keys().isdisjoint(body)
+            and (_ALONE.issuperset(rest) or len(body) == 1)
+        ):
+            return self._written({**body, **rest}, depth)
+        return self._written({**rest, "allOf": [*rest.get("allOf", []), body]}, depth)

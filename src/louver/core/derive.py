@@ -1,0 +1,162 @@
+"""The schema that a projected value satisfies.
+
+For every value `v` that is valid under a schema `S`, `project(v, mask)` is valid
+under `derive(S, mask)` (*sound*), a value that still holds an unprojected field is
+not (*tight*), and a required field that surely survives stays required::
+
+    S      {"type": "object", "required": ["id", "email"], "properties":
+            {"id": {"type": "integer"}, "email": {"type": "string"}}}
+    mask   include id
+    D      {"type": "object", "required": ["id"], "properties":
+            {"id": {"type": "integer"}}, "additionalProperties": false}
+
+The walk goes over pairs of a place in the schema and a node of the mask. One
+function a group of keywords (`louver.core.keywords`) says what is left of each; a
+keyword without a rule is dropped, which is looser and never unsound.
+
+A place is *closed* if its derived schema admits nothing but what the mask lets
+through. What the mask lets through does not depend on the schema, so of several
+schemas that apply to one place (`allOf`, `$ref`, ...) one has that duty, and of
+several that may apply (`anyOf`) each has it.
+
+Where the work would be too much, or a schema cannot be read, the answer is the
+*shape*: objects and arrays closed over the mask. That is always sound.
+
+Laws: `tests/core/test_laws.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from louver.core import kinds as kind
+from louver.core.budget import Budget, OverBudget
+from louver.core.definitions import Definitions
+from louver.core.keywords import CLOSING, RULES, Here, both, duty, or_null, typed
+from louver.core.kinds import Kinds
+from louver.core.mask import ALL, NONE, Mask
+from louver.core.references import UnknownDialect, document
+from louver.core.verbatim import Verbatim
+
+if TYPE_CHECKING:
+    from louver.core.json import Schema
+    from louver.core.references import Place
+
+Precision = Literal["exact", "shape"]
+"""Whether a derived schema carries the original's assertions, or only says which members there can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A projected schema, and how much of the original it carries."""
+
+    schema: Schema
+    precision: Precision
+
+
+def derive(schema: Schema, mask: Mask) -> Derived:
+    """The schema of everything that `project(value, mask)` can return for a valid value.
+
+    Args:
+        schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
+        mask: What is kept.
+
+    Returns:
+        One self-contained document of draft 2020-12, without annotations.
+    """
+    try:
+        return Derived(_Walk().document(document(schema), mask), "exact")
+    except (OverBudget, UnknownDialect):
+        return Derived(_Walk().document(document(True), mask), "shape")
+
+
+class _Walk:
+    """One derivation: every pair of a place and a mask node that it meets is dealt with once."""
+
+    def __init__(self) -> None:
+        self._budget = Budget()
+        self._definitions = Definitions()
+        self._kinds = Kinds(self._budget)
+        self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
+        self.copy = self._verbatim.copy
+        self.kinds = self._kinds.of
+
+    def document(self, root: Place, mask: Mask) -> Schema:
+        """The whole derived document."""
+        schema = self._emptied(root) if mask is NONE else self.element(root, mask, closes=True)
+        return self._definitions.finish(schema)
+
+    def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
+        """The projected schema of a place; `closes` gives it the duty to admit nothing beyond the mask."""
+        if mask is ALL:
+            return self.copy(place)
+        if mask is NONE:
+            return False
+        with self._budget.deeper():
+            admitted = self.kinds(place)
+            if not admitted & (kind.ANY if mask.exclude else kind.STRUCTURE):
+                return False
+            if mask.exclude and not admitted & (kind.ARRAY | kind.OBJECT):
+                return self.copy(place)
+            if place.schema is True or self._kinds.leads_back(place):
+                return self.shape(mask) if closes else True
+            return self._ruled(place, mask, closes)
+
+    def element(self, place: Place, mask: Mask, closes: bool) -> Schema:
+        """The projected schema of an element or of the root, where a missing value becomes null."""
+        schema = self.at(place, mask, closes)
+        if place.schema is True or mask.exclude or not mask.is_inner():
+            return schema
+        return or_null(schema) if self.kinds(place) & kind.SCALAR else schema
+
+    def reference(self, place: Place, mask: Mask, closes: bool) -> dict[str, Any]:
+        """The reference of `place`, leading to the projected schema of its target."""
+        target = place.resolve(place.words["$ref"])
+        if target is None:
+            return {}
+        return self._definitions.link((target.key, mask, closes), lambda: self.at(target, mask, closes))
+
+    def shape(self, mask: Mask) -> Schema:
+        """What the mask alone says of a place: which members there can be, and that of every element."""
+        if not mask.is_inner():
+            return mask is ALL
+        return self._definitions.link(("shape", mask), lambda: self._shape(mask))
+
+    def _ruled(self, place: Place, mask: Mask, closes: bool) -> Schema:
+        words = place.words
+        resolves = "$ref" in words and place.resolve(words["$ref"]) is not None
+        here = Here(self, place, words, mask, duty(words, resolves) if closes else None)
+        parts: list[Schema] = [{}]
+        for triggers, rule in RULES:
+            if words.keys().isdisjoint(triggers) and not (here.closes and rule in CLOSING):
+                continue
+            part = rule(here)
+            if part is False:
+                return False
+            first = parts[0]
+            if isinstance(part, dict) and isinstance(first, dict):
+                # Two rules can speak by the same combinator: then both hold.
+                if first.keys().isdisjoint(part) and "$ref" not in part:
+                    first.update(part)
+                else:
+                    parts.append(part)
+        return both(parts)
+
+    def _shape(self, mask: Mask) -> Schema:
+        out: dict[str, Any] = {} if mask.exclude else typed(kind.STRUCTURE)
+        if mask.children:
+            out["properties"] = {name: self.shape(below) for name, below in mask.children.items()}
+        if mask.other is not ALL:
+            out["additionalProperties"] = self.shape(mask.other)
+        if mask.elem is NONE:
+            out["maxItems"] = 0
+        elif mask.elem is not ALL:
+            out["items"] = self.shape(mask.elem)
+        return out
+
+    def _emptied(self, root: Place) -> Schema:
+        """The root with everything left out: `{}`, `[]`, or null for a scalar."""
+        admitted = self.kinds(root)
+        scalar = kind.NULL if admitted & (kind.SCALAR | kind.NULL) else 0
+        return {**typed(admitted & (kind.ARRAY | kind.OBJECT) | scalar), "maxItems": 0, "maxProperties": 0}

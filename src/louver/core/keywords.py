@@ -1,0 +1,407 @@
+"""What is left of each keyword at a place that is neither kept whole nor left out.
+
+One function a group of keywords that only mean something together, and one
+table, `RULES`. A rule gets the place and the mask node (`Here`) and returns the
+keywords of the projected schema that follow; `False` if no value can be left.
+
+Each rule states why it is sound: if a value satisfies the keyword, then what
+projection leaves of the value satisfies what the rule returns. All rules are
+monotone (looser parts give a looser whole), so each may call the walk for its parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from louver.core import kinds as kind
+from louver.core.json import Schema, canonical
+from louver.core.mask import ALL, NONE, Mask
+from louver.core.patterns import matches, shielded
+from louver.core.project import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.core.references import Place
+
+Keywords = dict[str, Any]
+
+
+class Walk(Protocol):
+    """What a rule asks for the parts of its keyword (`louver.core.derive`)."""
+
+    def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
+        """The projected schema of a place."""
+        ...
+
+    def element(self, place: Place, mask: Mask, closes: bool) -> Schema:
+        """Likewise, where a value that is missing becomes null."""
+        ...
+
+    def reference(self, place: Place, mask: Mask, closes: bool) -> Keywords:
+        """The reference of a place, leading to the projected schema of its target."""
+        ...
+
+    def shape(self, mask: Mask) -> Schema:
+        """What the mask alone says of a place."""
+        ...
+
+    def copy(self, place: Place) -> Schema:
+        """A schema carried over whole."""
+        ...
+
+    def kinds(self, place: Place) -> int:
+        """The kinds of value that a schema can admit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A pair of the walk.
+
+    Attributes:
+        walk: For the parts.
+        place: The schema.
+        words: Its keywords.
+        mask: An inner node.
+        duty: Who closes the place: the keyword whose schemas do, "self", or nobody.
+    """
+
+    walk: Walk
+    place: Place
+    words: Keywords
+    mask: Mask
+    duty: str | None
+
+    @property
+    def closes(self) -> bool:
+        """Whether the keywords of this very schema close the place."""
+        return self.duty == "self"
+
+    def admits(self, kinds: int) -> bool:
+        """Whether a value of one of these kinds can stand here."""
+        return bool(self.walk.kinds(self.place) & kinds)
+
+    def schemas_of(self, name: str) -> tuple[list[Place], bool]:
+        """The schemas that surely apply to the member `name`, and whether these are all."""
+        found = [listed] if (listed := self.place.named("properties").get(name)) else []
+        patterns = self.place.named("patternProperties")
+        decided = {pattern: matches(pattern, name) for pattern in patterns}
+        found += [patterns[pattern] for pattern, does in decided.items() if does]
+        unsure = None in decided.values()
+        if not found and not unsure:
+            found = self.place.below("additionalProperties")
+        return found, not unsure
+
+    def member(self, name: str) -> Schema:
+        """The projected schema of the member `name`, which is not left out."""
+        mask = self.mask.child(name)
+        first, *others = self.schemas_of(name)[0] or [self.place.at(True)]
+        parts = [self.walk.at(first, mask, self.closes)]
+        parts += [self.walk.at(other, mask, closes=False) for other in others]
+        return both(parts)
+
+    def survives(self, name: str) -> bool:
+        """Whether the member `name`, if a value has it, is surely kept."""
+        mask = self.mask.child(name)
+        if not mask.is_inner() or mask.exclude:
+            return mask is not NONE
+        admitted = kind.ANY
+        for place in self.schemas_of(name)[0]:
+            admitted &= self.walk.kinds(place)
+        return not admitted & kind.SCALAR
+
+
+def both(parts: list[Schema]) -> Schema:
+    """All of `parts` at once."""
+    if False in parts:
+        return False
+    asserting = [part for part in parts if part is not True and part != {}]
+    if not asserting:
+        return True
+    return asserting[0] if len(asserting) == 1 else {"allOf": asserting}
+
+
+def either(parts: list[Schema]) -> Schema:
+    """At least one of `parts`."""
+    if True in parts or {} in parts:
+        return True
+    possible = [part for part in parts if part is not False]
+    if not possible:
+        return False
+    return possible[0] if len(possible) == 1 else {"anyOf": possible}
+
+
+def or_null(schema: Schema) -> Schema:
+    """`schema`, or null."""
+    if isinstance(schema, bool):
+        return schema or {"type": "null"}
+    if "type" in schema and not schema.keys() & {"$ref", "allOf", "anyOf", "enum", "const"}:
+        names: Any = schema["type"]
+        names = [names] if isinstance(names, str) else names
+        return schema if "null" in names else {**schema, "type": sorted([*names, "null"])}
+    branches: list[Schema] = schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
+    return {"anyOf": branches if {"type": "null"} in branches else [*branches, {"type": "null"}]}
+
+
+def typed(kinds: int) -> Keywords:
+    """The `type` keyword that admits `kinds`."""
+    names = kind.type_names(kinds)
+    return {"type": names[0] if len(names) == 1 else names}
+
+
+def _type(here: Here) -> Keywords | bool:
+    """Under an include only null, objects and arrays are left; an exclude leaves every kind."""
+    if here.mask.exclude:
+        return {"type": here.words["type"]} if "type" in here.words else {}
+    if here.closes:
+        return typed(here.walk.kinds(here.place) & kind.STRUCTURE)
+    if "type" not in here.words:
+        return {}
+    left = kind.named_kinds(here.words["type"]) & kind.STRUCTURE
+    return typed(left) if left else False
+
+
+def _values(here: Here) -> Keywords | bool:
+    """What is left of a listed value is what is left of one of the listed values."""
+    out: Keywords = {}
+    for keyword, listed in (("enum", here.words.get("enum")), ("const", [here.words.get("const")])):
+        if keyword not in here.words or not isinstance(listed, list):
+            continue
+        left: dict[bytes, Any] = {}
+        for value in listed:
+            if here.mask.exclude or kind.kind_of(value) & kind.STRUCTURE:
+                kept = project(value, here.mask)
+                left[canonical(kept)] = kept
+        if not left:
+            return False
+        out[keyword] = list(left.values()) if keyword == "enum" else next(iter(left.values()))
+    return out
+
+
+def _members(here: Here) -> Keywords | bool:
+    """Each member that can be left satisfies what is left of the schemas that applied to it."""
+    if (not here.closes and here.words.keys().isdisjoint(_MEMBERS)) or not here.admits(kind.OBJECT):
+        return {}
+    return _named_members(here) if here.mask.other is NONE else _open_members(here)
+
+
+def _named_members(here: Here) -> Keywords:
+    """Only names of the mask can be left, so they are listed and the rest is closed."""
+    listed: dict[str, Schema] = {}
+    for name, below in here.mask.children.items():
+        schema = here.member(name) if below is not NONE else False
+        if schema is not False or not here.closes:
+            listed[name] = schema
+    out: Keywords = {"properties": listed} if listed else {}
+    if here.closes:
+        out["additionalProperties"] = False
+    return out
+
+
+def _open_members(here: Here) -> Keywords:
+    """Names that the mask does not know can be left too: each group of keywords stays."""
+    mask, place, walk = here.mask, here.place, here.walk
+    patterns = place.named("patternProperties")
+    additional = place.below("additionalProperties")
+    sealed = bool(additional) and additional[0].schema is False
+    listed: dict[str, Schema] = {}
+    for name, schema in place.named("properties").items():
+        if name not in mask.children and mask.other is not NONE:
+            listed[name] = walk.at(schema, mask.other, here.closes)
+    for name, below in mask.children.items():
+        if below is not NONE:
+            listed[name] = here.member(name)
+        elif not sealed or any(matches(pattern, name) is not False for pattern in patterns):
+            # Not admitted by `additionalProperties: false`, or else admitted again by a pattern.
+            listed[name] = False
+    out: Keywords = {"properties": listed} if listed else {}
+    if patterns:
+        # A name of the mask is left by its own node, which the pattern's schema does not know.
+        out["patternProperties"] = {
+            shielded(pattern, _caught(pattern, mask)): walk.at(schema, mask.other, here.closes)
+            for pattern, schema in patterns.items()
+        }
+    if additional:
+        out["additionalProperties"] = walk.at(additional[0], mask.other, here.closes)
+    elif here.closes and mask.other is not ALL:
+        out["additionalProperties"] = walk.shape(mask.other)
+    return out
+
+
+def _caught(pattern: str, mask: Mask) -> list[str]:
+    """The inner names of the mask that the pattern may match."""
+    return [
+        name
+        for name, below in mask.children.items()
+        if below.is_inner() and matches(pattern, name) is not False
+    ]
+
+
+def _required(here: Here) -> Keywords:
+    """A member that is there and surely survives is still there."""
+    kept = [name for name in _strings(here.words["required"]) if here.survives(name)]
+    return {"required": kept} if kept else {}
+
+
+def _dependents(here: Here) -> Keywords:
+    """A member that is left was there before, and with it what it requires; of that, what survives is left."""
+    out: Keywords = {}
+    needs: Any = here.words.get("dependentRequired")
+    if isinstance(needs, dict):
+        left = {
+            name: kept
+            for name, argument in needs.items()
+            if here.mask.child(name) is not NONE
+            and (kept := [other for other in _strings(argument) if here.survives(other)])
+        }
+        if left:
+            out["dependentRequired"] = left
+    schemas = {
+        name: here.walk.at(schema, here.mask, closes=False)
+        for name, schema in here.place.named("dependentSchemas").items()
+        if here.mask.child(name) is not NONE
+    }
+    if schemas:
+        out["dependentSchemas"] = schemas
+    return out
+
+
+def _member_counts(here: Here) -> Keywords:
+    """Projection only takes members away; an exclude takes at most the names that it leaves out."""
+    out = _kept(here, "maxProperties")
+    least: Any = here.words.get("minProperties")
+    if here.mask.exclude and here.mask.other is not NONE and isinstance(least, int | float):
+        least -= sum(below is NONE for below in here.mask.children.values())
+        if least > 0:
+            out["minProperties"] = least
+    return out
+
+
+def _member_names(here: Here) -> Keywords:
+    """The names that are left were names before; where they are listed this says nothing new."""
+    if here.mask.other is NONE:
+        return {}
+    return {"propertyNames": here.walk.copy(below) for below in here.place.below("propertyNames")}
+
+
+def _elements(here: Here) -> Keywords:
+    """Elements keep their positions, so each satisfies what is left of its schema."""
+    if (not here.closes and here.words.keys().isdisjoint(_ELEMENTS)) or not here.admits(kind.ARRAY):
+        return {}
+    mask = here.mask.elem
+    if mask is NONE:
+        return {"maxItems": 0}
+    out: Keywords = {}
+    if positions := here.place.below("prefixItems"):
+        out["prefixItems"] = [here.walk.element(place, mask, here.closes) for place in positions]
+    if rest := here.place.below("items"):
+        out["items"] = here.walk.element(rest[0], mask, here.closes)
+    elif here.closes and mask is not ALL:
+        out["items"] = here.walk.shape(mask)
+    return out
+
+
+def _lengths(here: Here) -> Keywords:
+    """Arrays keep their lengths, unless all elements are left out."""
+    return {} if here.mask.elem is NONE else _kept(here, "minItems", "maxItems")
+
+
+def _contained(here: Here) -> Keywords:
+    """An element that was counted still is; others may have become like it, so there is no upper bound."""
+    if here.mask.elem is NONE:
+        return {}
+    out = _kept(here, "minContains")
+    for place in here.place.below("contains"):
+        out["contains"] = here.walk.element(place, here.mask.elem, closes=False)
+    return out
+
+
+def _unique(here: Here) -> Keywords:
+    """Projection can make different elements equal, unless it keeps them whole."""
+    return _kept(here, "uniqueItems") if here.mask.elem is ALL else {}
+
+
+def _all_of(here: Here) -> Schema:
+    parts = here.place.below("allOf")
+    closing = here.duty == "allOf"
+    return both([here.walk.at(part, here.mask, closing and not index) for index, part in enumerate(parts)])
+
+
+def _any_of(here: Here) -> Schema:
+    return either([here.walk.at(part, here.mask, here.duty == "anyOf") for part in here.place.below("anyOf")])
+
+
+def _one_of(here: Here) -> Schema:
+    """A value satisfies one branch, what is left of it possibly several: at least one."""
+    return either([here.walk.at(part, here.mask, here.duty == "oneOf") for part in here.place.below("oneOf")])
+
+
+def _conditional(here: Here) -> Schema:
+    """A value satisfies `if` and `then`, or else `else`."""
+    taken, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
+    if not other:
+        return True
+    both_of = both([here.walk.at(part, here.mask, closes=False) for part in (*taken, *then)])
+    return either([both_of, here.walk.at(other[0], here.mask, closes=False)])
+
+
+def _reference(here: Here) -> Schema:
+    return here.walk.reference(here.place, here.mask, here.duty == "$ref")
+
+
+def _scalars(here: Here) -> Keywords:
+    """An exclude leaves scalars as they were; an include leaves none."""
+    return _kept(here, *_OF_SCALARS) if here.mask.exclude else {}
+
+
+def _kept(here: Here, *keywords: str) -> Keywords:
+    return {keyword: here.words[keyword] for keyword in keywords if keyword in here.words}
+
+
+def _strings(argument: Any) -> list[str]:
+    return [name for name in argument if isinstance(name, str)] if isinstance(argument, list) else []
+
+
+_OF_SCALARS = (
+    ["multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format", "contentEncoding", "contentMediaType"]
+)
+_MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
+_ELEMENTS = frozenset({"prefixItems", "items"})
+
+RULES: tuple[tuple[frozenset[str], Callable[[Here], Schema]], ...] = (
+    (frozenset({"type"}), _type),
+    (frozenset({"enum", "const"}), _values),
+    (_MEMBERS, _members),
+    (frozenset({"required"}), _required),
+    (frozenset({"dependentRequired", "dependentSchemas"}), _dependents),
+    (frozenset({"minProperties", "maxProperties"}), _member_counts),
+    (frozenset({"propertyNames"}), _member_names),
+    (_ELEMENTS, _elements),
+    (frozenset({"minItems", "maxItems"}), _lengths),
+    (frozenset({"contains"}), _contained),
+    (frozenset({"uniqueItems"}), _unique),
+    (frozenset({"$ref"}), _reference),
+    (frozenset({"allOf"}), _all_of),
+    (frozenset({"anyOf"}), _any_of),
+    (frozenset({"oneOf"}), _one_of),
+    (frozenset({"if"}), _conditional),
+    (frozenset(_OF_SCALARS), _scalars),
+)
+"""The keywords that call for a rule, and the rule. What is in no row is dropped."""
+
+CLOSING = (_type, _members, _elements)
+"""The rules that apply without their keywords where a schema closes its place."""
+
+
+def duty(words: Keywords, resolves: bool) -> str:
+    """Which keyword closes a place: what lists members or elements itself, else a reference, else branches."""
+    if not words.keys().isdisjoint(_MEMBERS | _ELEMENTS):
+        return "self"
+    if "$ref" in words and resolves:
+        return "$ref"
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if isinstance(words.get(keyword), list) and words[keyword]:
+            return keyword
+    return "self"

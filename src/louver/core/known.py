@@ -1,0 +1,194 @@
+"""What a schema knows of field paths: which names there are, and in which order.
+
+A path can name a field that no valid value has. That is allowed, but worth
+saying: such paths stand in a receipt's `unmatched`, with a suggestion::
+
+    {"unmatched": ["user.lgoin", "items.0"],
+     "suggestions": {"user.lgoin": "user.login", "items.0": "items.*"}}
+
+A name is known where `properties` or `patternProperties` of some branch has it, or where
+`additionalProperties` is written and not false. An object that lists properties
+and says nothing of others counts as closed here. That is a reading for people:
+derivation never relies on it.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from louver.core import kinds as kind
+from louver.core.budget import Budget, OverBudget
+from louver.core.kinds import Kinds
+from louver.core.mask import NONE, Mask
+from louver.core.path import FieldPath
+from louver.core.patterns import matches
+from louver.core.references import UnknownDialect, document
+from louver.limits import MAX_SUGGESTION_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from louver.core.json import Schema
+    from louver.core.references import Place
+
+_MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
+
+
+def unmatched(schema: Schema, paths: Iterable[FieldPath]) -> dict[FieldPath, FieldPath | None]:
+    """The paths that the schema does not know, each with the one that was probably meant.
+
+    A schema that cannot be read, or not within the bounds, knows every path.
+    """
+    try:
+        reader = _Reader(schema)
+        return {path: meant for path in paths if (meant := reader.check(path)) is not path}
+    except (OverBudget, UnknownDialect):
+        return {}
+
+
+def order(schema: Schema, mask: Mask) -> dict[Mask, tuple[str, ...]]:
+    """For an include: the order in which the members of each node are written.
+
+    It is that of the schema's `properties`, then that of code points.
+    """
+    try:
+        return _Reader(schema).order(mask)
+    except (OverBudget, UnknownDialect):
+        return {}
+
+
+class _Reader:
+    """One reading of a schema. A *spot* is all schemas that say something of one place of a value."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._budget = Budget()
+        self._kinds = Kinds(self._budget)
+        self._root = self._spot([document(schema)])
+
+    def check(self, path: FieldPath) -> FieldPath | None:
+        """`path` itself if it is known, else the path that was probably meant, if any."""
+        if path.deep:
+            return path if self._anywhere(path.steps[0] or "") else None
+        spot = self._root
+        for index, step in enumerate(path.steps):
+            around = self._through_arrays(spot)
+            below = self._any_below(spot) if step is None else self._named(around, step)
+            if not below:
+                return self._meant(path, index, around, len(around) > len(spot))
+            spot = self._spot(below)
+        return path
+
+    def order(self, root: Mask) -> dict[Mask, tuple[str, ...]]:
+        """The names of each inner node's children, as the first spot that it meets has them."""
+        found: dict[Mask, tuple[str, ...]] = {}
+        todo = [(root, self._root)]
+        while todo:
+            mask, spot = todo.pop()
+            if not mask.is_inner() or mask in found:
+                continue
+            around = self._through_arrays(spot)
+            rank = {name: position for position, name in enumerate(self._names(around))}
+            names = sorted(mask.children, key=lambda name: (rank.get(name, len(rank)), name))
+            found[mask] = tuple(names)
+            todo.extend((mask.child(name), self._spot(self._named(around, name))) for name in reversed(names))
+            if mask.elem is not mask:
+                todo.append((mask.elem, self._spot(self._elements(spot))))
+            if mask.other is not NONE:
+                todo.append((mask.other, self._spot(self._any_below(spot))))
+        return found
+
+    def _spot(self, places: Iterable[Place]) -> tuple[Place, ...]:
+        """`places` and every schema that applies where they apply."""
+        found: dict[tuple[int, int], Place] = {}
+        todo = list(places)[::-1]
+        while todo:
+            place = todo.pop()
+            if place.key in found:
+                continue
+            self._budget.step()
+            found[place.key] = place
+            applied = [below for keyword in _IN_PLACE for below in place.below(keyword)]
+            if "$ref" in place.words and (target := place.resolve(place.words["$ref"])) is not None:
+                applied.insert(0, target)
+            todo.extend(reversed(applied))
+        return tuple(found.values())
+
+    def _elements(self, spot: Sequence[Place]) -> list[Place]:
+        return [
+            below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)
+        ]
+
+    def _through_arrays(self, spot: tuple[Place, ...]) -> tuple[Place, ...]:
+        """`spot`, and what a name looks through to should arrays stand there."""
+        around = dict.fromkeys(spot)
+        while elements := [place for place in self._spot(self._elements(spot)) if place not in around]:
+            around.update(dict.fromkeys(elements))
+            spot = tuple(elements)
+        return tuple(around)
+
+    def _named(self, around: Sequence[Place], name: str) -> list[Place]:
+        """The schemas that the member `name` can have; empty if there is no such member."""
+        found: list[Place] = []
+        for place in around:
+            listed = place.named("properties")
+            patterns = place.named("patternProperties")
+            here = [listed[name]] if name in listed else []
+            here += [schema for pattern, schema in patterns.items() if matches(pattern, name) is not False]
+            found += here or place.below("additionalProperties")
+        possible = [place for place in found if place.schema is not False]
+        return possible if possible or not self._is_free(around) else [around[0].at(True)]
+
+    def _any_below(self, spot: tuple[Place, ...]) -> list[Place]:
+        """The schemas of what a wildcard can stand for."""
+        found = self._elements(spot)
+        for place in spot:
+            found += [*place.below("properties"), *place.below("patternProperties")]
+            found += place.below("additionalProperties")
+        possible = [place for place in found if place.schema is not False]
+        free = self._is_free(spot) or any(self._kinds.of(place) & kind.ARRAY for place in spot[:1])
+        return possible if possible or not free else [spot[0].at(True)]
+
+    def _is_free(self, spot: Sequence[Place]) -> bool:
+        """Whether objects can stand here of whose members nothing at all is said."""
+        silent = all(place.words.keys().isdisjoint(_MEMBERS) for place in spot)
+        return silent and any(self._kinds.of(place) & kind.OBJECT for place in spot[:1])
+
+    def _names(self, around: Sequence[Place]) -> dict[str, None]:
+        return {name: None for place in around for name in place.named("properties")}
+
+    def _meant(
+        self, path: FieldPath, index: int, around: Sequence[Place], is_array: bool
+    ) -> FieldPath | None:
+        """The path with its unknown step mended: a wildcard for a position, or the nearest name."""
+        step, before, after = path.steps[index], path.steps[:index], path.steps[index + 1 :]
+        if step is None:
+            return None
+        if step.isdigit() and is_array:
+            return FieldPath((*before, None, *after))
+        names = list(self._names(around))[:MAX_SUGGESTION_NAMES]
+        near = get_close_matches(step, names, n=1)
+        return (
+            FieldPath((*before, near[0], *after))
+            if near
+            else FieldPath(before)
+            if not names and before
+            else None
+        )
+
+    def _anywhere(self, name: str) -> bool:
+        """Whether some object anywhere in the schema can have the member `name`."""
+        seen: set[tuple[int, int]] = set()
+        todo = [self._root]
+        while todo:
+            spot = todo.pop()
+            if spot and self._named(spot, name):
+                return True
+            for place in spot:
+                if place.key not in seen:
+                    seen.add(place.key)
+                    below = [*self._elements([place]), *place.below("properties")]
+                    below += [*place.below("patternProperties"), *place.below("additionalProperties")]
+                    todo.extend(self._spot([part]) for part in below)
+        return False

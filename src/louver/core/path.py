@@ -1,0 +1,250 @@
+"""Field paths: the small language in which a client names what it wants.
+
+A path is a list of steps. A step is a property name, or the wildcard, which
+stands for every element of an array or every member of an object::
+
+    address.city          the property `city` of the property `address`
+    orders[*].total       `total` of every element of `orders`; also `orders.*.total`
+    meta.`a.b`            a name that holds a dot is quoted; also meta['a.b']
+    /meta/a.b             the same as a JSON Pointer, where every token is a name
+    $.meta['a.b']         the same as a JSONPath
+    *                     everything; also $
+    **.email              `email` at any depth (only where fields are left out)
+
+This is the dotted form of issue #1704 with the quoting of AIP-161. Neither
+array positions nor filters can be written: a filter reads data that the
+answer then does not show.
+
+Law: `FieldPath.parse(str(path)) == path` (`tests/core/test_path.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from louver.errors import InvalidPath, ProjectionLimit
+from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
+
+Step = str | None
+"""A property name, or `None` for the wildcard."""
+
+_NAME = re.compile(r"[^.\[\]*`\x00]+")
+_UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
+_A_STEP = "a name, a quoted name, or '*'"
+_A_BRACKET = "'*]', ']' or a quoted name with its ']'"
+_DROP_DOLLAR = "Drop the '$.': a field path needs no JSONPath"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    """What one path names: the steps from the root, quoting resolved.
+
+    Args:
+        steps: Names, with `None` for the wildcard. No step at all is the root: everything.
+        deep: The single name is meant at every depth (`**.name`).
+    """
+
+    steps: tuple[Step, ...]
+    deep: bool = False
+
+    @classmethod
+    def parse(cls, text: str, *, deep: bool = False) -> FieldPath:
+        """Read a path from any of its text forms.
+
+        Args:
+            text: 1 to 512 characters, 1 to 32 segments, for example `orders.*.total`.
+            deep: Whether `**.name` is allowed here: where fields are left out, it is.
+
+        Returns:
+            The path with quotes resolved: quoting changes the reading only.
+
+        Raises:
+            InvalidPath: `text` is empty, or is not a path; with the offset.
+            ProjectionLimit: `text` or the path is too long.
+
+        Source: issue #1704, "Field path syntax"; quoting from AIP-161; the limits are ours.
+        """
+        if len(text) > MAX_PATH_CHARACTERS:
+            message = f"a field path has at most {MAX_PATH_CHARACTERS} characters, this one has {len(text)}"
+            raise ProjectionLimit(message, limit=MAX_PATH_CHARACTERS)
+        path = _read(text, deep)
+        if len(path.steps) > MAX_SEGMENTS:
+            message = (
+                f"field path {text[:40]!r}… has {len(path.steps)} segments, at most {MAX_SEGMENTS} are read"
+            )
+            raise ProjectionLimit(message, limit=MAX_SEGMENTS)
+        return path
+
+    def __str__(self) -> str:
+        """The canonical text: dotted, quoted only where it must be, wildcards as `*`."""
+        if not self.steps:
+            return "*"
+        text = ".".join("*" if step is None else _quoted(step) for step in self.steps)
+        if self.deep:
+            return f"**.{text}"
+        # A first name that would be read as a pointer or a JSONPath must be quoted.
+        first = self.steps[0]
+        if first is not None and (first.startswith("/") or first == "$"):
+            return f"`{first}`{text[len(first) :]}" if _quoted(first) == first else text
+        return text
+
+    def sort_key(self) -> tuple[tuple[int, str], ...]:
+        """A key that orders paths by code points, a wildcard before every name."""
+        return tuple((0, "") if step is None else (1, step) for step in self.steps)
+
+    def covers(self, other: FieldPath) -> bool:
+        """Whether `other` names only what this path names already (the same path, or a parent of it)."""
+        return not self.deep and not other.deep and other.steps[: len(self.steps)] == self.steps
+
+
+def fold(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+    """The canonical list: each once, a parent instead of its children, in the order of code points."""
+    kept: list[FieldPath] = []
+    for path in sorted(set(paths), key=lambda path: (path.deep, path.sort_key())):
+        # Sorted so, every parent stands before its children and next to them.
+        if not (kept and kept[-1].covers(path)):
+            kept.append(path)
+    return tuple(kept)
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, deep: bool) -> FieldPath:
+    if not text:
+        raise InvalidPath(text, 0, "a field path", "To name everything, write '*'")
+    if unsendable := _UNSENDABLE.search(text):
+        what = "NUL" if unsendable.group() == "\0" else "a lone surrogate"
+        raise InvalidPath(text, unsendable.start(), f"a character other than {what}")
+    if text.startswith("/"):
+        return FieldPath(_pointer(text))
+    if text == "$" or text.startswith(("$.", "$[")):
+        return FieldPath(_root_or(_jsonpath(text)))
+    if text.startswith("**"):
+        return FieldPath((_deep(text, deep),), deep=True)
+    return FieldPath(_root_or(_dotted(text)))
+
+
+def _root_or(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """`*` alone is everything, whether the root is an object, an array or a scalar."""
+    return () if steps == (None,) else steps
+
+
+def _pointer(text: str) -> tuple[Step, ...]:
+    if bad := re.search(r"~(?![01])", text):
+        raise InvalidPath(text, bad.start(), "'~0' for '~' or '~1' for '/'")
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in text[1:].split("/"))
+
+
+def _deep(text: str, allowed: bool) -> str:
+    if not text.startswith("**."):
+        raise InvalidPath(text, 2, "'.' and a name", "'**.name' stands for that name at any depth")
+    if not allowed:
+        hint = "'**' leaves fields out; to get fields, name them from the root"
+        raise InvalidPath(text, 0, _A_STEP, hint)
+    name, end = _segment(text, 3)
+    if name is None:
+        raise InvalidPath(text, 3, "a name or a quoted name")
+    if end < len(text):
+        raise InvalidPath(text, end, "the end of the path", "Nothing may follow '**.name'")
+    return name
+
+
+def _dotted(text: str) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    at = 0
+    while True:
+        if text[at : at + 1] != "[":
+            step, at = _segment(text, at)
+            steps.append(step)
+        while text[at : at + 1] == "[":
+            step, at = _bracket(text, at)
+            steps.append(step)
+        if at == len(text):
+            return tuple(steps)
+        if text[at] != ".":
+            hint = None
+            if text[at] in "*`":
+                hint = "There are no partial wildcards: write the whole name, or '*' alone"
+            raise InvalidPath(text, at, "'.', '[' or the end of the path", hint)
+        at += 1
+        if text[at : at + 1] == "[":
+            raise InvalidPath(text, at, _A_STEP, "A bracket follows its name without a dot")
+
+
+def _segment(text: str, at: int) -> tuple[Step, int]:
+    """The step that starts at `at`, and where it ends."""
+    here = text[at : at + 1]
+    if here == "*":
+        if text[at : at + 2] == "**":
+            raise InvalidPath(text, at, _A_STEP, "'**.name' stands alone, and only where fields are left out")
+        return None, at + 1
+    if here == "`":
+        return _backticked(text, at)
+    if found := _NAME.match(text, at):
+        return found.group(), found.end()
+    raise InvalidPath(text, at, _A_STEP)
+
+
+def _backticked(text: str, at: int) -> tuple[str, int]:
+    name, start = "", at + 1
+    while (end := text.find("`", start)) >= 0:
+        name += text[start:end]
+        if text[end + 1 : end + 2] != "`":
+            return name, end + 1
+        name, start = name + "`", end + 2
+    raise InvalidPath(text, len(text), "a closing '`'", "A backtick within a quoted name is written twice")
+
+
+def _bracket(text: str, at: int) -> tuple[Step, int]:
+    for wildcard in ("[*]", "[]"):
+        if text.startswith(wildcard, at):
+            return None, at + len(wildcard)
+    quote = text[at + 1 : at + 2]
+    if quote and quote in "'\"":
+        end = text.find(quote, at + 2)
+        if end < 0 or text[end + 1 : end + 2] != "]":
+            raise InvalidPath(text, len(text) if end < 0 else end + 1, f"a closing {quote}]")
+        return text[at + 2 : end], end + 2
+    hint = None
+    if re.match(r"\[-?[\d:,]+\]", text[at:]):
+        hint = "There are no array positions: '[*]' stands for every element"
+    elif text.startswith("[?", at):
+        hint = "There are no filters: '[*]' stands for every element"
+    raise InvalidPath(text, at + 1, _A_BRACKET, hint)
+
+
+def _jsonpath(text: str) -> tuple[Step, ...]:
+    """The steps of a JSONPath of child names and wildcards; anything else is refused."""
+    # Imported here: reading `$` paths is rare, and the parser costs 20 ms to import.
+    from jsonpath_ng import parse  # pyright: ignore[reportMissingTypeStubs]
+    from jsonpath_ng.exceptions import JSONPathError  # pyright: ignore[reportMissingTypeStubs]
+    from jsonpath_ng.jsonpath import Child, Fields, Root, Wildcard  # pyright: ignore[reportMissingTypeStubs]
+
+    if "\\" in text:
+        raise InvalidPath(text, text.index("\\"), "a name without a backslash", _DROP_DOLLAR)
+    if odd := re.search(r"[,|&?@()]|\.\.", re.sub(r"'[^']*'|\"[^\"]*\"", lambda m: "x" * len(m[0]), text)):
+        expected = "a child name, ['name'], [*] or .*"
+        raise InvalidPath(text, odd.start(), expected, "Filters, unions, functions and '..' are not read")
+    try:
+        rest = parse(text)
+    except JSONPathError as error:
+        offset = int(found.group(1)) if (found := re.search(r"(?:col |:)(\d+)", str(error))) else len(text)
+        raise InvalidPath(text, min(offset, len(text)), "a JSONPath of names", _DROP_DOLLAR) from None
+    steps: list[Step] = []
+    while not isinstance(rest, Root):
+        if not isinstance(rest, Child):
+            raise InvalidPath(text, 0, "a JSONPath of names and wildcards from the root", _DROP_DOLLAR)
+        rest, last = rest.left, rest.right
+        if isinstance(last, Wildcard):
+            steps.append(None)
+        elif isinstance(last, Fields) and len(last.fields) == 1:
+            steps.append(last.fields[0])
+        else:
+            hint = "There are no array positions, slices or functions: '[*]' stands for every element"
+            raise InvalidPath(text, 0, "a JSONPath of names and wildcards", hint)
+    return tuple(reversed(steps))
+
+
+def _quoted(name: str) -> str:
+    return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"

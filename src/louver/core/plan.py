@@ -1,0 +1,227 @@
+"""Plans: a request made ready for one tool's output.
+
+A plan trims values and says what schema they then have. It is made once for a
+request and a schema, and used for every answer::
+
+    plan = compile_projection(Projection.include("id", "user.login"), schema)
+    plan(value)         the kept part of a value
+    plan.schema         the schema that every kept part satisfies
+    plan.fields         ("id", "user.login")
+    plan.unmatched      paths that the schema does not know
+
+Making a plan is where a request can still be refused: nothing has run yet.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from louver.core import known
+from louver.core.derive import Derived, Precision, derive
+from louver.core.json import Json, Schema, digest
+from louver.core.mask import exclude_mask, include_mask
+from louver.core.path import FieldPath, fold
+from louver.core.project import project
+from louver.core.view import View, Views
+from louver.errors import UnknownField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from louver.core.mask import Mask
+    from louver.core.projection import Projection
+
+
+class Plan:
+    """What is kept of a tool's output. Made by `compile_projection`.
+
+    Args:
+        request: The request, whose canonical fields the receipt tells.
+        include: What is kept; everything if there is none.
+        exclude: What is left out of that.
+        always: Paths that were added to the request's.
+        source: The schema of the values, or `None` if nothing is known of them.
+    """
+
+    def __init__(
+        self,
+        request: Projection,
+        include: tuple[FieldPath, ...],
+        exclude: tuple[FieldPath, ...],
+        always: tuple[FieldPath, ...],
+        source: Schema | None,
+    ) -> None:
+        self.request = request
+        self._include, self._exclude, self._always = include, exclude, always
+        self._source = source
+        self._masks: list[Mask] = []
+        if include:
+            self._masks.append(include_mask((*include, *always)))
+        if exclude:
+            self._masks.append(exclude_mask(exclude))
+        self._order = known.order(source, self._masks[0]) if include and source is not None else {}
+
+    def __call__(self, value: Json) -> Json:
+        """The kept part of `value`; `value` is not changed, and parts of it are shared."""
+        for mask in self._masks:
+            value = project(value, mask, self._order)
+        return value
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The canonical list of what was asked for: as the schema orders its properties, then by code points."""
+        if self.request.mode == "exclude":
+            return tuple(str(path) for path in self._exclude)
+        return tuple(str(path) for path in self._sorted) or ("*",)
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """What a view leaves out of its fields."""
+        return () if self.request.mode == "exclude" else tuple(str(path) for path in self._exclude)
+
+    @property
+    def always(self) -> tuple[str, ...]:
+        """The canonical list of what the tool's author adds to every request."""
+        return tuple(str(path) for path in self._always)
+
+    @cached_property
+    def suggestions(self) -> dict[str, str]:
+        """For unmatched paths, the path that was probably meant."""
+        return {str(path): str(meant) for path, meant in self._unmatched.items() if meant is not None}
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """The requested paths that the schema does not know; none without a schema."""
+        return tuple(str(path) for path in self._unmatched)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that every kept part of a valid value satisfies."""
+        return self._derived.schema
+
+    @property
+    def precision(self) -> Precision:
+        """Whether `schema` carries the original's assertions, or only the shape."""
+        return self._derived.precision
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hex digits that name `schema`."""
+        return digest(self.schema)
+
+    @cached_property
+    def _derived(self) -> Derived:
+        schema: Schema = True if self._source is None else self._source
+        precision: Precision = "shape" if self._source is None else "exact"
+        for mask in self._masks:
+            derived = derive(schema, mask)
+            schema = derived.schema
+            precision = derived.precision if precision == "exact" else precision
+        return Derived(schema, precision)
+
+    @cached_property
+    def _unmatched(self) -> dict[FieldPath, FieldPath | None]:
+        if self._source is None:
+            return {}
+        return known.unmatched(
+            self._source, self._exclude if self.request.mode == "exclude" else self._sorted
+        )
+
+    @cached_property
+    def _sorted(self) -> list[FieldPath]:
+        """The included paths in the order in which their fields are written."""
+        if not self._order:
+            return list(self._include)
+
+        def position(path: FieldPath) -> list[tuple[int, str]]:
+            mask, key = self._masks[0], list[tuple[int, str]]()
+            for step in path.steps:
+                names = self._order.get(mask, ())
+                key.append((names.index(step) if step in names else -1, step or ""))
+                mask = mask.other if step is None else mask.child(step)
+            return key
+
+        return sorted(self._include, key=position)
+
+
+def compile_projection(
+    projection: Projection,
+    schema: Schema | None = None,
+    *,
+    views: Views | Mapping[str, Any] | None = None,
+) -> Plan:
+    """The plan of a request for one tool.
+
+    Args:
+        projection: What is asked for.
+        schema: The tool's output schema; without one every field is possible.
+        views: The tool's views, for mode `view`: a `Views`, or name -> paths or view.
+
+    Raises:
+        UnknownView: The tool has no such view.
+        UnknownField: The request is strict and names a field that the schema does not know.
+        ProjectionLimit: The paths together are too many.
+        InvalidView: `views` has another form.
+    """
+    known_views = views if isinstance(views, Views) else Views.read(views or {})
+    view = View()
+    if projection.mode == "view":
+        view = known_views.find(projection.name or "")
+    elif projection.mode == "include":
+        view = View(include=projection.fields)
+    else:
+        view = View(exclude=projection.fields)
+    include, exclude = within(schema, view.include), within(schema, view.exclude)
+    always = tuple(
+        path
+        for path in (within(schema, known_views.always) if include else ())
+        if not any(chosen.covers(path) for chosen in include)
+    )
+    plan = Plan(projection, include, exclude, always, schema)
+    if projection.strict and projection.mode != "view" and plan.unmatched:
+        first = plan.unmatched[0]
+        meant = plan.suggestions.get(first)
+        hint = "" if meant is None else f"; did you mean {meant!r}?"
+        message = f"field path {first!r} is not a field of this tool's output{hint}"
+        raise UnknownField(message, unmatched=list(plan.unmatched), suggestions=plan.suggestions)
+    return plan
+
+
+WRAPPER = "result"
+"""The property in which SDKs wrap an output that is not an object (`-> list[...]`)."""
+
+
+def is_wrapped(schema: Schema | None) -> bool:
+    """Whether a schema only wraps the output to make it an object.
+
+    The root has the sole, required property `result`, or is marked with
+    `x-fastmcp-wrap-result`. Clients think of the output without the wrapper, so paths
+    may leave it out.
+    """
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return False
+    properties = schema.get("properties")
+    if (
+        not isinstance(properties, dict)
+        or list(properties) != [WRAPPER]
+        or not isinstance(properties[WRAPPER], dict)
+    ):
+        return False
+    required = schema.get("required")
+    return schema.get("x-fastmcp-wrap-result") is True or (isinstance(required, list) and WRAPPER in required)
+
+
+def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+    """`paths` from the root of the output, where they were written without its wrapper.
+
+    A path whose first name is the wrapper's property is taken as it is.
+    """
+    if not is_wrapped(schema):
+        return paths
+    return fold(
+        tuple(
+            path if path.deep or path.steps[:1] in ((), (WRAPPER,)) else FieldPath((WRAPPER, *path.steps))
+            for path in paths
+        )
+    )

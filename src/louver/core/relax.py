@@ -1,0 +1,141 @@
+"""The schema that a tool lists: one that every projection of every valid value satisfies.
+
+Stock clients validate each answer against the listed `outputSchema` and throw
+when a required field is gone. So a tool that can be projected lists this::
+
+    S          {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
+    relax(S)   {"type": "object",                     "properties": {"id": {"type": "integer"}}}
+
+Everything that taking something away can falsify is dropped: `required`, lower
+bounds of length, `oneOf` (becomes `anyOf`), constants that are objects or arrays,
+and so on. Elements, and a root that is no object, may also be null. What only
+limits what there can be (`additionalProperties: false`, `maxItems`, the rules of
+scalars) stays, and so do titles and descriptions, which models read.
+
+Law: `relax(S)` accepts every valid value, and `project(v, mask)` for every mask (`tests/core/test_laws.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core import kinds as kind
+from louver.core.budget import Budget, OverBudget
+from louver.core.definitions import Definitions
+from louver.core.keywords import both, or_null
+from louver.core.kinds import Kinds
+from louver.core.references import NAMED, UnknownDialect, document
+from louver.core.verbatim import Verbatim
+
+if TYPE_CHECKING:
+    from louver.core.json import Schema
+    from louver.core.references import Place
+
+_STAYS = frozenset(
+    ["type", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format", "contentEncoding", "contentMediaType", "maxItems", "maxProperties", "title", "description", "deprecated", "readOnly", "writeOnly"]
+)
+"""What limits scalars or only bounds from above, and what is for reading. Not `default`:
+a client that fills defaults in would invent the fields that were left out."""
+
+
+def relax(schema: Schema) -> Schema:
+    """The listing schema of a tool whose exact output schema is `schema`.
+
+    Returns:
+        One self-contained document of draft 2020-12; of a schema that cannot be read, or
+        not within the bounds, only whether its root is an object.
+    """
+    try:
+        return _Relaxing().document(document(schema))
+    except (OverBudget, UnknownDialect):
+        rooted = isinstance(schema, dict) and schema.get("type") == "object"
+        return {"type": "object"} if rooted else True
+
+
+class _Relaxing:
+    """One walk over a schema; each reference target is relaxed once."""
+
+    def __init__(self) -> None:
+        self._budget = Budget()
+        self._definitions = Definitions()
+        self._kinds = Kinds(self._budget)
+        self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
+
+    def document(self, root: Place) -> Schema:
+        return self._definitions.finish(self._element(root))
+
+    def _element(self, place: Place) -> Schema:
+        """An element or the root, where a missing scalar becomes null."""
+        schema = self._at(place)
+        return or_null(schema) if self._kinds.of(place) & kind.SCALAR else schema
+
+    def _at(self, place: Place) -> Schema:
+        if isinstance(place.schema, bool):
+            return place.schema
+        with self._budget.deeper():
+            if self._kinds.leads_back(place):
+                return True
+            words = place.words
+            out = {keyword: words[keyword] for keyword in words if keyword in _STAYS}
+            conjuncts: list[Schema] = [out]
+            self._values(place, out)
+            for keyword in ("properties", "patternProperties", "additionalProperties"):
+                self._members(place, keyword, out)
+            for below in place.below("propertyNames"):
+                out["propertyNames"] = self._verbatim.copy(below)
+            self._elements(place, out)
+            target = place.resolve(words["$ref"]) if "$ref" in words else None
+            if target is not None:
+                part = self._definitions.link(target.key, lambda: self._at(target))
+                conjuncts.append(part)
+            conjuncts += [self._at(part) for part in place.below("allOf")]
+            for keyword in ("anyOf", "oneOf"):
+                if branches := place.below(keyword):
+                    conjuncts.append({"anyOf": [self._at(branch) for branch in branches]})
+            return _joined(conjuncts)
+
+    def _values(self, place: Place, out: dict[str, Any]) -> None:
+        """Constants stay where nothing can be taken away from any of them."""
+        words = place.words
+        listed: Any = words.get("enum", [])
+        if (
+            "enum" in words
+            and isinstance(listed, list)
+            and not any(isinstance(v, dict | list) for v in listed)
+        ):
+            out["enum"] = listed
+        if "const" in words and not isinstance(words["const"], dict | list):
+            out["const"] = words["const"]
+
+    def _members(self, place: Place, keyword: str, out: dict[str, Any]) -> None:
+        if keyword not in place.words:
+            return
+        if keyword in NAMED:
+            out[keyword] = {name: self._at(below) for name, below in place.named(keyword).items()}
+        else:
+            out.update({keyword: self._at(below) for below in place.below(keyword)})
+
+    def _elements(self, place: Place, out: dict[str, Any]) -> None:
+        positions = place.below("prefixItems")
+        if positions:
+            # No `items` beside it: a client of an older draft would apply that to the positions.
+            out["prefixItems"] = [self._element(below) for below in positions]
+        else:
+            out.update({"items": self._element(below) for below in place.below("items")})
+
+
+def _joined(conjuncts: list[Schema]) -> Schema:
+    """All of them at once, in one object as far as their keywords do not meet."""
+    first, *others = conjuncts
+    apart: list[Schema] = []
+    for part in others:
+        if isinstance(first, dict) and isinstance(part, dict) and part.keys() in ({"$ref"}, {"anyOf"}):
+            if first.keys().isdisjoint(part):
+                first.update(part)
+                continue
+        apart.append(part)
+    if not apart:
+        return first
+    if isinstance(first, dict) and first and "allOf" not in first:
+        return {**first, "allOf": apart}
+    return both([first, *apart])

@@ -1,0 +1,134 @@
+"""Views: named projections that the author of a tool prepares.
+
+A view is what a request could say itself, under a name::
+
+    {"minimal": {"include": ["id", "name"]},
+     "public":  {"exclude": ["**.email"]},
+     "contact": {"extends": "minimal", "include": ["email"]}}
+
+A list alone is short for `{"include": [...]}`. Where a view has both, exclude wins.
+`extends` adds the paths of another view of the same tool. Beside its views a
+tool can have `always`: paths that every include and every view gets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from louver.core.path import FieldPath, fold
+from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from louver.core.json import Json
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One named projection, with what it extends put in.
+
+    Args:
+        include: What is kept; everything if there is none.
+        exclude: What is left out of that.
+    """
+
+    include: tuple[FieldPath, ...] = ()
+    exclude: tuple[FieldPath, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The views of one tool.
+
+    Args:
+        named: By name.
+        always: Paths added to every include and every view that includes.
+    """
+
+    named: Mapping[str, View] = field(default_factory=dict[str, View])
+    always: tuple[FieldPath, ...] = ()
+
+    @classmethod
+    def read(cls, views: Mapping[str, Json], always: Sequence[Json] = ()) -> Views:
+        """The views of their JSON form.
+
+        Args:
+            views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}`.
+            always: Paths.
+
+        Raises:
+            InvalidView: A view has another form, extends an unknown view or itself, or names an invalid path.
+        """
+        written = {name: _written(name, view) for name, view in views.items()}
+        named = {name: _flattened(name, written, ()) for name in written}
+        return cls(named, fold(_paths("always", "always", always, deep=False)))
+
+    def joined(self, other: Views) -> Views:
+        """These views and `other`; of two of one name that of `other`."""
+        return Views({**self.named, **other.named}, fold((*self.always, *other.always)))
+
+    def find(self, name: str) -> View:
+        """The view called `name`.
+
+        Raises:
+            UnknownView: There is none; the error says which there are.
+        """
+        view = self.named.get(name)
+        if view is None:
+            known = ", ".join(repr(known) for known in sorted(self.named)) or "none"
+            message = f"view {name[:80]!r} is not a view of this tool: its views are {known}"
+            raise UnknownView(message, view=name[:80], views=sorted(self.named))
+        return view
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    include: tuple[FieldPath, ...]
+    exclude: tuple[FieldPath, ...]
+    extends: str | None
+
+
+def _written(name: str, view: Json) -> _Written:
+    if isinstance(view, list | tuple):
+        view = {"include": view}
+    if not isinstance(view, dict):
+        raise InvalidView(f"view {name!r}: expected a list of field paths, or an object")
+    parts: dict[str, Any] = view
+    if unknown := sorted(parts.keys() - {"include", "exclude", "extends"}):
+        raise InvalidView(f"view {name!r}: expected 'include', 'exclude' or 'extends', not {unknown[0]!r}")
+    if not parts:
+        raise InvalidView(f"view {name!r}: expected 'include', 'exclude' or 'extends', not nothing")
+    extends = parts.get("extends")
+    if extends is not None and not isinstance(extends, str):
+        raise InvalidView(f"view {name!r}: 'extends' is the name of another view")
+    include = _paths(name, "include", parts.get("include", ()), deep=False)
+    exclude = _paths(name, "exclude", parts.get("exclude", ()), deep=True)
+    return _Written(include, exclude, extends)
+
+
+def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPath, ...]:
+    if not isinstance(texts, list | tuple):
+        raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths")
+    paths: list[FieldPath] = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths, each a string")
+        try:
+            paths.append(FieldPath.parse(text, deep=deep))
+        except (InvalidPath, ProjectionLimit) as error:
+            raise InvalidView(f"view {view!r}: {error.message}") from None
+    return tuple(paths)
+
+
+def _flattened(name: str, written: Mapping[str, _Written], below: tuple[str, ...]) -> View:
+    if name in below:
+        raise InvalidView(f"view {name!r} extends itself: {' -> '.join((*below, name))}")
+    view = written[name]
+    parent = View()
+    if view.extends is not None:
+        if view.extends not in written:
+            raise InvalidView(f"view {name!r} extends {view.extends!r}, which is not a view of this tool")
+        parent = _flattened(view.extends, written, (*below, name))
+    return View(fold((*parent.include, *view.include)), fold((*parent.exclude, *view.exclude)))

@@ -1,0 +1,118 @@
+"""The one family of exceptions, and what each says to programs.
+
+Every refusal has a string code that goes on the wire unchanged::
+
+    {"code": "INVALID_PROJECTION", "message": "field path 'a..b': expected ...",
+     "path": "a..b", "offset": 2, "expected": "a name, a quoted name, or '*'"}
+
+The message is for a reader (often a model that must repair its own request),
+the other members are for programs. Neither ever holds a value of a tool's
+output: what a client may read here is its own request and names of a schema.
+
+The core raises these; one place a side turns them into protocol errors.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class LouverError(Exception):
+    """What Louver refuses, with a code and named fields.
+
+    Args:
+        message: What is wrong, where, and what would have been right.
+        fields: JSON values that say the same to a program.
+    """
+
+    code: ClassVar[str] = "LOUVER_ERROR"
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = {name: _encodable(value) for name, value in fields.items() if value is not None}
+
+    def to_json(self) -> dict[str, Any]:
+        """The error as one JSON object: `code`, `message`, then the fields."""
+        return {"code": self.code, "message": _encodable(self.message), **self.fields}
+
+
+class InvalidProjection(LouverError):
+    """A request whose shape is not a projection."""
+
+    code = "INVALID_PROJECTION"
+
+
+class InvalidPath(InvalidProjection):
+    """A field path that cannot be read.
+
+    Args:
+        path: The text as the client wrote it.
+        offset: Where reading stopped, in code points from 0.
+        expected: What would have been right there.
+        hint: What to write instead, as a whole sentence.
+    """
+
+    def __init__(self, path: str, offset: int, expected: str, hint: str | None = None) -> None:
+        message = f"field path {_short(path)!r}: expected {expected} at offset {offset}"
+        if hint is not None:
+            message = f"{message}. {hint}"
+        super().__init__(message, path=_short(path), offset=offset, expected=expected)
+        self.path, self.offset, self.expected = path, offset, expected
+
+
+class ProjectionLimit(InvalidProjection):
+    """A request over one of the bounds of `louver.limits`."""
+
+    code = "PROJECTION_LIMIT"
+
+
+class UnknownField(InvalidProjection):
+    """A strict request that names a field which the tool's schema does not know."""
+
+    code = "UNKNOWN_FIELD"
+
+
+class UnknownView(InvalidProjection):
+    """A request for a view that the tool does not have."""
+
+    code = "UNKNOWN_VIEW"
+
+
+class ProjectionRequired(LouverError):
+    """A request with `required: true` where no projection is possible."""
+
+    code = "PROJECTION_REQUIRED"
+
+
+class OutputInvalid(LouverError):
+    """A kept value that does not satisfy its projected schema."""
+
+    code = "OUTPUT_INVALID"
+
+
+class InvalidView(LouverError):
+    """A view, or a file of views, that cannot be used.
+
+    Args:
+        message: What is wrong and what would have been right.
+        file: The file's path as it was given, where the view came from one.
+        line: The line in that file, from 1.
+    """
+
+    code = "INVALID_VIEW"
+
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+        where = "" if file is None else f"{file}:{line}: " if line is not None else f"{file}: "
+        super().__init__(where + message, file=file, line=line)
+
+
+def _short(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _encodable(value: Any) -> Any:
+    """`value` with lone surrogates written as escapes, so that it can be sent."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value

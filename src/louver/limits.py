@@ -1,0 +1,51 @@
+"""Every bound, with its unit and its reason.
+
+A bound is a promise in both directions: what stays under it is served, what
+goes over it is refused with `PROJECTION_LIMIT` (a request) or answered with
+the always sound shape (a schema), in bounded time.
+"""
+
+MAX_PATHS = 256
+"""Field paths in one request. A longer list says "everything but", which exclude says shorter."""
+
+MAX_PATH_CHARACTERS = 512
+"""Length of one field path, in code points. Bounds the reading of it."""
+
+MAX_SEGMENTS = 32
+"""Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
+
+MAX_MASK_STATES = 4096
+"""States of a determinised mask. Twelve short paths with wildcards can ask for 196,406."""
+
+MAX_MASK_STEPS = 600_000
+"""Elementary steps of determinising a mask. Few states with wide sets cost as much as many states."""
+
+MAX_SCHEMA_STEPS = 50_000
+"""Schema objects visited by one derivation. Over it: shape only."""
+
+MAX_SCHEMA_DEPTH = 80
+"""Schema objects nested in one another, written out, in one derivation. Over it: shape only."""
+
+MAX_INLINE_DEPTH = 40
+"""Depth to which single-use definitions are written in place, in levels of JSON."""
+
+MAX_SUGGESTION_NAMES = 1000
+"""Names of a schema that are compared with an unknown one to suggest what was meant."""
+
+MAX_PLANS_PER_TOOL = 256
+"""Plans kept for one tool of a server, the least recently used go first."""
+
+MAX_TOOL_PAGES = 100
+"""Pages of a `tools/list` that are read, so that a cursor which never ends cannot hang a call."""
+
+MAX_JSON_DEPTH = 200
+"""Nesting of JSON text that is read as structured output, in levels."""
+
+MAX_WRITTEN_DEPTH = 250
+"""Deepest nesting of a derived schema, in levels of JSON, so that any JSON reader takes it."""
+
+MAX_PATTERN_CHARACTERS = 256
+"""Longest `patternProperties` pattern that is run on a name, in code points."""
+
+MAX_CALLERS = 256
+"""Callers whose view of a server's tools is remembered, the least recently seen go first."""

@@ -1,0 +1,124 @@
+"""What a tool says of its own projection.
+
+Twice in `tools/list`: in the literal form of the proposal, and as an extension,
+which typed clients do not drop::
+
+    {"annotations": {"projectionHint": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]}}},
+     "_meta": {"dev.louver/projection": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]},
+                                         "views": {"public": {"exclude": ["**.email"]}}, "always": ["id"]}}}
+
+`recommendedViews` holds the views that a list of included fields says whole; `views` the others.
+An author writes the second form by `hint`.
+Source: issue #1704, section 2; the extension form is ours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from louver.core.view import Views
+from louver.protocol.model import WireModel
+from louver.protocol.names import PROJECTION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ContentMode = Literal["project", "keep"]
+"""Whether `content` is written anew from the kept value, or left as the tool made it."""
+
+
+class ViewHint(WireModel):
+    """A view that leaves something out."""
+
+    include: list[str] | None = None
+    exclude: list[str] | None = None
+    extends: str | None = None
+
+
+class Hint(WireModel):
+    """The literal form: `annotations.projectionHint`."""
+
+    supported: bool = True
+    recommended_views: dict[str, list[str]] | None = None
+
+
+class ExtensionHint(Hint):
+    """The extension form: `_meta["dev.louver/projection"]`."""
+
+    views: dict[str, ViewHint] | None = None
+    always: list[str] | None = None
+    content: ContentMode | None = None
+    output_schema: dict[str, Any] | None = Field(default=None, description="The exact output schema.")
+
+
+def hint(
+    views: Mapping[str, Any] | None = None,
+    always: Sequence[str] = (),
+    *,
+    content: ContentMode = "project",
+) -> dict[str, Any]:
+    """The `meta` of a tool whose author prepares views.
+
+    Args:
+        views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}`.
+        always: Paths that every include and every view gets, for example ids and cursors.
+        content: `keep` leaves the tool's own `content` blocks as they are.
+
+    Returns:
+        What `@server.tool(meta=...)` takes.
+
+    Raises:
+        InvalidView: A view or a path in it is not well formed.
+    """
+    return {PROJECTION: extension_hint(Views.read(views or {}, always), content=content).to_wire()}
+
+
+def literal_hint(views: Views) -> Hint:
+    """The hint of a tool's views, in the literal form."""
+    return Hint(recommended_views=_recommended(views) or None)
+
+
+def extension_hint(
+    views: Views, *, content: ContentMode = "project", output_schema: dict[str, Any] | None = None
+) -> ExtensionHint:
+    """The hint of a tool's views, in the extension form."""
+    others = {
+        name: ViewHint(
+            include=[str(path) for path in view.include] or None,
+            exclude=[str(path) for path in view.exclude] or None,
+        )
+        for name, view in views.named.items()
+        if view.exclude
+    }
+    return ExtensionHint(
+        recommended_views=_recommended(views) or None,
+        views=others or None,
+        always=[str(path) for path in views.always] or None,
+        content=None if content == "project" else content,
+        output_schema=output_schema,
+    )
+
+
+def read_hint(meta: object) -> tuple[Views, ContentMode]:
+    """What the author of a tool wrote by `hint`; nothing if `meta` holds no hint of ours.
+
+    Raises:
+        InvalidView: The hint's views are not well formed.
+    """
+    written: Any = meta.get(PROJECTION) if isinstance(meta, dict) else None
+    if not isinstance(written, dict):
+        return Views(), "project"
+    listed: Any = written.get("recommendedViews") or {}
+    others: Any = written.get("views") or {}
+    views = Views.read({**listed, **others}, written.get("always") or ())
+    return views, "keep" if written.get("content") == "keep" else "project"
+
+
+def _recommended(views: Views) -> dict[str, list[str]]:
+    return {
+        name: [str(path) for path in view.include]
+        for name, view in views.named.items()
+        if view.include and not view.exclude
+    }

@@ -1,0 +1,65 @@
+"""What an answer says of its projection: the receipt in `_meta.projection`.
+
+Applied::
+
+    {"applied": true, "mode": "include", "fields": ["id", "user.login"], "partial": true,
+     "schemaDigest": "0f3c...16 hex", "projectedSchema": {...}}
+
+Or not, and why::
+
+    {"applied": false, "reason": "no_structured_output"}
+
+`partial` says that something was left out: such a value must not be written back.
+Source: issue #1704, section 4; all but `applied`, `mode`, `fields` and `projectedSchema` are ours.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from louver.core.projection import Mode
+from louver.protocol.model import WireModel
+
+Reason = Literal["error_result", "not_complete", "no_structured_output", "not_supported"]
+"""Why a projection was not applied."""
+
+
+class Applied(WireModel):
+    """The receipt of a projected answer."""
+
+    applied: Literal[True] = True
+    mode: Mode
+    fields: list[str] = Field(description="The canonical list of what was asked for.")
+    view: str | None = None
+    excluded: list[str] | None = Field(default=None, description="What a view leaves out of its fields.")
+    always: list[str] | None = Field(
+        default=None, description="What the tool's author adds to every request."
+    )
+    unmatched: list[str] | None = Field(
+        default=None, description="Paths that the tool's schema does not know."
+    )
+    suggestions: dict[str, str] | None = Field(
+        default=None, description="For unmatched paths: what was meant."
+    )
+    partial: bool = Field(description="Something was left out: do not write this value back.")
+    content_dropped: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Blocks of `content` that are not text and were dropped."
+    )
+    schema_digest: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    projected_schema: dict[str, Any] | bool | None = None
+    schema_precision: Literal["shape"] | None = Field(
+        default=None, description="The schema only says which members there can be."
+    )
+    schema_source: Literal["inferred"] | None = None
+
+
+class NotApplied(WireModel):
+    """The receipt of an answer that is as it was."""
+
+    applied: Literal[False] = False
+    reason: Reason
+
+
+Receipt = Applied | NotApplied

@@ -1,0 +1,1 @@
+"""What is added to one MCP server: one middleware, one file a concern."""

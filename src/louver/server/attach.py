@@ -1,0 +1,142 @@
+"""Giving projection to one MCP server, from outside.
+
+::
+
+    server = MCPServer("profiles")
+
+    @server.tool(meta=louver.hint(views={"minimal": ["id", "name"]}))
+    def get_user_profile(user_id: int) -> UserProfile: ...
+
+    louver.attach(server)
+
+The server itself is not changed: a middleware stands before it, outermost, because
+only what is added there reaches the wire (the SDK drops members that its models do
+not know). It looks at four methods and passes everything else on.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from mcp.server import MCPServer
+
+from louver.protocol.capability import advertised
+from louver.protocol.names import ARGUMENT, PROJECTION
+from louver.server.listing import Listing, listed_tool
+from louver.server.projection import ProjectedCalls
+from louver.server.tools import Tools
+from louver.server.views import ToolViews
+from louver.server.wire import envelope, result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from os import PathLike
+
+    from mcp.server import Server
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+
+def attach(
+    server: MCPServer[Any] | Server[Any],
+    *,
+    views: str | PathLike[str] | Mapping[str, Mapping[str, Any]] | None = None,
+    argument: bool = False,
+    default_views: Mapping[str, str] | None = None,
+    listing: Listing = "relaxed",
+    exact: bool = False,
+) -> None:
+    """Let clients of `server` ask for projections.
+
+    Args:
+        server: An `MCPServer` or a lowlevel `Server`, not yet serving.
+        views: A folder of `<tool>.views.json`, or tool name -> views; beside the views of `hint`.
+        argument: Whether tools take the reserved argument `_projection`, for models, which cannot set `_meta`.
+        default_views: Tool name -> the view that a call without a request gets.
+        listing: What `tools/list` shows as output schema; stock clients accept projections with
+            `relaxed` and `omit`. With `strict` only clients that declare the extension get them.
+        exact: Whether the exact output schema stands in each tool's `_meta`; it doubles the list.
+
+    Raises:
+        InvalidView: A file of views, or a view, is not well formed. Whether views fit the tools'
+            schemas is checked when an `MCPServer` starts, and when a lowlevel server is first listed.
+    """
+    lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
+    tool_views = ToolViews(views, default_views or {})
+    attached = _Attached(
+        lowlevel, Tools(tool_views), default_views or {}, listing, exact=exact, argument=argument
+    )
+    lowlevel.middleware.insert(0, attached)
+    if isinstance(server, MCPServer):
+        _check_on_start(server, lowlevel, tool_views)
+
+
+class _Attached:
+    """The middleware: which method goes to whom."""
+
+    def __init__(
+        self,
+        server: Server[Any],
+        tools: Tools,
+        defaults: Mapping[str, str],
+        listing: Listing,
+        *,
+        exact: bool,
+        argument: bool,
+    ) -> None:
+        self._server = server
+        self._tools = tools
+        self._listing: Listing = listing
+        self._exact = exact
+        self._argument = argument
+        self._call = ProjectedCalls(
+            tools,
+            argument=argument,
+            defaults=defaults,
+            can_project=self._can_project,
+            envelope=lambda ctx: envelope(server, ctx.protocol_version),
+        )
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "tools/call":
+            return await self._call(ctx, call_next)
+        if ctx.method == "tools/list":
+            return await self._list(ctx, call_next)
+        result = await call_next(ctx)
+        if ctx.method in ("initialize", "server/discover"):
+            said = result_dict(result)
+            capabilities = advertised(said.get("capabilities") or {}, ARGUMENT if self._argument else None)
+            return {**said, "capabilities": capabilities}
+        return result
+
+    async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        result = result_dict(await call_next(ctx))
+        listed: list[dict[str, Any]] = []
+        for tool in result.get("tools") or []:
+            entry = self._tools.learn(tool)
+            listed.append(listed_tool(tool, entry, self._listing, exact=self._exact, argument=self._argument))
+        if self._server.get_tool_input_schema is None:
+            # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
+            self._server.get_tool_input_schema = self._tools.input_schema
+        return {**result, "tools": listed}
+
+    def _can_project(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        """Whether this client may get projections: with a strict listing it must have declared them."""
+        if self._listing != "strict":
+            return True
+        capabilities = ctx.session.client_capabilities
+        return capabilities is not None and PROJECTION in (capabilities.extensions or {})
+
+
+def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], views: ToolViews) -> None:
+    """Hold the views against the tools' schemas before the first client is served."""
+    serve = lowlevel.lifespan
+
+    @asynccontextmanager
+    async def lifespan(app: Server[Any]) -> AsyncIterator[Any]:
+        for tool in await server.list_tools():
+            views.check(tool.model_dump(by_alias=True, mode="json", exclude_none=True))
+        async with serve(app) as state:
+            yield state
+
+    lowlevel.lifespan = lifespan

@@ -1,0 +1,67 @@
+"""What `tools/list` says of a tool that can be projected.
+
+Added to each tool with an output schema::
+
+    outputSchema      relax(S): stock clients validate answers against what is listed
+    annotations       the hint, literal form
+    _meta             the hint, extension form
+    inputSchema       the reserved argument `_projection`, where the server offers it
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from louver.protocol.hint import extension_hint, literal_hint
+from louver.protocol.names import ARGUMENT, HINT_LITERAL, PROJECTION
+
+if TYPE_CHECKING:
+    from louver.catalogue.entry import Entry
+
+Listing = Literal["relaxed", "omit", "strict"]
+"""What stands as `outputSchema` of a tool that can be projected: `relax(S)`, nothing, or `S`.
+
+With `strict` only clients that declare the extension get projections: a stock client
+would refuse them.
+"""
+
+ARGUMENT_SCHEMA: dict[str, Any] = {
+    "description": "Fields of the output to return, as paths: ['id', 'user.login']. Or {'mode': 'exclude', 'fields': "
+    "[...]} or {'mode': 'view', 'view': '...'}. Leave out for the full output.",
+    "anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "object"}],
+}
+"""The reserved argument in an input schema."""
+
+
+def listed_tool(
+    tool: dict[str, Any], entry: Entry, listing: Listing, *, exact: bool, argument: bool
+) -> dict[str, Any]:
+    """The tool as clients see it; a tool without an output schema is listed as it is.
+
+    Args:
+        tool: As the server lists it.
+        entry: What is known of it.
+        listing: What stands as its output schema.
+        exact: Whether the exact output schema stands in the hint.
+        argument: Whether the reserved argument is offered.
+    """
+    if entry.output_schema is None:
+        return tool
+    listed = dict(tool)
+    if argument and entry.takes_argument:
+        schema = tool["inputSchema"]
+        properties = {**(schema.get("properties") or {}), ARGUMENT: ARGUMENT_SCHEMA}
+        listed["inputSchema"] = {**schema, "properties": properties}
+    if listing == "relaxed":
+        listed["outputSchema"] = entry.listing_schema
+    elif listing == "omit":
+        del listed["outputSchema"]
+    hint = extension_hint(
+        entry.views, content=entry.content, output_schema=tool["outputSchema"] if exact else None
+    )
+    listed["annotations"] = {
+        **(tool.get("annotations") or {}),
+        HINT_LITERAL: literal_hint(entry.views).to_wire(),
+    }
+    listed["_meta"] = {**(tool.get("_meta") or {}), PROJECTION: hint.to_wire()}
+    return listed

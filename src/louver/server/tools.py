@@ -1,0 +1,91 @@
+"""The tools of the server that we are attached to, learnt from its own `tools/list`.
+
+A middleware sees a server from outside, so the schemas that a plan needs come
+from listing: every listing that passes is remembered, and a projected call of a
+tool that was not seen yet lists first, all pages. What one caller sees is kept
+apart from what another sees, since servers may show each a list of their own.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import principal_components
+
+from louver.limits import MAX_CALLERS, MAX_TOOL_PAGES
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from mcp.server.context import CallNext, ServerRequestContext
+
+    from louver.catalogue.entry import Entry
+    from louver.server.views import ToolViews
+
+
+class Tools:
+    """Entries by caller and name.
+
+    Args:
+        views: Makes the entry of a listed tool, with its views.
+    """
+
+    def __init__(self, views: ToolViews) -> None:
+        self._views = views
+        self._latest: dict[str, Entry] = {}
+        self._seen: OrderedDict[Hashable, dict[str, Entry]] = OrderedDict()
+
+    def learn(self, tool: dict[str, Any]) -> Entry:
+        """The entry of a tool as it was just listed; the one that is there, if nothing has changed."""
+        name = tool["name"]
+        entry = self._latest.get(name)
+        if entry is None or not entry.is_of(tool) or not self._views.are_current(entry):
+            entry = self._latest[name] = self._views.entry(tool, entry)
+        caller = _caller()
+        self._seen.setdefault(caller, {})[name] = entry
+        self._seen.move_to_end(caller)
+        if len(self._seen) > MAX_CALLERS:
+            self._seen.popitem(last=False)
+        return entry
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """The input schema of a tool that was listed; the SDK checks `Mcp-Param-*` headers by it."""
+        entry = self._latest.get(name)
+        return None if entry is None else entry.input_schema
+
+    async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
+        """The entry of a tool, as the caller sees it; `None` if the caller sees no such tool."""
+        entry = self._seen.get(_caller(), {}).get(name)
+        if entry is not None and self._views.are_current(entry):
+            return entry
+        return await self.refresh(name, ctx, call_next)
+
+    async def refresh(
+        self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> Entry | None:
+        """Likewise, with the server asked again."""
+        found: Entry | None = None
+        cursor: str | None = None
+        for _ in range(MAX_TOOL_PAGES):
+            params: dict[str, Any] = {
+                key: value for key, value in (ctx.params or {}).items() if key == "_meta"
+            }
+            if cursor is not None:
+                params["cursor"] = cursor
+            listed = result_dict(await call_next(replace(ctx, method="tools/list", params=params)))
+            for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
+                entry = self.learn(tool)
+                found = entry if entry.name == name else found
+            cursor = listed.get("nextCursor")
+            if not cursor:
+                break
+        return found
+
+
+def _caller() -> Hashable:
+    token = get_access_token()
+    return None if token is None else (*principal_components(token), *sorted(token.scopes))

@@ -1,0 +1,88 @@
+"""The views of a server's tools: what their authors hint, and what stands in files.
+
+A view that names a field which its tool cannot have is an error. Before a server
+serves, that keeps it from starting; later (a file has changed, a lowlevel server is
+listed for the first time) it is logged and the last good views stay in force.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.entry import Entry
+from louver.catalogue.views import ViewFile, ViewFolder, misfit
+from louver.core.view import Views
+from louver.errors import InvalidView
+from louver.protocol.hint import read_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+logger = logging.getLogger(__name__)
+
+
+class ToolViews:
+    """Makes entries.
+
+    Args:
+        views: A folder of files, or tool name -> views.
+        defaults: Tool name -> the view that a call without a request gets, which must exist.
+
+    Raises:
+        InvalidView: A file of views, or a view, is not well formed.
+    """
+
+    def __init__(
+        self,
+        views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
+        defaults: Mapping[str, str],
+    ) -> None:
+        self._folder = ViewFolder(Path(views)) if isinstance(views, str | os.PathLike) else None
+        given = {} if views is None or isinstance(views, str | os.PathLike) else views
+        self._given = {tool: Views.read(named) for tool, named in given.items()}
+        self._defaults = defaults
+
+    def are_current(self, entry: Entry) -> bool:
+        """Whether the file that the entry was made with is still as it was."""
+        return self._file(entry.name) is entry.file
+
+    def entry(self, tool: dict[str, Any], before: Entry | None) -> Entry:
+        """The entry of a listed tool; views that do not fit it are logged and left out.
+
+        Args:
+            tool: As the server lists it.
+            before: The entry that it had.
+        """
+        try:
+            return self.check(tool)
+        except InvalidView as error:
+            logger.error("the views of tool %r are not used: %s", tool["name"], error)
+            views = before.views if before is not None and before.is_of(tool) else Views()
+            return Entry(tool, views, file=self._file(tool["name"]))
+
+    def check(self, tool: dict[str, Any]) -> Entry:
+        """Likewise, but views that do not fit are an error.
+
+        Raises:
+            InvalidView: A view is not well formed, or names a field that the tool cannot have.
+        """
+        name: str = tool["name"]
+        schema = tool.get("outputSchema")
+        file = self._file(name)
+        hinted, content = read_hint(tool.get("_meta"))
+        if file is not None and schema is not None:
+            file.check(schema)
+        sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
+        for views in sources[:2]:
+            if schema is not None and (problem := misfit(views, schema)) is not None:
+                raise InvalidView(f"tool {name!r}: {problem.message}")
+        merged = sources[0].joined(sources[1]).joined(sources[2])
+        if name in self._defaults and self._defaults[name] not in merged.named:
+            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default")
+        return Entry(tool, merged, content, file)
+
+    def _file(self, tool: str) -> ViewFile | None:
+        return None if self._folder is None else self._folder.find(tool)

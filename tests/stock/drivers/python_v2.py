@@ -1,0 +1,35 @@
+"""The stock `mcp` 2.x client, in both eras."""
+
+from importlib.metadata import version
+
+from common import STEP_SECONDS, all_pages, exercise, main, plain
+from mcp import Client, StdioServerParameters
+
+
+async def drive(request):
+    target = request["target"]
+    # `auto` asks `server/discover`, where a pinned revision would connect without the server's capabilities.
+    mode = "legacy" if request["era"] == "2025-11-25" else "auto"
+    server = target["url"] if "url" in target else StdioServerParameters(**target)
+    async with Client(server, mode=mode, read_timeout_seconds=STEP_SECONDS) as client:
+
+        async def call_tool(tool, arguments, meta):
+            result = await client.call_tool(tool, arguments, meta=meta)
+            return {
+                "structuredContent": result.structured_content,
+                "content": [plain(block) for block in result.content],
+                "meta": result.meta,
+                "isError": result.is_error,
+            }
+
+        return await exercise(
+            request,
+            f"mcp {version('mcp')}",
+            client.protocol_version,
+            client.server_capabilities,
+            lambda: all_pages(lambda cursor: client.list_tools(cursor=cursor)),
+            call_tool,
+        )
+
+
+main(drive)
