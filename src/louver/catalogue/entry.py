@@ -11,7 +11,6 @@ from louver.core.path import FieldPath
 from louver.core.plan import WRAPPER, Plan, compile_projection, is_wrapped
 from louver.core.relax import relax
 from louver.core.validate import Validator, validator
-from louver.core.view import Views
 from louver.limits import MAX_PLANS_PER_TOOL
 from louver.protocol.names import ARGUMENT
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from louver.catalogue.views import ViewFile
     from louver.core.json import Schema
     from louver.core.projection import Projection
+    from louver.core.view import Views
     from louver.protocol.hint import ContentMode
 
 

@@ -18,16 +18,18 @@ import json
 import logging
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.core import known
+from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.plan import within
 from louver.core.view import Views
 from louver.errors import InvalidProjection, InvalidView
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from louver.core.json import Schema
 
 logger = logging.getLogger(__name__)
@@ -172,7 +174,7 @@ def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
     def wrong(message: str, near: str | None = None) -> InvalidView:
         return InvalidView(message, file=str(path), line=1 if near is None else _line(text, near))
 
-    if not isinstance(content, dict):
+    if not is_object(content):
         raise wrong("a file of views is an object with 'tool' and 'views'")
     for key in content:
         if key not in _KEYS:
@@ -180,7 +182,7 @@ def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
     tool, views, always = content.get("tool"), content.get("views"), content.get("always", [])
     if not isinstance(tool, str) or not tool:
         raise wrong("a file of views has the tool's name in 'tool'")
-    if not isinstance(views, dict):
+    if not is_object(views):
         raise wrong("a file of views has an object of views in 'views'")
     try:
         return tool, Views.read(views, always)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 
 class OverBudget(Exception):
@@ -42,7 +42,7 @@ class Budget:
             raise OverBudget
 
     @contextmanager
-    def deeper(self) -> Iterator[None]:
+    def deeper(self) -> Generator[None]:
         """Count one step, and one level around what is done inside.
 
         Raises:

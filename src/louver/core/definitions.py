@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.budget import OverBudget
+from louver.core.json import is_array, is_object
 from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
@@ -93,26 +94,26 @@ class _Writer:
                 self.uses[value.part] += 1
                 if self.uses[value.part] == 1:
                     todo.append(self.bodies[value.part])
-            elif isinstance(value, dict):
+            elif is_object(value):
                 todo.extend(value.values())
-            elif isinstance(value, list):
+            elif is_array(value):
                 todo.extend(value)
 
     def _written(self, value: Any, depth: int) -> Any:
         if depth > MAX_WRITTEN_DEPTH:
             raise OverBudget
-        if isinstance(value, dict):
+        if is_object(value):
             link = value.get("$ref")
             if isinstance(link, Link):
                 return self._reference(value, link.part, depth)
             return {key: self._written(value[key], depth + 1) for key in sorted(value)}
-        if isinstance(value, list):
+        if is_array(value):
             return [self._written(element, depth + 1) for element in value]
         return value
 
     def _reference(self, value: dict[str, Any], part: int, depth: int) -> Any:
         body = self.bodies[part]
-        if isinstance(body, dict) and (self.uses[part] > 1 or depth > MAX_INLINE_DEPTH):
+        if is_object(body) and (self.uses[part] > 1 or depth > MAX_INLINE_DEPTH):
             if part not in self.names:
                 self.names[part] = str(len(self.names) + 1)
                 self.unwritten.append(part)
@@ -120,10 +121,6 @@ class _Writer:
         rest = {key: argument for key, argument in value.items() if key != "$ref"}
         if not rest:
             return self._written(body, depth)
-        if (
-            isinstance(body, dict)
-            and rest.keys().isdisjoint(body)
-            and (_ALONE.issuperset(rest) or len(body) == 1)
-        ):
+        if is_object(body) and rest.keys().isdisjoint(body) and (_ALONE.issuperset(rest) or len(body) == 1):
             return self._written({**body, **rest}, depth)
         return self._written({**rest, "allOf": [*rest.get("allOf", []), body]}, depth)

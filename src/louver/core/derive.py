@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
 from louver.core.definitions import Definitions
+from louver.core.json import is_object
 from louver.core.keywords import CLOSING, RULES, Here, both, duty, or_null, typed
 from louver.core.kinds import Kinds
 from louver.core.mask import ALL, NONE, Mask
@@ -135,7 +136,7 @@ class _Walk:
             if part is False:
                 return False
             first = parts[0]
-            if isinstance(part, dict) and isinstance(first, dict):
+            if is_object(part) and is_object(first):
                 # Two rules can speak by the same combinator: then both hold.
                 if first.keys().isdisjoint(part) and "$ref" not in part:
                     first.update(part)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.core import kinds as kind
-from louver.core.json import Schema, canonical
+from louver.core.json import Schema, canonical, is_array, is_object
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import matches, shielded
 from louver.core.project import project
@@ -167,7 +167,7 @@ def _values(here: Here) -> Keywords | bool:
     """What is left of a listed value is what is left of one of the listed values."""
     out: Keywords = {}
     for keyword, listed in (("enum", here.words.get("enum")), ("const", [here.words.get("const")])):
-        if keyword not in here.words or not isinstance(listed, list):
+        if keyword not in here.words or not is_array(listed):
             continue
         left: dict[bytes, Any] = {}
         for value in listed:
@@ -246,10 +246,10 @@ def _required(here: Here) -> Keywords:
 
 
 def _dependents(here: Here) -> Keywords:
-    """A member that is left was there before, and with it what it requires; of that, what survives is left."""
+    """A member that is left was there before, and with it what it requires; what survives is left."""
     out: Keywords = {}
     needs: Any = here.words.get("dependentRequired")
-    if isinstance(needs, dict):
+    if is_object(needs):
         left = {
             name: kept
             for name, argument in needs.items()
@@ -283,7 +283,8 @@ def _member_names(here: Here) -> Keywords:
     """The names that are left were names before; where they are listed this says nothing new."""
     if here.mask.other is NONE:
         return {}
-    return {"propertyNames": here.walk.copy(below) for below in here.place.below("propertyNames")}
+    below = here.place.below("propertyNames")
+    return {"propertyNames": here.walk.copy(below[0])} if below else {}
 
 
 def _elements(here: Here) -> Keywords:
@@ -361,12 +362,13 @@ def _kept(here: Here, *keywords: str) -> Keywords:
 
 
 def _strings(argument: Any) -> list[str]:
-    return [name for name in argument if isinstance(name, str)] if isinstance(argument, list) else []
+    return [name for name in argument if isinstance(name, str)] if is_array(argument) else []
 
 
 _OF_SCALARS = (
-    ["multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format", "contentEncoding", "contentMediaType"]
-)
+    "multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern"
+    " format contentEncoding contentMediaType"
+).split()
 _MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
 _ELEMENTS = frozenset({"prefixItems", "items"})
 
@@ -396,12 +398,12 @@ CLOSING = (_type, _members, _elements)
 
 
 def duty(words: Keywords, resolves: bool) -> str:
-    """Which keyword closes a place: what lists members or elements itself, else a reference, else branches."""
+    """Which keyword closes a place: what lists parts itself, else a reference, else branches."""
     if not words.keys().isdisjoint(_MEMBERS | _ELEMENTS):
         return "self"
     if "$ref" in words and resolves:
         return "$ref"
     for keyword in ("anyOf", "oneOf", "allOf"):
-        if isinstance(words.get(keyword), list) and words[keyword]:
+        if is_array(words.get(keyword)) and words[keyword]:
             return keyword
     return "self"

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.core.json import is_array, is_object
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -81,7 +83,7 @@ class Kinds:
     def _in_place(self, place: Place) -> tuple[int, bool]:
         words = place.words
         admitted = named_kinds(words["type"]) if "type" in words else ANY
-        if isinstance(words.get("enum"), list):
+        if is_array(words.get("enum")):
             admitted &= union(kind_of(value) for value in words["enum"])
         if "const" in words:
             admitted &= kind_of(words["const"])
@@ -111,9 +113,9 @@ def kind_of(value: Json) -> int:
         return BOOLEAN
     if isinstance(value, str):
         return STRING
-    if isinstance(value, dict):
+    if is_object(value):
         return OBJECT
-    return ARRAY if isinstance(value, list) else NUMBER
+    return ARRAY if is_array(value) else NUMBER
 
 
 def type_names(kinds: int) -> list[str]:
@@ -125,7 +127,7 @@ def named_kinds(names: Any) -> int:
     """The kinds that a `type` keyword admits."""
     if isinstance(names, str):
         return _BITS.get(names, 0)
-    return union(_BITS.get(name, 0) for name in names) if isinstance(names, list) else ANY
+    return union(_BITS.get(name, 0) for name in names) if is_array(names) else ANY
 
 
 def union(kinds: Iterable[int]) -> int:

@@ -217,9 +217,9 @@ def _bracket(text: str, at: int) -> tuple[Step, int]:
 def _jsonpath(text: str) -> tuple[Step, ...]:
     """The steps of a JSONPath of child names and wildcards; anything else is refused."""
     # Imported here: reading `$` paths is rare, and the parser costs 20 ms to import.
-    from jsonpath_ng import parse  # pyright: ignore[reportMissingTypeStubs]
     from jsonpath_ng.exceptions import JSONPathError  # pyright: ignore[reportMissingTypeStubs]
     from jsonpath_ng.jsonpath import Child, Fields, Root, Wildcard  # pyright: ignore[reportMissingTypeStubs]
+    from jsonpath_ng.parser import parse  # pyright: ignore[reportMissingTypeStubs]
 
     if "\\" in text:
         raise InvalidPath(text, text.index("\\"), "a name without a backslash", _DROP_DOLLAR)

@@ -22,7 +22,9 @@ from louver.limits import MAX_PATTERN_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_CHARACTER = r"(?:[\w \-/:;,@#%&=~<>!\"']|\\[dDwWsS.\-/$^*+?()\[\]{}|\\]|\[\^?(?:[^\\\[\]]|\\[dDwWsS.\-/\]\[\\^$])+\]|\.)"
+_ESCAPED = r"\\[dDwWsS.\-/$^*+?()\[\]{}|\\]"
+_CLASS = rf"\[\^?(?:[^\\\[\]]|{_ESCAPED})+\]"
+_CHARACTER = rf"(?:[\w \-/:;,@#%&=~<>!\"']|{_ESCAPED}|{_CLASS}|\.)"
 _PLAIN = re.compile(
     rf"\^?{_CHARACTER}*(?:{_CHARACTER}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)?{_CHARACTER}*\$?"
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import known
 from louver.core.derive import Derived, Precision, derive
-from louver.core.json import Json, Schema, digest
+from louver.core.json import Json, Schema, digest, is_array, is_object
 from louver.core.mask import exclude_mask, include_mask
 from louver.core.path import FieldPath, fold
 from louver.core.project import project
@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The canonical list of what was asked for: as the schema orders its properties, then by code points."""
+        """The canonical list of what was asked for: in the order of the schema's properties."""
         if self.request.mode == "exclude":
             return tuple(str(path) for path in self._exclude)
         return tuple(str(path) for path in self._sorted) or ("*",)
@@ -199,17 +199,13 @@ def is_wrapped(schema: Schema | None) -> bool:
     `x-fastmcp-wrap-result`. Clients think of the output without the wrapper, so paths
     may leave it out.
     """
-    if not isinstance(schema, dict) or schema.get("type") != "object":
+    if not is_object(schema) or schema.get("type") != "object":
         return False
     properties = schema.get("properties")
-    if (
-        not isinstance(properties, dict)
-        or list(properties) != [WRAPPER]
-        or not isinstance(properties[WRAPPER], dict)
-    ):
+    if not is_object(properties) or list(properties) != [WRAPPER] or not is_object(properties[WRAPPER]):
         return False
     required = schema.get("required")
-    return schema.get("x-fastmcp-wrap-result") is True or (isinstance(required, list) and WRAPPER in required)
+    return schema.get("x-fastmcp-wrap-result") is True or (is_array(required) and WRAPPER in required)
 
 
 def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:

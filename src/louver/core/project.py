@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from louver.core.json import is_array, is_object
 from louver.core.mask import ALL, NONE, Mask
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
     todo: list[tuple[Any, Any, Json, Mask]] = [(root, 0, value, mask)]
     while todo:
         into, key, value, mask = todo.pop()
-        if mask is ALL or not isinstance(value, dict | list):
+        if mask is ALL or not (is_object(value) or is_array(value)):
             into[key] = value
-        elif isinstance(value, dict):
+        elif is_object(value):
             kept: dict[str, Any] = {}
             for name in _names(value, mask, order):
                 below = mask.child(name)

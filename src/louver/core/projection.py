@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from louver.core.json import is_array, is_object
 from louver.core.path import FieldPath, fold
 from louver.errors import InvalidProjection, ProjectionLimit
 from louver.limits import MAX_PATHS
@@ -87,7 +88,7 @@ class Projection:
 
         Source: issue #1704, section 3; `strict`, `required` and `schema` are ours.
         """
-        if not isinstance(obj, dict):
+        if not is_object(obj):
             raise InvalidProjection(
                 "a projection is an object, for example {'mode': 'include', 'fields': ['id']}"
             )
@@ -120,7 +121,7 @@ class Projection:
                 f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS)
             )
         strict, required = (_flag(request, key) for key in ("strict", "required"))
-        return cls(cast("Mode", mode), fields, name, strict, required, cast("SchemaForm", form))
+        return cls(mode, fields, name, strict, required, form)
 
     def to_wire(self) -> dict[str, Any]:
         """The wire form, canonical: equal requests have equal wire forms."""
@@ -142,7 +143,7 @@ class Projection:
 
 
 def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
-    if not isinstance(fields, list):
+    if not is_array(fields):
         raise InvalidProjection(
             "a projection's 'fields' is a list of field paths, for example ['id', 'user.login']"
         )

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from referencing import Registry
+from referencing import Registry, Specification
 from referencing import Resource as _Resource
 from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012, Specification
+from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012
 
-from louver.core.json import Schema
+from louver.core.json import Schema, is_array, is_object
 
 _DIALECTS: dict[str, Specification[Any]] = {
     "https://json-schema.org/draft/2020-12/schema": DRAFT202012,
@@ -97,7 +97,7 @@ class Place:
     @property
     def words(self) -> dict[str, Any]:
         """The keywords, in the words of 2020-12; empty for a boolean schema."""
-        if not isinstance(self.schema, dict):
+        if not is_object(self.schema):
             return {}
         if self.scope.dialect is DRAFT202012:
             return self.schema
@@ -108,7 +108,7 @@ class Place:
 
     def at(self, schema: Any) -> Place:
         """The place of a schema that stands within this one."""
-        if not isinstance(schema, dict):
+        if not is_object(schema):
             # Neither an object nor a boolean is not a schema: nothing is known of it.
             return Place(schema is not False, self.scope)
         identifier: object = schema.get("$id")
@@ -127,13 +127,13 @@ class Place:
         if keyword in ONE:
             return [self.at(argument)]
         if keyword in MANY:
-            return [self.at(schema) for schema in argument] if isinstance(argument, list) else []
-        return [self.at(schema) for schema in argument.values()] if isinstance(argument, dict) else []
+            return [self.at(schema) for schema in argument] if is_array(argument) else []
+        return [self.at(schema) for schema in argument.values()] if is_object(argument) else []
 
     def named(self, keyword: str) -> dict[str, Place]:
         """The places of a keyword that is an object of schemas."""
         argument: Any = self.words.get(keyword)
-        if not isinstance(argument, dict):
+        if not is_object(argument):
             return {}
         return {name: self.at(schema) for name, schema in argument.items()}
 
@@ -157,31 +157,32 @@ class Place:
         target: Any = self.scope.contents
         for token in unquote(reference[2:]).split("/") if reference[2:] else []:
             token = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(target, dict) and token in target:
+            if is_object(target) and token in target:
                 target = target[token]
-            elif isinstance(target, list) and token.isdigit() and int(token) < len(target):
+            elif is_array(target) and token.isdigit() and int(token) < len(target):
                 target = target[int(token)]
             else:
                 return None
-            if isinstance(target, dict) and "$id" in target:
+            if is_object(target) and "$id" in target:
                 return None
-        return Place(target, self.scope) if isinstance(target, dict | bool) else None
+        return Place(target, self.scope) if isinstance(target, bool) or is_object(target) else None
 
     def _looked_up(self, reference: str) -> Place | None:
         try:
             resolved = self.scope.resolver.lookup(reference)
-            contents = resolved.resolver.lookup("#").contents
+            contents: Schema = resolved.resolver.lookup("#").contents
         except (Unresolvable, ValueError):
             return None
-        if not isinstance(resolved.contents, dict | bool):
+        target: Any = resolved.contents
+        if not isinstance(target, bool) and not is_object(target):
             return None
         if contents is self.scope.contents:
-            return Place(resolved.contents, self.scope)
+            return Place(target, self.scope)
         scope = self.scope.inner.get(id(contents))
         if scope is None:
             dialect = _dialect(contents, self.scope.dialect)
             scope = self.scope.inner[id(contents)] = _Scope(contents, resolved.resolver, dialect)
-        return Place(resolved.contents, scope)
+        return Place(target, scope)
 
     def _embedded(self, schema: dict[str, Any]) -> _Scope:
         dialect = _dialect(schema, self.scope.dialect)
@@ -202,13 +203,13 @@ def document(schema: Schema) -> Place:
     dialect = _dialect(schema, DRAFT202012)
     resource = _Resource(contents=schema, specification=dialect)
     registry: Registry[Any] = Registry()
-    identifier = (resource.id() or "") if isinstance(schema, dict) else ""
+    identifier = (resource.id() or "") if is_object(schema) else ""
     resolver = registry.with_resource(identifier, resource).resolver(identifier)
     return Place(schema, _Scope(schema, resolver, dialect))
 
 
 def _dialect(schema: Schema, default: Specification[Any]) -> Specification[Any]:
-    named: object = schema.get("$schema") if isinstance(schema, dict) else None
+    named: object = schema.get("$schema") if is_object(schema) else None
     if named is None:
         return default
     dialect = _DIALECTS.get(named.rstrip("#")) if isinstance(named, str) else None
@@ -224,7 +225,7 @@ def _modern(schema: dict[str, Any], dialect: Specification[Any]) -> dict[str, An
     words = {
         name: argument for name, argument in schema.items() if name not in ("prefixItems", "additionalItems")
     }
-    if isinstance(schema.get("items"), list):
+    if is_array(schema.get("items")):
         words["prefixItems"] = words.pop("items")
         if "additionalItems" in schema:
             words["items"] = schema["additionalItems"]
@@ -234,8 +235,8 @@ def _modern(schema: dict[str, Any], dialect: Specification[Any]) -> dict[str, An
         for newer in ("minContains", "maxContains"):
             words.pop(newer, None)
     dependencies = words.pop("dependencies", None)
-    if isinstance(dependencies, dict):
+    if is_object(dependencies):
         for name, needs in dependencies.items():
-            group = "dependentRequired" if isinstance(needs, list) else "dependentSchemas"
+            group = "dependentRequired" if is_array(needs) else "dependentSchemas"
             words[group] = {**words.get(group, {}), name: needs}
     return words

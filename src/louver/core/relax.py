@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
 from louver.core.definitions import Definitions
+from louver.core.json import is_array, is_object
 from louver.core.keywords import both, or_null
 from louver.core.kinds import Kinds
 from louver.core.references import NAMED, UnknownDialect, document
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from louver.core.references import Place
 
 _STAYS = frozenset(
-    ["type", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format", "contentEncoding", "contentMediaType", "maxItems", "maxProperties", "title", "description", "deprecated", "readOnly", "writeOnly"]
+    "type multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength"
+    " pattern format contentEncoding contentMediaType maxItems maxProperties title description"
+    " deprecated readOnly writeOnly".split()
 )
 """What limits scalars or only bounds from above, and what is for reading. Not `default`:
 a client that fills defaults in would invent the fields that were left out."""
@@ -48,7 +51,7 @@ def relax(schema: Schema) -> Schema:
     try:
         return _Relaxing().document(document(schema))
     except (OverBudget, UnknownDialect):
-        rooted = isinstance(schema, dict) and schema.get("type") == "object"
+        rooted = is_object(schema) and schema.get("type") == "object"
         return {"type": "object"} if rooted else True
 
 
@@ -98,22 +101,18 @@ class _Relaxing:
         """Constants stay where nothing can be taken away from any of them."""
         words = place.words
         listed: Any = words.get("enum", [])
-        if (
-            "enum" in words
-            and isinstance(listed, list)
-            and not any(isinstance(v, dict | list) for v in listed)
-        ):
+        if "enum" in words and is_array(listed) and not any(isinstance(v, dict | list) for v in listed):
             out["enum"] = listed
         if "const" in words and not isinstance(words["const"], dict | list):
             out["const"] = words["const"]
 
     def _members(self, place: Place, keyword: str, out: dict[str, Any]) -> None:
-        if keyword not in place.words:
+        if not place.below(keyword):
             return
         if keyword in NAMED:
             out[keyword] = {name: self._at(below) for name, below in place.named(keyword).items()}
         else:
-            out.update({keyword: self._at(below) for below in place.below(keyword)})
+            out[keyword] = self._at(place.below(keyword)[0])
 
     def _elements(self, place: Place, out: dict[str, Any]) -> None:
         positions = place.below("prefixItems")
@@ -121,7 +120,9 @@ class _Relaxing:
             # No `items` beside it: a client of an older draft would apply that to the positions.
             out["prefixItems"] = [self._element(below) for below in positions]
         else:
-            out.update({"items": self._element(below) for below in place.below("items")})
+            rest = place.below("items")
+            if rest:
+                out["items"] = self._element(rest[0])
 
 
 def _joined(conjuncts: list[Schema]) -> Schema:
@@ -129,13 +130,13 @@ def _joined(conjuncts: list[Schema]) -> Schema:
     first, *others = conjuncts
     apart: list[Schema] = []
     for part in others:
-        if isinstance(first, dict) and isinstance(part, dict) and part.keys() in ({"$ref"}, {"anyOf"}):
-            if first.keys().isdisjoint(part):
-                first.update(part)
-                continue
-        apart.append(part)
+        alone = is_object(part) and part.keys() in ({"$ref"}, {"anyOf"})
+        if alone and is_object(first) and is_object(part) and first.keys().isdisjoint(part):
+            first.update(part)
+        else:
+            apart.append(part)
     if not apart:
         return first
-    if isinstance(first, dict) and first and "allOf" not in first:
+    if is_object(first) and first and "allOf" not in first:
         return {**first, "allOf": apart}
     return both([first, *apart])

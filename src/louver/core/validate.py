@@ -7,7 +7,7 @@ is ever fetched for a schema, and a schema that cannot be applied admits nothing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from louver.core.json import Json, Schema
@@ -34,7 +34,7 @@ class _Python:
         from jsonschema import Draft202012Validator
         from referencing import Registry
 
-        self._validator = Draft202012Validator(schema, registry=Registry())
+        self._validator: Any = Draft202012Validator(schema, registry=Registry())
 
     def is_valid(self, value: Json) -> bool:
         try:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from louver.core.references import Place
 
 _VALUES = frozenset(
-    ["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "required", "dependentRequired", "format", "contentEncoding", "contentMediaType"]
+    "type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength"
+    " minLength pattern maxItems minItems uniqueItems maxContains minContains maxProperties"
+    " minProperties required dependentRequired format contentEncoding contentMediaType".split()
 )
 """Keywords that assert something of a value without a schema below them."""
 

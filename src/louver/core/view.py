@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from louver.core.json import is_object
 from louver.core.path import FieldPath, fold
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
 
@@ -91,11 +92,11 @@ class _Written:
 
 
 def _written(name: str, view: Json) -> _Written:
+    parts: Json = view
     if isinstance(view, list | tuple):
-        view = {"include": view}
-    if not isinstance(view, dict):
+        parts = dict[str, Json](include=view)
+    if not is_object(parts):
         raise InvalidView(f"view {name!r}: expected a list of field paths, or an object")
-    parts: dict[str, Any] = view
     if unknown := sorted(parts.keys() - {"include", "exclude", "extends"}):
         raise InvalidView(f"view {name!r}: expected 'include', 'exclude' or 'extends', not {unknown[0]!r}")
     if not parts:
@@ -111,8 +112,9 @@ def _written(name: str, view: Json) -> _Written:
 def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPath, ...]:
     if not isinstance(texts, list | tuple):
         raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths")
+    listed: list[Any] = list(texts)  # pyright: ignore[reportUnknownArgumentType] - JSON
     paths: list[FieldPath] = []
-    for text in texts:
+    for text in listed:
         if not isinstance(text, str):
             raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths, each a string")
         try:

@@ -27,7 +27,7 @@ class Capability(WireModel):
     """The literal form: `capabilities.tools.projection`."""
 
     supported: Literal[True] = True
-    modes: list[Mode] = ["include", "exclude", "view"]
+    modes: list[Mode] = Field(default=["include", "exclude", "view"])
     max_depth: int = Field(default=MAX_SEGMENTS, ge=1, description="Longest field path, in segments.")
 
 

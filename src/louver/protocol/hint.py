@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from louver.core.json import is_object
 from louver.core.view import Views
 from louver.protocol.model import WireModel
 from louver.protocol.names import PROJECTION
@@ -107,8 +108,8 @@ def read_hint(meta: object) -> tuple[Views, ContentMode]:
     Raises:
         InvalidView: The hint's views are not well formed.
     """
-    written: Any = meta.get(PROJECTION) if isinstance(meta, dict) else None
-    if not isinstance(written, dict):
+    written: Any = meta.get(PROJECTION) if is_object(meta) else None
+    if not is_object(written):
         return Views(), "project"
     listed: Any = written.get("recommendedViews") or {}
     others: Any = written.get("views") or {}

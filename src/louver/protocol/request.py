@@ -14,10 +14,11 @@ Source: issue #1704, section 3; the extension key and the argument are ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from louver.core.json import is_array
 from louver.core.projection import Projection, SchemaForm
 from louver.errors import InvalidProjection
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
@@ -62,13 +63,14 @@ def requested(meta: object) -> tuple[Projection, str] | None:
     """
     if not isinstance(meta, Mapping):
         return None
-    found = {key: meta[key] for key in (PROJECTION_LITERAL, PROJECTION) if key in meta}
+    found: dict[str, Any] = {key: meta[key] for key in (PROJECTION_LITERAL, PROJECTION) if key in meta}
     if not found:
         return None
-    projections = {key: Projection.from_wire(value) for key, value in cast("dict[str, Any]", found).items()}
+    projections = {key: Projection.from_wire(value) for key, value in found.items()}
     if len(set(projections.values())) > 1:
         raise InvalidProjection(
-            f"'_meta' holds two different projections, under {PROJECTION_LITERAL!r} and {PROJECTION!r}: send one"
+            f"'_meta' holds two different projections, under {PROJECTION_LITERAL!r} and "
+            f"{PROJECTION!r}: send one"
         )
     key = next(iter(projections))
     return projections[key], key
@@ -80,6 +82,6 @@ def requested_by_argument(argument: object) -> Projection:
     Raises:
         InvalidProjection: It is neither.
     """
-    if isinstance(argument, list):
+    if is_array(argument):
         return Projection.from_wire({"mode": "include", "fields": argument})
     return Projection.from_wire(argument)

@@ -30,7 +30,7 @@ from louver.server.views import ToolViews
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, Mapping
     from os import PathLike
 
     from mcp.server import Server
@@ -51,7 +51,7 @@ def attach(
     Args:
         server: An `MCPServer` or a lowlevel `Server`, not yet serving.
         views: A folder of `<tool>.views.json`, or tool name -> views; beside the views of `hint`.
-        argument: Whether tools take the reserved argument `_projection`, for models, which cannot set `_meta`.
+        argument: Whether tools take the reserved argument `_projection`: models cannot set `_meta`.
         default_views: Tool name -> the view that a call without a request gets.
         listing: What `tools/list` shows as output schema; stock clients accept projections with
             `relaxed` and `omit`. With `strict` only clients that declare the extension get them.
@@ -112,7 +112,8 @@ class _Attached:
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = result_dict(await call_next(ctx))
         listed: list[dict[str, Any]] = []
-        for tool in result.get("tools") or []:
+        tools: list[dict[str, Any]] = result.get("tools") or []
+        for tool in tools:
             entry = self._tools.learn(tool)
             listed.append(listed_tool(tool, entry, self._listing, exact=self._exact, argument=self._argument))
         if self._server.get_tool_input_schema is None:
@@ -133,7 +134,7 @@ def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], views: ToolVi
     serve = lowlevel.lifespan
 
     @asynccontextmanager
-    async def lifespan(app: Server[Any]) -> AsyncIterator[Any]:
+    async def lifespan(app: Server[Any]) -> AsyncGenerator[Any]:
         for tool in await server.list_tools():
             views.check(tool.model_dump(by_alias=True, mode="json", exclude_none=True))
         async with serve(app) as state:

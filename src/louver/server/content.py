@@ -1,10 +1,10 @@
-"""What an answer holds: finding the value to project, and writing the kept value back.
+r"""What an answer holds: finding the value to project, and writing the kept value back.
 
 A tool's output can stand in three places, and is written back where it stood::
 
     structuredContent                       {"id": 1, "name": "Ann"}
-    structuredContent.result, a string      {"result": "{\\"id\\": 1, \\"name\\": \\"Ann\\"}"}
-    one text block                          {"type": "text", "text": "{\\"id\\": 1, ...}"}
+    structuredContent.result, a string      {"result": "{\"id\": 1, \"name\": \"Ann\"}"}
+    one text block                          {"type": "text", "text": "{\"id\": 1, ...}"}
 
 `structuredContent` and `content` come from the one kept value. Text that is not
 this value is dropped whenever a projection applies: it may hold what was left out.
@@ -16,6 +16,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from louver.core.json import is_object
 from louver.core.plan import WRAPPER
 from louver.limits import MAX_JSON_DEPTH
 
@@ -44,7 +45,7 @@ def find_output(result: dict[str, Any], *, may_wrap_text: bool) -> Output | None
         structured: Any = result["structuredContent"]
         if (
             may_wrap_text
-            and isinstance(structured, dict)
+            and is_object(structured)
             and (parsed := _parsed(structured.get(WRAPPER))) is not None
         ):
             return Output(parsed, "wrapped text")
@@ -78,7 +79,8 @@ def write_output(result: dict[str, Any], seat: Seat, kept: Json, *, keep_blocks:
 
 
 def _blocks(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return [block for block in result.get("content") or [] if isinstance(block, dict)]
+    blocks: list[Any] = result.get("content") or []
+    return [block for block in blocks if is_object(block)]
 
 
 def _parsed(text: object) -> Json | None:

@@ -26,8 +26,9 @@ would refuse them.
 """
 
 ARGUMENT_SCHEMA: dict[str, Any] = {
-    "description": "Fields of the output to return, as paths: ['id', 'user.login']. Or {'mode': 'exclude', 'fields': "
-    "[...]} or {'mode': 'view', 'view': '...'}. Leave out for the full output.",
+    "description": "Fields of the output to return, as paths: ['id', 'user.login']. "
+    "Or {'mode': 'exclude', 'fields': [...]} or {'mode': 'view', 'view': '...'}. "
+    "Leave out for the full output.",
     "anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "object"}],
 }
 """The reserved argument in an input schema."""
@@ -50,7 +51,7 @@ def listed_tool(
     listed = dict(tool)
     if argument and entry.takes_argument:
         schema = tool["inputSchema"]
-        properties = {**(schema.get("properties") or {}), ARGUMENT: ARGUMENT_SCHEMA}
+        properties: dict[str, Any] = {**(schema.get("properties") or {}), ARGUMENT: ARGUMENT_SCHEMA}
         listed["inputSchema"] = {**schema, "properties": properties}
     if listing == "relaxed":
         listed["outputSchema"] = entry.listing_schema

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from louver.core.json import is_object
 from louver.core.projection import Projection
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired
 from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
@@ -113,25 +114,20 @@ class ProjectedCalls:
     def _concerns(self, name: str, params: Mapping[str, Any]) -> bool:
         meta, arguments = params.get("_meta"), params.get("arguments")
         asks = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        offers = self._argument and isinstance(arguments, Mapping) and ARGUMENT in arguments
+        offers = self._argument and is_object(arguments) and ARGUMENT in arguments
         return asks or offers or name in self._defaults
 
     def _read(
         self, entry: Entry, params: Mapping[str, Any], ctx: ServerRequestContext[Any, Any]
     ) -> tuple[_Asked | None, dict[str, Any] | None]:
-        """The request, or else the refusal of it. `_meta` goes before the argument, that before the default."""
+        """The request, or else the refusal of it. `_meta` goes first, the default last."""
         try:
             by_meta = requested(params.get("_meta"))
         except LouverError as error:
             raise protocol_error(error) from None
         by_argument: Projection | None = None
         arguments = params.get("arguments")
-        if (
-            self._argument
-            and entry.takes_argument
-            and isinstance(arguments, Mapping)
-            and ARGUMENT in arguments
-        ):
+        if self._argument and entry.takes_argument and is_object(arguments) and ARGUMENT in arguments:
             try:
                 by_argument = requested_by_argument(arguments[ARGUMENT])
             except LouverError as error:
@@ -254,8 +250,8 @@ def _required(reason: Reason) -> ProjectionRequired:
 
 def _without_argument(ctx: ServerRequestContext[Any, Any]) -> ServerRequestContext[Any, Any]:
     params = ctx.params or {}
-    arguments = params.get("arguments")
-    if not isinstance(arguments, Mapping) or ARGUMENT not in arguments:
+    arguments: Any = params.get("arguments")
+    if not is_object(arguments) or ARGUMENT not in arguments:
         return ctx
     rest = {name: value for name, value in arguments.items() if name != ARGUMENT}
     return replace(ctx, params={**params, "arguments": rest})

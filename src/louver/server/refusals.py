@@ -1,4 +1,4 @@
-"""Our errors, as a client meets them: the one place on this side that makes protocol errors.
+r"""Our errors, as a client meets them: the one place on this side that makes protocol errors.
 
 A request in `_meta` that is refused is a protocol error, before the tool has run::
 
@@ -7,7 +7,7 @@ A request in `_meta` that is refused is a protocol error, before the tool has ru
 
 A request by argument comes from a model, so it is a result that the model reads::
 
-    {"isError": true, "content": [{"type": "text", "text": "{\\"error\\": {...}}"}]}
+    {"isError": true, "content": [{"type": "text", "text": "{\"error\": {...}}"}]}
 
 There is never `structuredContent` in it: some clients validate that even on errors.
 """

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from louver.catalogue.entry import Entry
 from louver.catalogue.views import ViewFile, ViewFolder, misfit
 from louver.core.view import Views
 from louver.errors import InvalidView
 from louver.protocol.hint import read_hint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +39,7 @@ class ToolViews:
         defaults: Mapping[str, str],
     ) -> None:
         self._folder = ViewFolder(Path(views)) if isinstance(views, str | os.PathLike) else None
-        given = {} if views is None or isinstance(views, str | os.PathLike) else views
+        given: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
         self._given = {tool: Views.read(named) for tool, named in given.items()}
         self._defaults = defaults
 
