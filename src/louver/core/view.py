@@ -94,7 +94,7 @@ class _Written:
 def _written(name: str, view: Json) -> _Written:
     parts: Json = view
     if isinstance(view, list | tuple):
-        parts = dict[str, Json](include=view)
+        parts = dict[str, Any](include=view)
     if not is_object(parts):
         raise InvalidView(f"view {name!r}: expected a list of field paths, or an object")
     if unknown := sorted(parts.keys() - {"include", "exclude", "extends"}):
