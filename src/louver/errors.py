@@ -91,6 +91,12 @@ class OutputInvalid(LouverError):
     code = "OUTPUT_INVALID"
 
 
+class InvalidInput(LouverError):
+    """What was given to the command cannot be read."""
+
+    code = "INVALID_INPUT"
+
+
 class InvalidView(LouverError):
     """A view, or a file of views, that cannot be used.
 

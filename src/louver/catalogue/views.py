@@ -14,13 +14,12 @@ something wrong leaves the last good views in force.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.core import known
+from louver.core import json, known
 from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.plan import within
@@ -67,12 +66,10 @@ class ViewFile:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InvalidView(f"the file of views cannot be read: {reason}", file=str(path)) from None
         try:
-            content: Any = json.loads(text, object_pairs_hook=_once)
-        except json.JSONDecodeError as error:
-            raise InvalidView(f"not JSON: {error.msg}", file=str(path), line=error.lineno) from None
-        except _Twice as error:
-            line = _line(text, error.key, occurrence=2)
-            raise InvalidView(f"the key {error.key!r} stands twice", file=str(path), line=line) from None
+            content = json.parse(text)
+        except json.NotJson as error:
+            line = error.line if error.key is None else _line(text, error.key, occurrence=2)
+            raise InvalidView(f"not JSON: {error.reason}", file=str(path), line=line) from None
         return cls(*_content(content, path, text), path, text)
 
     def check(self, schema: Schema) -> None:
@@ -156,20 +153,6 @@ class ViewFolder:
         return {path: path.stat().st_mtime_ns for path in self._folder.glob(f"*{SUFFIX}")}
 
 
-class _Twice(Exception):
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Twice(key)
-        found[key] = value
-    return found
-
-
 def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
     def wrong(message: str, near: str | None = None) -> InvalidView:
         return InvalidView(message, file=str(path), line=1 if near is None else _line(text, near))
@@ -195,7 +178,7 @@ def _line(text: str, key: str, occurrence: int = 1) -> int | None:
     """The line, from 1, where a string stands in a JSON text; `None` if it is written otherwise there."""
     at = -1
     for _ in range(occurrence):
-        at = text.find(json.dumps(key, ensure_ascii=False), at + 1)
+        at = text.find(json.compact(key), at + 1)
     return None if at < 0 else text.count("\n", 0, at) + 1
 
 
@@ -203,7 +186,7 @@ def _line_of(text: str, path: FieldPath) -> int | None:
     """The line, from 1, where a path stands in a JSON text, however it is written there."""
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"', text):
         try:
-            written = FieldPath.parse(json.loads(found.group()), deep=True)
+            written = FieldPath.parse(json.parse(found.group()), deep=True)
         except (ValueError, InvalidProjection):
             continue
         if written == path:

@@ -5,13 +5,19 @@ Canonical bytes are UTF-8, keys in the order of code points, no white space::
     canonical({"b": 1, "a": "é"}) == b'{"a":"\xc3\xa9","b":1}'
 
 Equal requests have equal canonical bytes, so a digest over them names a schema.
+
+Reading is strict, for what is sent on must mean the same to everyone: a key
+that stands twice, `NaN`, a number beyond all bounds or an abyss of brackets is not JSON.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from math import isfinite
 from typing import Any, TypeGuard
+
+from louver.limits import MAX_JSON_DEPTH
 
 Json = Any
 """`None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`."""
@@ -31,6 +37,43 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()[:16]
 
 
+class NotJson(ValueError):
+    """A text is not JSON, or not strictly.
+
+    Args:
+        reason: What is wrong; without values of the text.
+        line: Where, from 1.
+        key: The key that stands twice, if that is what is wrong.
+    """
+
+    def __init__(self, reason: str, line: int = 1, key: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.line, self.key = reason, line, key
+
+
+def parse(text: str) -> Json:
+    """The value of a JSON text, read strictly.
+
+    Raises:
+        NotJson: It is not JSON; a key stands twice; a number is not finite; it is nested too deep.
+    """
+    if text.count("{") + text.count("[") > MAX_JSON_DEPTH and _depth(text) > MAX_JSON_DEPTH:
+        raise NotJson(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise NotJson(error.msg, error.lineno) from None
+    except ValueError as error:
+        if isinstance(error, NotJson):
+            raise
+        raise NotJson("an integer has too many digits") from None
+
+
+def compact(value: Json) -> str:
+    """A JSON text of `value` without white space, members in their order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether a JSON value is an object."""
     return isinstance(value, dict)
@@ -39,3 +82,40 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether a JSON value is an array."""
     return isinstance(value, list)
+
+
+def _depth(text: str) -> int:
+    """The deepest nesting of a JSON text, strings left aside; read without recursion."""
+    depth = deepest = 0
+    quoted = escaped = False
+    for character in text:
+        if quoted:
+            quoted, escaped = escaped or character != '"', not escaped and character == "\\"
+        elif character == '"':
+            quoted = True
+        elif character in "{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "}]":
+            depth -= 1
+    return deepest
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
+        raise NotJson("a key stands twice", key=twice)
+    return found
+
+
+def _constant(_name: str) -> Json:
+    raise NotJson("NaN and infinities are no numbers of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise NotJson("a number is too large")
+    return number

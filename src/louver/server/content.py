@@ -12,13 +12,12 @@ this value is dropped whenever a projection applies: it may hold what was left o
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from louver.core import json
 from louver.core.json import is_object
 from louver.core.plan import WRAPPER
-from louver.limits import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -68,7 +67,7 @@ def write_output(result: dict[str, Any], seat: Seat, kept: Json, *, keep_blocks:
     Returns:
         The number of such blocks that were dropped.
     """
-    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+    text = json.compact(kept)
     if seat == "structured":
         result["structuredContent"] = kept
     elif seat == "wrapped text":
@@ -87,44 +86,7 @@ def _parsed(text: object) -> Json | None:
     """The object or array that a text holds; `None` if it holds no such JSON, or not strictly."""
     if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return None
-    if text.count("{") + text.count("[") > MAX_JSON_DEPTH and _depth(text) > MAX_JSON_DEPTH:
-        return None
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_not_json, parse_float=_finite)
-    except (ValueError, RecursionError):
+        return json.parse(text)
+    except json.NotJson:
         return None
-
-
-def _depth(text: str) -> int:
-    """The deepest nesting of a JSON text, strings left aside; read without recursion."""
-    depth = deepest = 0
-    quoted = escaped = False
-    for character in text:
-        if quoted:
-            quoted, escaped = escaped or character != '"', not escaped and character == "\\"
-        elif character == '"':
-            quoted = True
-        elif character in "{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "}]":
-            depth -= 1
-    return deepest
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
-
-
-def _not_json(_constant: str) -> None:
-    raise ValueError("NaN and infinities are not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError("a number is too large")
-    return number

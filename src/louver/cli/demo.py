@@ -1,0 +1,212 @@
+"""`louver demo`: what projection saves, shown by a stock client on a real server.
+
+The example server is started over stdio and over HTTP on loopback. A stock
+`mcp.Client`, which validates every answer against the listed schema, calls it in
+both protocol eras: for the full output, then for a projection of it. Each
+projected answer is checked: that it satisfies its `projectedSchema`, and that the
+full output, which holds more, does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from subprocess import DEVNULL, PIPE
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio.streams.buffered import BufferedByteReceiveStream
+from jsonschema import Draft202012Validator
+from mcp import Client, MCPError, StdioServerParameters
+from referencing import Registry
+
+from louver.cli import table
+from louver.core.json import compact, parse
+from louver.protocol.names import PROJECTION_LITERAL
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncGenerator
+
+    from mcp_types import CallToolResult
+
+_ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
+"""Protocol revision -> how a stock client is told to speak it."""
+
+_SERVE = ["-m", "louver", "serve", "--example"]
+_PATIENCE_S = 60
+"""For each server together with its calls, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call to show.
+
+    Args:
+        tool: The tool.
+        arguments: What it is called with.
+        request: The projection, as on the wire.
+        use: What a person would want this for.
+        saves: The share of the estimated tokens that must be saved.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    request: dict[str, Any]
+    use: str
+    saves: float = 0.0
+
+
+def _include(*fields: str) -> dict[str, Any]:
+    return {"mode": "include", "fields": list(fields)}
+
+
+def _exclude(*fields: str) -> dict[str, Any]:
+    return {"mode": "exclude", "fields": list(fields)}
+
+
+CASES = (
+    # The first three are the use cases of issue #1704, with the savings that it names.
+    Case("get_user_profile", {"user_id": 42}, _include("name"), "user greeting", 0.975),
+    Case("get_user_profile", {"user_id": 42}, _include("name", "email"), "email notification", 0.95),
+    Case("get_user_profile", {"user_id": 42}, _include("status"), "status check", 0.975),
+    Case("get_user_profile", {"user_id": 42}, {"mode": "view", "view": "minimal"}, "a prepared view"),
+    Case("get_user_profile", {"user_id": 42}, _exclude("**.email", "phone"), "no contact data"),
+    Case(
+        "list_issues", {"limit": 38}, _include("issues.number", "issues.title", "issues.user.login"), "triage"
+    ),
+    Case("get_issue", {"number": 7}, _exclude("body"), "an issue without its text"),
+    Case(
+        "search_orders", {"text": "a", "limit": 5}, _include("orders.items.product.sku"), "what was ordered"
+    ),
+    Case("get_order_tree", {"order_id": 1}, _exclude("**.items"), "only the tree"),
+    Case("list_labels", {}, _include("name"), "a list at the root"),
+    Case("export_stats", {}, _include("users"), "JSON text, no schema"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one projected call came to."""
+
+    case: Case
+    transport: str
+    era: str
+    fields: list[str]
+    full: str
+    projected: str
+    valid: bool
+    applied: bool
+    milliseconds: float
+    receipt: dict[str, Any]
+    problem: str | None = None
+
+    @property
+    def saved(self) -> float:
+        """The share of characters, and so of estimated tokens, that was saved."""
+        return 1 - len(self.projected) / len(self.full)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether everything is as it should be."""
+        return self.problem is None and self.valid and self.applied and self.saved >= self.case.saves
+
+    def to_json(self) -> dict[str, Any]:
+        """The row of `--json`."""
+        return {
+            "tool": self.case.tool,
+            "transport": self.transport,
+            "era": self.era,
+            "mode": self.case.request["mode"],
+            "fields": self.fields,
+            "full_bytes": len(self.full.encode()),
+            "projected_bytes": len(self.projected.encode()),
+            "valid": self.valid,
+            "applied": self.applied,
+        }
+
+
+def run(arguments: Namespace) -> int:
+    """Make the calls and print them; 1 if one is not as it should be."""
+    rows = anyio.run(_rows)
+    if arguments.json:
+        print(json.dumps([row.to_json() for row in rows], indent=1))
+    else:
+        table.show(rows)
+    return 0 if rows and all(row.is_right for row in rows) else 1
+
+
+async def _rows() -> list[Row]:
+    rows: list[Row] = []
+    for era, mode in _ERAS.items():
+        stdio = StdioServerParameters(command=sys.executable, args=_SERVE)
+        with anyio.fail_after(_PATIENCE_S):
+            async with Client(stdio, mode=mode) as client:
+                rows += [await _row(client, case, "stdio") for case in CASES]
+        with anyio.fail_after(_PATIENCE_S):
+            async with _http_server() as url, Client(url, mode=mode) as client:
+                rows += [await _row(client, case, "http") for case in CASES]
+        if any(row.era != era for row in rows[-2 * len(CASES) :]):
+            raise RuntimeError(f"the server does not speak {era}")
+    return rows
+
+
+@asynccontextmanager
+async def _http_server() -> AsyncGenerator[str]:
+    """A server process of our own on a free port of loopback; its URL."""
+    command = [sys.executable, *_SERVE, "--http", "127.0.0.1:0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    async with await anyio.open_process(
+        command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=environment
+    ) as process:
+        try:
+            if process.stderr is None:
+                raise RuntimeError("the server has no standard error")
+            line = await BufferedByteReceiveStream(process.stderr).receive_until(b"\n", 65_536)
+            yield line.decode().rpartition(" ")[2].strip()
+        finally:
+            process.terminate()
+
+
+async def _row(client: Client, case: Case, transport: str) -> Row:
+    try:
+        return await _called(client, case, transport)
+    except (MCPError, RuntimeError) as error:
+        # A RuntimeError is how the stock client says that an answer does not satisfy the listed schema.
+        problem = f"{type(error).__name__}: {error}"
+        return Row(case, transport, client.protocol_version, [], "-", "-", False, False, 0, {}, problem)
+
+
+async def _called(client: Client, case: Case, transport: str) -> Row:
+    full = _output(await client.call_tool(case.tool, case.arguments))
+    started = time.perf_counter()
+    answer = await client.call_tool(case.tool, case.arguments, meta={PROJECTION_LITERAL: case.request})
+    milliseconds = (time.perf_counter() - started) * 1000
+    receipt: dict[str, Any] = (answer.meta or {}).get(PROJECTION_LITERAL) or {}
+    kept = _output(answer)
+    schema = receipt.get("projectedSchema", False)
+    check: Any = Draft202012Validator(schema, registry=Registry())
+    return Row(
+        case=case,
+        transport=transport,
+        era=client.protocol_version,
+        fields=receipt.get("fields", []),
+        full=compact(full),
+        projected=compact(kept),
+        valid=check.is_valid(kept) and not check.is_valid(full),
+        applied=receipt.get("applied") is True,
+        milliseconds=milliseconds,
+        receipt=receipt,
+    )
+
+
+def _output(answer: CallToolResult) -> Any:
+    """The output as a model reads it: the text, which holds the structured content too."""
+    if answer.structured_content is not None:
+        return answer.structured_content
+    (block,) = answer.content
+    return parse(block.text) if block.type == "text" else None

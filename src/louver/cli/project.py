@@ -1,0 +1,28 @@
+"""`louver project`: trim a JSON value, as a server would."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from louver.cli.request import as_schema, plan, read_file, read_input, write
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(arguments: Namespace) -> int:
+    """Write the kept part of the value on standard input; tell paths that the schema does not know.
+
+    Raises:
+        LouverError: The options or the input are refused.
+    """
+    schema = None if arguments.schema is None else as_schema(read_file(arguments.schema))
+    request = plan(arguments, schema)
+    value = read_input()
+    for path in request.unmatched:
+        meant = request.suggestions.get(path)
+        hint = "" if meant is None else f"; did you mean {meant!r}?"
+        print(f"louver: the schema does not know {path!r}{hint}", file=sys.stderr)
+    write(request(value))
+    return 0

@@ -1,0 +1,96 @@
+"""What `project` and `derive` have in common: their options become a plan, standard input becomes JSON."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from louver.catalogue.views import ViewFile
+from louver.core import json
+from louver.core.plan import Plan, compile_projection
+from louver.core.projection import Projection
+from louver.core.view import Views
+from louver.errors import InvalidInput, InvalidProjection
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from louver.core.json import Json, Schema
+
+
+def plan(arguments: Namespace, schema: Schema | None) -> Plan:
+    """The plan of the options `--include`, `--exclude`, `--view` and `--views`.
+
+    Raises:
+        InvalidProjection: They do not make a request.
+        InvalidView: The file of views is not one.
+    """
+    include, exclude = arguments.include, arguments.exclude
+    if arguments.view is not None:
+        if include or exclude:
+            raise InvalidProjection("--view goes alone: a view says itself what it includes and excludes")
+        if arguments.views is None:
+            raise InvalidProjection("--view needs the file that the view stands in: --views FILE")
+        return compile_projection(Projection.view(arguments.view), schema, views=_views(arguments.views))
+    views = _views(arguments.views) if arguments.views is not None else Views()
+    if include and exclude:
+        # Both at once is what a view can say, and no request.
+        both = Views.read({"both": {"include": include, "exclude": exclude}}).named
+        return compile_projection(Projection.view("both"), schema, views=Views(both, views.always))
+    if exclude:
+        return compile_projection(Projection.exclude(*exclude), schema, views=views)
+    if include:
+        return compile_projection(Projection.include(*include), schema, views=views)
+    raise InvalidProjection("name a field by --include or --exclude, or a view by --view; '*' is everything")
+
+
+def read_input() -> Json:
+    """The JSON value on standard input.
+
+    Raises:
+        InvalidInput: It is not JSON.
+    """
+    return _read("standard input", sys.stdin.buffer.read())
+
+
+def read_file(path: str) -> Json:
+    """The JSON value in a file.
+
+    Raises:
+        InvalidInput: There is no such file, or it is not JSON.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    return _read(path, data)
+
+
+def as_schema(value: Json) -> Schema:
+    """`value`, which is meant as a JSON Schema.
+
+    Raises:
+        InvalidInput: It is neither an object nor a boolean.
+    """
+    if isinstance(value, bool) or json.is_object(value):
+        return value
+    raise InvalidInput("a JSON Schema is an object, or true, or false")
+
+
+def write(value: Json) -> None:
+    """One JSON value on standard output."""
+    sys.stdout.buffer.write(json.compact(value).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _read(where: str, data: bytes) -> Json:
+    try:
+        return json.parse(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{where} is not JSON: it is not UTF-8") from None
+    except json.NotJson as error:
+        raise InvalidInput(f"{where}:{error.line}: not JSON: {error.reason}") from None
+
+
+def _views(path: str) -> Views:
+    return ViewFile.read(Path(path)).views

@@ -1,0 +1,76 @@
+"""The table that `louver demo` prints."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.json import JSON
+from rich.panel import Panel
+from rich.table import Table
+
+from louver.core.json import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.cli.demo import Row
+
+_CHARACTERS_A_TOKEN = 3.5
+_WIDTH = 118
+"""Where standard output is not a terminal, in columns."""
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print `rows`, then one answer with its receipt."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
+    for (transport, era), group in groupby(rows, key=lambda row: (row.transport, row.era)):
+        console.print(_table(f"{transport}, protocol {era}", list(group)))
+    console.print("Tokens are an estimate: characters / 3.5.")
+    console.print("Valid: the kept value satisfies the schema in its receipt, and the full value does not.\n")
+    _answer(console, rows[1])
+    wrong = [row for row in rows if not row.is_right]
+    for row in wrong:
+        where = f"{row.case.tool} ({row.case.use}) over {row.transport}, {row.era}"
+        console.print(f"[red]not as it should be:[/red] {where}: {row.problem or 'see its row'}")
+    if not wrong:
+        console.print(f"All {len(rows)} answers are as they should be, and a stock client accepted each.")
+
+
+def _table(title: str, rows: list[Row]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("tool")
+    table.add_column("request", overflow="fold")
+    table.add_column("bytes", justify="right")
+    table.add_column("tokens (est.)", justify="right")
+    table.add_column("saved", justify="right")
+    table.add_column("valid")
+    table.add_column("ms", justify="right")
+    for row in rows:
+        said = row.to_json()
+        request = row.case.request
+        asked = request["view"] if request["mode"] == "view" else ", ".join(request["fields"])
+        table.add_row(
+            row.case.tool,
+            f"{request['mode']} {asked}  [dim]{row.case.use}[/dim]",
+            f"{said['full_bytes']:,} → {said['projected_bytes']:,}",
+            f"{_tokens(row.full):,} → {_tokens(row.projected):,}",
+            f"{row.saved:.1%}",
+            "yes" if row.valid and row.applied else "[red]NO[/red]",
+            f"{row.milliseconds:.1f}",
+        )
+    return table
+
+
+def _answer(console: Console, row: Row) -> None:
+    case = row.case
+    asked = f"{case.tool} {compact(case.arguments)}, _meta.projection {compact(case.request)}"
+    body = Group("structuredContent", JSON(row.projected), "_meta.projection", JSON(compact(row.receipt)))
+    console.print(Panel(body, title=asked, title_align="left"))
+
+
+def _tokens(text: str) -> int:
+    return round(len(text) / _CHARACTERS_A_TOKEN)

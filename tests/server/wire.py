@@ -1,0 +1,114 @@
+"""One connection to a server, seen as the JSON that goes over it.
+
+The typed client drops what its models do not know, so what reaches the wire is looked at
+here: the server runs as it does over stdio, and every message passes as JSON text.
+"""
+
+import json
+from contextlib import asynccontextmanager
+from itertools import count
+
+import anyio
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+CLIENT = {"name": "wire", "version": "1"}
+
+
+class Wire:
+    """Sends requests and returns the result that stands in the answer."""
+
+    def __init__(self, read, write, era, capabilities):
+        self.era = era
+        self.opening = None
+        self._read, self._write = read, write
+        self._ids = count(1)
+        self._envelope = {}
+        if era == NEW:
+            prefix = "io.modelcontextprotocol/"
+            self._envelope = {
+                f"{prefix}protocolVersion": NEW,
+                f"{prefix}clientInfo": CLIENT,
+                f"{prefix}clientCapabilities": capabilities,
+            }
+
+    async def request(self, method, params=None):
+        """The result of a request, a JSON object; an error answer is raised."""
+        params = dict(params or {})
+        if self._envelope and isinstance(params.get("_meta", {}), dict):
+            params["_meta"] = {**params.get("_meta", {}), **self._envelope}
+        id = next(self._ids)
+        await self._send({"id": id, "method": method, "params": params})
+        while True:
+            answer = await self._receive()
+            if answer.get("id") == id and "method" not in answer:
+                if "error" in answer:
+                    raise MCPError(**{"data": None, **answer["error"]})
+                return answer["result"]
+
+    async def notify(self, method):
+        await self._send({"method": method})
+
+    async def call(self, tool, arguments=None, **meta):
+        """The result of a tool call; `projection` and `extension` are the two keys of a request."""
+        params = {"name": tool, "arguments": arguments or {}}
+        if "extension" in meta:
+            meta["dev.louver/projection"] = meta.pop("extension")
+        return await self.request("tools/call", {**params, "_meta": meta} if meta else params)
+
+    async def tools(self):
+        """The tools of one page by name."""
+        return {tool["name"]: tool for tool in (await self.request("tools/list"))["tools"]}
+
+    async def _send(self, message):
+        text = json.dumps({"jsonrpc": "2.0", **message})
+        await self._write.send(SessionMessage(jsonrpc_message_adapter.validate_json(text)))
+
+    async def _receive(self):
+        message = (await self._read.receive()).message
+        # Exactly what the SDK writes over stdio.
+        return json.loads(message.model_dump_json(by_alias=True, exclude_unset=True))
+
+
+@asynccontextmanager
+async def connect(server, era, *, extensions=None, handshake=True):
+    """A connection of the era to a server in this process, past the handshake.
+
+    `Wire.opening` is the answer to `initialize` or `server/discover`.
+    """
+    lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server
+    capabilities = {"extensions": extensions} if extensions else {}
+    async with create_client_server_memory_streams() as ((read, write), (server_read, server_write)):
+        async with anyio.create_task_group() as tasks:
+            options = lowlevel.create_initialization_options()
+            tasks.start_soon(lowlevel.run, server_read, server_write, options)
+            wire = Wire(read, write, era, capabilities)
+            if era == NEW:
+                wire.opening = await wire.request("server/discover")
+            elif handshake:
+                hello = {"protocolVersion": OLD, "capabilities": capabilities, "clientInfo": CLIENT}
+                wire.opening = await wire.request("initialize", hello)
+                await wire.notify("notifications/initialized")
+            try:
+                yield wire
+            finally:
+                await write.aclose()
+
+
+@asynccontextmanager
+async def attached(server, era, *, extensions=None, **options):
+    """A connection to a server after `louver.attach`."""
+    import louver
+
+    louver.attach(server, **options)
+    async with connect(server, era, extensions=extensions) as wire:
+        yield wire
+
+
+def text_of(result):
+    """The JSON value in the text block of a result, which must be the first."""
+    return json.loads(result["content"][0]["text"])
