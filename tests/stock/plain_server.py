@@ -74,9 +74,7 @@ server.middleware.insert(0, middleware)
 if "--http" in sys.argv:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         print(listener.getsockname()[1], flush=True)
-        config = uvicorn.Config(
-            server.streamable_http_app(), log_level="warning", timeout_graceful_shutdown=5
-        )
+        config = uvicorn.Config(server.streamable_http_app(), log_level="warning", timeout_graceful_shutdown=5)
         uvicorn.Server(config).run(sockets=[listener])
 else:
     server.run("stdio")

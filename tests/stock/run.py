@@ -111,9 +111,7 @@ def _node():
     def install(home):
         npm = shutil.which("npm")
         if npm is None:
-            raise StockError(
-                "npm is needed to install the stock TypeScript clients: install Node.js 22 or newer"
-            )
+            raise StockError("npm is needed to install the stock TypeScript clients: install Node.js 22 or newer")
         (home / "package.json").write_text(package)
         quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
         _output("npm install", [npm, "install", *quiet, *([] if node else [NODE])], INSTALL_SECONDS, cwd=home)

@@ -22,9 +22,7 @@ PROJECTION = {"include": ["id"]}
 
 CALL = {"tool": "get_person", "arguments": {"id": 7}, "meta": {"projection": PROJECTION}}
 
-PYTHON_THROWS = (
-    "RuntimeError: Invalid structured content returned by tool get_person: 'name' is a required property"
-)
+PYTHON_THROWS = "RuntimeError: Invalid structured content returned by tool get_person: 'name' is a required property"
 
 TYPESCRIPT_THROWS = (
     "Structured content does not match the tool's output schema: data must have required property 'name'"

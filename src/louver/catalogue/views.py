@@ -143,9 +143,7 @@ class ViewFolder:
             file = ViewFile.read(path)
             if file.tool in files:
                 other = files[file.tool].path.name
-                raise InvalidView(
-                    f"the views of tool {file.tool!r} stand in {other!r} already", file=str(path)
-                )
+                raise InvalidView(f"the views of tool {file.tool!r} stand in {other!r} already", file=str(path))
             files[file.tool] = file
         self._stamps, self._files = stamps, files
 

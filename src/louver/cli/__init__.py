@@ -50,9 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="louver", description="Field projection for the output of MCP tools."
-    )
+    parser = argparse.ArgumentParser(prog="louver", description="Field projection for the output of MCP tools.")
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

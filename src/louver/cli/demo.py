@@ -76,13 +76,9 @@ CASES = (
     Case("get_user_profile", {"user_id": 42}, _include("status"), "status check", 0.975),
     Case("get_user_profile", {"user_id": 42}, {"mode": "view", "view": "minimal"}, "a prepared view"),
     Case("get_user_profile", {"user_id": 42}, _exclude("**.email", "phone"), "no contact data"),
-    Case(
-        "list_issues", {"limit": 38}, _include("issues.number", "issues.title", "issues.user.login"), "triage"
-    ),
+    Case("list_issues", {"limit": 38}, _include("issues.number", "issues.title", "issues.user.login"), "triage"),
     Case("get_issue", {"number": 7}, _exclude("body"), "an issue without its text"),
-    Case(
-        "search_orders", {"text": "a", "limit": 5}, _include("orders.items.product.sku"), "what was ordered"
-    ),
+    Case("search_orders", {"text": "a", "limit": 5}, _include("orders.items.product.sku"), "what was ordered"),
     Case("get_order_tree", {"order_id": 1}, _exclude("**.items"), "only the tree"),
     Case("list_labels", {}, _include("name"), "a list at the root"),
     Case("export_stats", {}, _include("users"), "JSON text, no schema"),

@@ -42,9 +42,7 @@ def _serve_http(server: MCPServer, host: str, port: int) -> None:
         app: Starlette = server.streamable_http_app()
         # Told at once: the socket accepts already, whoever connects now waits until the server has started.
         shown = f"[{host}]" if ":" in host else host
-        print(
-            f"louver: serving at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True
-        )
+        print(f"louver: serving at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
         uvicorn.Server(config).run(sockets=[listening])
 
@@ -76,7 +74,5 @@ def _address(text: str) -> tuple[str, int]:
         loopback = False
     if not loopback:
         # There is no authentication here, so nobody else may reach it.
-        raise InvalidInput(
-            f"--http takes an address of this machine's loopback, for example 127.0.0.1, not {host!r}"
-        )
+        raise InvalidInput(f"--http takes an address of the loopback, for example 127.0.0.1, not {host!r}")
     return host, int(port)

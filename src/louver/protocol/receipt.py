@@ -10,6 +10,7 @@ Or not, and why::
     {"applied": false, "reason": "no_structured_output"}
 
 `partial` says that something was left out: such a value must not be written back.
+Our receipts always have it, and the digest.
 Source: issue #1704, section 4; all but `applied`, `mode`, `fields` and `projectedSchema` are ours.
 """
 
@@ -34,20 +35,14 @@ class Applied(WireModel):
     fields: list[str] = Field(description="The canonical list of what was asked for.")
     view: str | None = None
     excluded: list[str] | None = Field(default=None, description="What a view leaves out of its fields.")
-    always: list[str] | None = Field(
-        default=None, description="What the tool's author adds to every request."
-    )
-    unmatched: list[str] | None = Field(
-        default=None, description="Paths that the tool's schema does not know."
-    )
-    suggestions: dict[str, str] | None = Field(
-        default=None, description="For unmatched paths: what was meant."
-    )
-    partial: bool = Field(description="Something was left out: do not write this value back.")
+    always: list[str] | None = Field(default=None, description="What the tool's author adds to every request.")
+    unmatched: list[str] | None = Field(default=None, description="Paths that the tool's schema does not know.")
+    suggestions: dict[str, str] | None = Field(default=None, description="For unmatched paths: what was meant.")
+    partial: bool | None = Field(default=None, description="Something was left out: do not write this value back.")
     content_dropped: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="Blocks of `content` that are not text and were dropped."
     )
-    schema_digest: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    schema_digest: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
     projected_schema: dict[str, Any] | bool | None = None
     schema_precision: Literal["shape"] | None = Field(
         default=None, description="The schema only says which members there can be."
@@ -62,4 +57,5 @@ class NotApplied(WireModel):
     reason: Reason
 
 
-Receipt = Applied | NotApplied
+Receipt = Annotated[Applied | NotApplied, Field(discriminator="applied")]
+"""A receipt on the wire. One that holds just what issue #1704 shows is a receipt too."""

@@ -69,8 +69,7 @@ def requested(meta: object) -> tuple[Projection, str] | None:
     projections = {key: Projection.from_wire(value) for key, value in found.items()}
     if len(set(projections.values())) > 1:
         raise InvalidProjection(
-            f"'_meta' holds two different projections, under {PROJECTION_LITERAL!r} and "
-            f"{PROJECTION!r}: send one"
+            f"'_meta' holds two different projections, under {PROJECTION_LITERAL!r} and {PROJECTION!r}: send one"
         )
     key = next(iter(projections))
     return projections[key], key

@@ -63,9 +63,7 @@ def attach(
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
     tool_views = ToolViews(views, default_views or {})
-    attached = _Attached(
-        lowlevel, Tools(tool_views), default_views or {}, listing, exact=exact, argument=argument
-    )
+    attached = _Attached(lowlevel, Tools(tool_views), default_views or {}, listing, exact=exact, argument=argument)
     lowlevel.middleware.insert(0, attached)
     if isinstance(server, MCPServer):
         _check_on_start(server, lowlevel, tool_views)

@@ -42,11 +42,7 @@ def find_output(result: dict[str, Any], *, may_wrap_text: bool) -> Output | None
     """
     if "structuredContent" in result:
         structured: Any = result["structuredContent"]
-        if (
-            may_wrap_text
-            and is_object(structured)
-            and (parsed := _parsed(structured.get(WRAPPER))) is not None
-        ):
+        if may_wrap_text and is_object(structured) and (parsed := _parsed(structured.get(WRAPPER))) is not None:
             return Output(parsed, "wrapped text")
         return Output(structured, "structured")
     texts = [block for block in _blocks(result) if block.get("type") == "text"]

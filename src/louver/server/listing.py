@@ -34,9 +34,7 @@ ARGUMENT_SCHEMA: dict[str, Any] = {
 """The reserved argument in an input schema."""
 
 
-def listed_tool(
-    tool: dict[str, Any], entry: Entry, listing: Listing, *, exact: bool, argument: bool
-) -> dict[str, Any]:
+def listed_tool(tool: dict[str, Any], entry: Entry, listing: Listing, *, exact: bool, argument: bool) -> dict[str, Any]:
     """The tool as clients see it; a tool without an output schema is listed as it is.
 
     Args:
@@ -57,9 +55,7 @@ def listed_tool(
         listed["outputSchema"] = entry.listing_schema
     elif listing == "omit":
         del listed["outputSchema"]
-    hint = extension_hint(
-        entry.views, content=entry.content, output_schema=tool["outputSchema"] if exact else None
-    )
+    hint = extension_hint(entry.views, content=entry.content, output_schema=tool["outputSchema"] if exact else None)
     listed["annotations"] = {
         **(tool.get("annotations") or {}),
         HINT_LITERAL: literal_hint(entry.views).to_wire(),

@@ -173,9 +173,7 @@ class ProjectedCalls:
                 ready = _plan_after(entry, _plan_before(entry, asked.projection), asked.projection, output)
                 kept = ready.plan(output.value)
                 if not ready.validator.is_valid(kept):
-                    raise OutputInvalid(
-                        "what is left of the tool's output does not satisfy its projected schema"
-                    )
+                    raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
         except LouverError as error:
             return error_result(error, envelope_of(result))
         dropped = 0

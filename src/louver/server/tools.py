@@ -64,16 +64,12 @@ class Tools:
             return entry
         return await self.refresh(name, ctx, call_next)
 
-    async def refresh(
-        self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> Entry | None:
+    async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
         found: Entry | None = None
         cursor: str | None = None
         for _ in range(MAX_TOOL_PAGES):
-            params: dict[str, Any] = {
-                key: value for key, value in (ctx.params or {}).items() if key == "_meta"
-            }
+            params: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
             if cursor is not None:
                 params["cursor"] = cursor
             listed = result_dict(await call_next(replace(ctx, method="tools/list", params=params)))

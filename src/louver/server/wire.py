@@ -22,9 +22,7 @@ def result_dict(result: HandlerResult) -> dict[str, Any]:
 
 def envelope_of(result: dict[str, Any]) -> dict[str, Any]:
     """What the SDK put into a result that is not about its content."""
-    return {
-        key: value for key, value in result.items() if key not in ("content", "structuredContent", "isError")
-    }
+    return {key: value for key, value in result.items() if key not in ("content", "structuredContent", "isError")}
 
 
 def envelope(server: Server[Any], protocol_version: str) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+"""Whatever has a name that a user meets stands in the reference."""
+
+import argparse
+import re
+
+import pytest
+
+import louver
+from docs.pages import DOCS
+from louver import errors, limits
+from louver.cli import _parser
+
+REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
+
+CODES = sorted({value.code for value in vars(errors).values() if isinstance(value, type) and hasattr(value, "code")})
+
+BOUNDS = (
+    "MAX_PATHS",
+    "MAX_PATH_CHARACTERS",
+    "MAX_SEGMENTS",
+    "MAX_MASK_STATES",
+    "MAX_MASK_STEPS",
+    "MAX_JSON_DEPTH",
+)
+"""The bounds for which a client can be refused."""
+
+
+def _usages(parser, name):
+    """The command's name with each of its options, and those of its commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command, below in action.choices.items():
+                yield f"{name} {command}", None
+                yield from _usages(below, f"{name} {command}")
+        else:
+            for option in action.option_strings:
+                yield name, option
+
+
+@pytest.mark.parametrize(("command", "option"), sorted(set(_usages(_parser(), "louver")), key=str))
+def test_every_command_and_option_stands_in_the_reference(command, option):
+    """*Ours*."""
+    section = _section(command)
+    if option is not None:
+        assert re.search(rf"`{re.escape(option)}[` ]", section), f"`{command}` does not tell of {option}"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_error_code_stands_in_the_reference(code):
+    """*Ours*."""
+    assert f"`{code}`" in REFERENCE
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_every_bound_that_a_client_can_meet_stands_in_the_reference_with_its_value(bound):
+    """*Ours*."""
+    value = f"{getattr(limits, bound):,}"
+    assert re.search(rf"^\|.*\b{value}\b.*`{bound}`", REFERENCE, re.MULTILINE), f"{bound} = {value}"
+
+
+@pytest.mark.parametrize("name", louver.__all__)
+def test_every_public_name_stands_in_the_reference(name):
+    """*Ours*."""
+    assert re.search(rf"`(louver\.)?{name}\b", REFERENCE)
+
+
+def _section(command):
+    """The section of the reference whose heading is the command."""
+    found = re.search(
+        rf"^(?P<level>#+) `{re.escape(command)}`$(?P<text>.*?)(?=^#+ |\Z)",
+        REFERENCE,
+        re.MULTILINE | re.DOTALL,
+    )
+    assert found, f"the reference has no section `{command}`"
+    return found["text"]

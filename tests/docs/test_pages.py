@@ -1,0 +1,70 @@
+"""What holds for the text of every page."""
+
+import re
+
+import pytest
+
+from docs.pages import DOCS, PAGES, ROOT, name_of, prose
+
+HOSTS = (
+    "127.0.0.1",
+    "datatracker.ietf.org",
+    "github.com",
+    "google.aip.dev",
+    "json-schema.org",
+    "modelcontextprotocol.io",
+    "www.rfc-editor.org",
+)
+"""Where a page may point."""
+
+TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+
+_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_of_a_page_resolves(page):
+    """*Ours*: to a file of this repository, and to a heading in it."""
+    for number, line in prose(page):
+        for found in _LINK.finditer(line):
+            target = found["target"]
+            if target.startswith("https://"):
+                continue
+            path, _, heading = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            assert file.exists(), f"{name_of(page)}:{number}: {target}"
+            assert file.is_relative_to(ROOT), f"{name_of(page)}:{number}: {target}"
+            assert not heading or heading in _headings(file), f"{name_of(page)}:{number}: {target}"
+
+
+def test_every_page_is_reached_from_the_index():
+    """*Ours*."""
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    missing = [page for page in PAGES if page.is_relative_to(DOCS) and page.name != "README.md"]
+    missing = [page for page in missing if f"({page.relative_to(DOCS).as_posix()})" not in index]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_names_no_machine_and_points_nowhere_unexpected(page):
+    """*Ours*: nothing in a page is true at one desk only."""
+    text = page.read_text(encoding="utf-8")
+    for host in re.findall(r"\bhttps?://([\w.-]+)", text):
+        assert host in HOSTS, host
+    assert not re.search(r"(?<![\w.~}/])/(work|root|home|tmp|usr|var)/", text)
+    papers = set(re.findall(r"\b[A-Z]{4,}\.md\b", text)) - set(TOP)
+    assert not papers
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_session_is_that_of_the_protocol(page):
+    """*Ours*: the word has one meaning here, and stands where the protocol is named."""
+    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
+        if re.search(r"\bsessions?\b", line, re.IGNORECASE):
+            assert re.search(r"MCP|protocol|2025-11-25|2026-07-28", line), f"{name_of(page)}:{number}"
+
+
+def _headings(page):
+    """The anchors of a page's headings."""
+    titles = [line.lstrip("#").strip() for _, line in prose(page) if re.match(r"#+ ", line)]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

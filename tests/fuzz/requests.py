@@ -1,0 +1,77 @@
+"""Random requests, from the names in a schema and a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from louver.core.mask import Mask, exclude_mask, include_mask
+from louver.core.path import FieldPath, fold
+
+from .schemas import NAMES
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A mode and its paths, as texts."""
+
+    mode: Literal["include", "exclude"]
+    fields: tuple[str, ...]
+
+    @property
+    def paths(self) -> tuple[FieldPath, ...]:
+        return tuple(FieldPath.parse(text, deep=self.mode == "exclude") for text in self.fields)
+
+    @property
+    def mask(self) -> Mask:
+        paths = fold(self.paths)
+        return include_mask(paths) if self.mode == "include" else exclude_mask(paths)
+
+
+def random_request(rng: Random, values: list[Any], names: tuple[str, ...] = NAMES) -> Request:
+    """One to four paths: often along one of the values, else made of `names`."""
+    mode: Literal["include", "exclude"] = "include" if rng.random() < 0.5 else "exclude"
+    texts: set[str] = set()
+    for _ in range(rng.choice((1, 1, 2, 2, 3, 4))):
+        if mode == "exclude" and rng.random() < 0.15:
+            texts.add(str(FieldPath((rng.choice(names),), deep=True)))
+        elif values and rng.random() < 0.6:
+            texts.add(_along(rng, rng.choice(values), names))
+        else:
+            steps = [_step(rng, names) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
+            texts.add(_text(steps))
+    if len(texts) > 1:
+        texts.discard("*")
+    return Request(mode, tuple(rng.sample(sorted(texts), len(texts))))
+
+
+def _step(rng: Random, names: tuple[str, ...]) -> str | None:
+    return None if rng.random() < 0.2 else rng.choice(names)
+
+
+def _along(rng: Random, value: Any, names: tuple[str, ...]) -> str:
+    """A path that leads somewhere in `value`."""
+    steps: list[str | None] = []
+    while True:
+        if isinstance(value, list) and value:
+            if rng.random() < 0.25:
+                steps.append(None)
+            value = rng.choice(value)
+        elif isinstance(value, dict) and value:
+            name = rng.choice(list(value))
+            steps.append(None if rng.random() < 0.12 else name)
+            value = value[name]
+        else:
+            if rng.random() < 0.1:
+                steps.append(_step(rng, names))
+            break
+        if steps and rng.random() < 0.3:
+            break
+    return _text(steps or [_step(rng, names)])
+
+
+def _text(steps: list[str | None]) -> str:
+    return str(FieldPath(() if steps == [None] else tuple(steps)))

@@ -1,0 +1,425 @@
+"""The schemas under `schemas/`, held against the models and readers that they describe.
+
+A null is refused by the schemas: on the wire, what says nothing is left out. The models take
+it for absence, because they are also made in Python, so nulls are not among the samples.
+"""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter, ValidationError
+from referencing import Registry
+
+from louver import errors
+from louver.core.projection import Projection
+from louver.core.view import Views
+from louver.errors import LouverError
+from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
+from louver.protocol.capability import Capability, ExtensionCapability
+from louver.protocol.hint import ExtensionHint, Hint, ViewHint, read_hint
+from louver.protocol.names import PROJECTION
+from louver.protocol.receipt import Applied, NotApplied, Receipt
+from louver.protocol.request import FieldsRequest, ProjectionRequest, ViewRequest
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+OURS = ("capability", "error", "hint", "receipt", "request", "view-file")
+DOCUMENTS = {name: json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8")) for name in OURS}
+
+MODELS = {
+    ("capability", "literal"): Capability,
+    ("capability", "extension"): ExtensionCapability,
+    ("hint", "literal"): Hint,
+    ("hint", "extension"): ExtensionHint,
+    ("hint", "view"): ViewHint,
+    ("request", "fields"): FieldsRequest,
+    ("request", "view"): ViewRequest,
+    ("receipt", "applied"): Applied,
+    ("receipt", "notApplied"): NotApplied,
+}
+READERS = {"request": TypeAdapter(ProjectionRequest), "receipt": TypeAdapter(Receipt)}
+"""The unions, which a reader tells apart by a member that must then be there."""
+
+TOLD_APART_BY = {"request": {"mode"}, "receipt": {"applied"}}
+
+CAPABILITY = {"supported": True, "modes": ["include", "exclude", "view"], "maxDepth": 32}
+APPLIED = {
+    "applied": True,
+    "mode": "include",
+    "fields": ["name"],
+    "partial": True,
+    "schemaDigest": "0123456789abcdef",
+}
+
+GOOD = {
+    ("capability", "literal"): [
+        CAPABILITY,
+        {"supported": True, "modes": ["include", "exclude"], "maxDepth": 5},
+        {"supported": True, "modes": ["include", "exclude"]},
+        {},
+    ],
+    ("capability", "extension"): [
+        CAPABILITY,
+        {**CAPABILITY, "argument": "_projection", "schema": ["inline", "digest", "none"]},
+        {"schema": []},
+    ],
+    ("hint", "literal"): [
+        {},
+        {"supported": False},
+        {
+            "supported": True,
+            "recommendedViews": {"minimal": ["id", "name"], "contact": ["name", "email", "phone"]},
+        },
+    ],
+    ("hint", "extension"): [
+        {"supported": True, "recommendedViews": {"minimal": ["id"]}, "always": ["id"]},
+        {"views": {"public": {"exclude": ["**.email"]}, "all": {}}, "content": "keep"},
+        {"outputSchema": {"type": "object"}},
+    ],
+    ("request", "fields"): [
+        {"mode": "include", "fields": ["name", "email"]},
+        {"mode": "exclude", "fields": ["**.email"], "strict": True, "required": False, "schema": "none"},
+        {"mode": "include", "fields": ["x" * MAX_PATH_CHARACTERS]},
+        {"mode": "include", "fields": [f"f{n}" for n in range(MAX_PATHS)]},
+    ],
+    ("request", "view"): [{"mode": "view", "view": "minimal"}, {"mode": "view", "view": "*", "strict": True}],
+    ("receipt", "applied"): [
+        APPLIED,
+        {"applied": True, "mode": "include", "fields": []},
+        {**APPLIED, "projectedSchema": {}},
+        {**APPLIED, "projectedSchema": True, "schemaPrecision": "shape", "schemaSource": "inferred"},
+        {**APPLIED, "mode": "view", "view": "minimal", "excluded": ["a"], "always": ["id"]},
+        {**APPLIED, "unmatched": ["nmae"], "suggestions": {"nmae": "name"}, "contentDropped": 1},
+    ],
+    ("receipt", "notApplied"): [{"applied": False, "reason": "error_result"}],
+}
+
+BAD = {
+    ("capability", "literal"): [
+        [],
+        "on",
+        {"supported": False},
+        {"modes": "include"},
+        {"modes": ["INCLUDE"]},
+        {"maxDepth": 0},
+        {"maxDepth": "5"},
+        {"maxDepth": True},
+        {"max_depth": 5},
+        {"argument": "_projection"},
+    ],
+    ("capability", "extension"): [{"argument": 1}, {"schema": ["full"]}, {"schema_forms": ["none"]}],
+    ("hint", "literal"): [
+        {"supported": "yes"},
+        {"recommendedViews": ["id"]},
+        {"recommendedViews": {"minimal": "id"}},
+        {"recommendedViews": {"minimal": [1]}},
+        {"recommended_views": {}},
+        {"always": ["id"]},
+    ],
+    ("hint", "extension"): [
+        {"views": {"public": ["id"]}},
+        {"views": {"public": {"only": ["id"]}}},
+        {"always": "id"},
+        {"content": "drop"},
+        {"outputSchema": True},
+    ],
+    ("request", "fields"): [
+        {},
+        {"mode": "include"},
+        {"mode": "include", "fields": []},
+        {"mode": "include", "fields": "id"},
+        {"mode": "include", "fields": [1]},
+        {"mode": "include", "fields": [""]},
+        {"mode": "include", "fields": ["x" * (MAX_PATH_CHARACTERS + 1)]},
+        {"mode": "include", "fields": [f"f{n}" for n in range(MAX_PATHS + 1)]},
+        {"mode": "INCLUDE", "fields": ["id"]},
+        {"mode": 1, "fields": ["id"]},
+        {"fields": ["id"]},
+        {"mode": "include", "fields": ["id"], "view": "minimal"},
+        {"mode": "include", "fields": ["id"], "strict": 1},
+        {"mode": "include", "fields": ["id"], "required": "true"},
+        {"mode": "include", "fields": ["id"], "schema": "full"},
+        {"mode": "include", "fields": ["id"], "schema_form": "none"},
+        {"mode": "include", "fields": ["id"], "limit": 1},
+    ],
+    ("request", "view"): [
+        {"mode": "view"},
+        {"mode": "view", "view": ""},
+        {"mode": "view", "view": ["minimal"]},
+        {"mode": "view", "view": "minimal", "fields": ["id"]},
+    ],
+    ("receipt", "applied"): [
+        {key: value for key, value in APPLIED.items() if key != "applied"},
+        {**APPLIED, "applied": False},
+        {**APPLIED, "applied": "yes"},
+        {**APPLIED, "schemaDigest": "0123456789ABCDEF"},
+        {**APPLIED, "contentDropped": 0},
+        {**APPLIED, "projectedSchema": []},
+        {**APPLIED, "reason": "error_result"},
+        {**APPLIED, "content_dropped": 1},
+        {**APPLIED, "partial": 1},
+        {"applied": True, "mode": "include"},
+    ],
+    ("receipt", "notApplied"): [
+        {"applied": False},
+        {"reason": "error_result"},
+        {"applied": False, "reason": "because"},
+        {"applied": True, "reason": "error_result"},
+    ],
+}
+
+SAMPLES = [
+    (form, sample, good)
+    for good, part in ((True, GOOD), (False, BAD))
+    for form, samples in part.items()
+    for sample in samples
+]
+
+
+def validator(document, form=None):
+    """The validator of a schema, or of one form in it; nothing is fetched."""
+    schema = DOCUMENTS[document]
+    if form is not None:
+        schema = {"$schema": schema["$schema"], "$ref": f"#/$defs/{form}", "$defs": schema["$defs"]}
+    return Draft202012Validator(schema, registry=Registry())
+
+
+def model_takes(form, sample):
+    """Whether the form's model reads a sample under its wire names."""
+    reader = READERS.get(form[0]) or TypeAdapter(MODELS[form])
+    try:
+        read = reader.validate_python(sample, by_name=False)
+    except ValidationError:
+        return False
+    return isinstance(read, MODELS[form])
+
+
+def taken(read, *arguments):
+    try:
+        read(*arguments)
+    except LouverError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_schema_is_a_schema_with_an_identifier_and_a_title(name):
+    """Ours: draft 2020-12, named as its file, described, with examples."""
+    schema = DOCUMENTS[name]
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"] == f"https://louver.dev/schemas/{name}.schema.json"
+    assert schema["title"]
+    assert schema["description"]
+    assert schema["examples"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_schema_accepts_its_own_examples(name):
+    """Ours; those of the forms in it too."""
+    forms = [name for name, part in DOCUMENTS[name].get("$defs", {}).items() if "examples" in part]
+    for form in (None, *forms):
+        part = DOCUMENTS[name] if form is None else DOCUMENTS[name]["$defs"][form]
+        for example in part["examples"]:
+            validator(name, form).validate(example)
+            validator(name).validate(example)
+
+
+def described(document):
+    """Every property in a schema, with the words that say what it is."""
+    for part in (document, *document.get("$defs", {}).values()):
+        for name, schema in part.get("properties", {}).items():
+            target = document["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else {}
+            yield name, schema.get("description") or target.get("description")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_schema_says_what_each_member_is(name):
+    """Ours; a constant that tells two forms apart says it by itself."""
+    silent = {member for member, words in described(DOCUMENTS[name]) if not words}
+    assert silent <= TOLD_APART_BY.get(name, set())
+
+
+@pytest.mark.parametrize(("form", "model"), MODELS.items(), ids=lambda part: "-".join(part) if isinstance(part, tuple) else "")
+def test_a_schema_has_the_properties_of_its_model(form, model):
+    """Ours."""
+    schema = DOCUMENTS[form[0]]["$defs"][form[1]]
+    assert schema["properties"].keys() == {field.alias for field in model.model_fields.values()}
+    required = {field.alias for field in model.model_fields.values() if field.is_required()}
+    assert set(schema.get("required", [])) == required | TOLD_APART_BY.get(form[0], set())
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(("form", "sample", "good"), SAMPLES)
+def test_a_schema_and_its_model_agree_on_a_sample(form, sample, good):
+    """Ours."""
+    assert validator(*form).is_valid(sample) == model_takes(form, sample) == good
+
+
+@pytest.mark.parametrize("form", GOOD, ids="-".join)
+def test_every_form_of_a_document_is_in_the_document(form):
+    """Ours: a document is its forms and nothing else."""
+    for sample in GOOD[form]:
+        assert validator(form[0]).is_valid(sample)
+
+
+@pytest.mark.parametrize(("form", "sample", "good"), [s for s in SAMPLES if s[0][0] == "request"])
+def test_a_request_is_read_just_if_its_schema_accepts_it(form, sample, good):
+    """Ours; the paths in the samples are well formed."""
+    assert validator("request", form[1]).is_valid(sample) == taken(Projection.from_wire, sample) == good
+
+
+@pytest.mark.parametrize("path", ["a..", "na*", "items[0]", "`x", "**.id", "a\0", "\ud800", "x." * 32 + "x"])
+def test_the_grammar_of_paths_is_beyond_the_schema(path):
+    """Ours: the schema says the shape, reading refuses the rest."""
+    sample = {"mode": "include", "fields": [path]}
+    assert validator("request").is_valid(sample)
+    assert not taken(Projection.from_wire, sample)
+
+
+def test_the_limits_in_the_schemas_are_those_of_the_code():
+    """Ours."""
+    fields = DOCUMENTS["request"]["$defs"]["fields"]["properties"]["fields"]
+    assert fields["maxItems"] == MAX_PATHS
+    assert fields["items"]["maxLength"] == MAX_PATH_CHARACTERS
+    assert DOCUMENTS["view-file"]["$defs"]["paths"]["items"]["maxLength"] == MAX_PATH_CHARACTERS
+    assert DOCUMENTS["capability"]["$defs"]["maxDepth"]["default"] == MAX_SEGMENTS
+
+
+VIEWS = [
+    (True, {}),
+    (True, {"minimal": ["id"]}),
+    (True, {"minimal": {"include": ["id"]}, "contact": {"extends": "minimal", "exclude": ["**.email"]}}),
+    (False, {"minimal": "id"}),
+    (False, {"minimal": 1}),
+    (False, {"minimal": {}}),
+    (False, {"minimal": {"only": ["id"]}}),
+    (False, {"minimal": {"include": "id"}}),
+    (False, {"minimal": {"include": [1]}}),
+    (False, {"minimal": {"exclude": [""]}}),
+    (False, {"minimal": {"exclude": ["x" * (MAX_PATH_CHARACTERS + 1)]}}),
+    (False, {"minimal": {"extends": ["other"]}}),
+]
+
+
+@pytest.mark.parametrize(("good", "views"), VIEWS)
+def test_views_are_read_just_if_the_schema_accepts_them(good, views):
+    """Ours; names in `extends` and the grammar of paths are beyond the schema."""
+    file = {"tool": "t", "views": views}
+    assert validator("view-file").is_valid(file) == taken(Views.read, views) == good
+
+
+@pytest.mark.parametrize("always", ["id", [1], [""], {"id": True}])
+def test_always_is_a_list_of_paths_to_the_schema_and_to_the_reader(always):
+    """Ours."""
+    assert not validator("view-file").is_valid({"tool": "t", "views": {}, "always": always})
+    assert not taken(Views.read, {}, always)
+
+
+@pytest.mark.parametrize("form", [form for form in GOOD if form[0] == "hint"], ids="-".join)
+def test_a_hint_is_read_from_a_tool_if_its_schema_accepts_it(form):
+    """Ours."""
+    for sample in GOOD[form]:
+        if "all" not in sample.get("views", {}):
+            read_hint({PROJECTION: sample})
+
+
+_NAMES = st.sampled_from(["id", "name", "mode", "fields", "view", "minimal", "applied", "schema", "x"])
+_JSON = st.recursive(
+    st.booleans() | st.integers(-2, 40) | st.sampled_from(["", "include", "view", "id", "inline", "keep"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@st.composite
+def variations(draw, samples):
+    """A good sample with up to three of its parts changed, added or taken away."""
+    form, sample = draw(st.sampled_from([(form, sample) for form in samples for sample in samples[form]]))
+    sample = deepcopy(sample)
+    for _ in range(draw(st.integers(0, 3))):
+        places = [sample, *(part for part in sample.values() if isinstance(part, dict | list) and part)]
+        place = draw(st.sampled_from([place for place in places if isinstance(place, dict | list)]))
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        action = draw(st.sampled_from(["change", "add", "take"]))
+        if action == "add" and isinstance(place, dict):
+            place[draw(_NAMES)] = draw(_JSON)
+        elif keys and action == "take":
+            del place[draw(st.sampled_from(keys))]
+        elif keys:
+            place[draw(st.sampled_from(keys))] = draw(_JSON)
+    return form, sample
+
+
+@given(variations(GOOD))
+def test_a_schema_and_its_model_agree_on_variations_of_good_samples(variation):
+    """Ours."""
+    form, sample = variation
+    assert validator(*form).is_valid(sample) == model_takes(form, sample)
+
+
+@given(variations({form: GOOD[form] for form in GOOD if form[0] == "request"}))
+def test_a_request_is_read_just_if_its_schema_accepts_it_in_variations_too(variation):
+    """Ours."""
+    _, sample = variation
+    assert validator("request").is_valid(sample) == taken(Projection.from_wire, sample)
+
+
+@given(variations({"views": [views for good, views in VIEWS if good and views]}))
+def test_views_are_read_just_if_the_schema_accepts_them_in_variations_too(variation):
+    """Ours; a parent that is not there is beyond the schema."""
+    _, views = variation
+    for view in views.values():
+        if isinstance(view, dict) and isinstance(view.get("extends"), str):
+            view["extends"] = "parent"
+    views["parent"] = ["id"]
+    assert validator("view-file").is_valid({"tool": "t", "views": views}) == taken(Views.read, views)
+
+
+def test_the_examples_of_the_proposal_are_accepted():
+    """#1704, sections 1 to 4 and "Implementation Example"."""
+    capability = {"supported": True, "modes": ["include", "exclude"], "maxDepth": 5}
+    validator("capability", "literal").validate(capability)
+    validator("capability", "literal").validate({"supported": True, "modes": ["include", "exclude"]})
+    views = {"minimal": ["id", "name"], "contact": ["name", "email", "phone"]}
+    validator("hint", "literal").validate({"supported": True, "recommendedViews": views})
+    request = {"mode": "include", "fields": ["name", "email"]}
+    validator("request").validate(request)
+    assert Projection.from_wire(request) == Projection.include("name", "email")
+    receipt = {"applied": True, "mode": "include", "fields": ["name", "email"], "projectedSchema": {}}
+    validator("receipt").validate(receipt)
+    assert model_takes(("receipt", "applied"), receipt)
+
+
+def all_errors(base=LouverError):
+    return [base, *(error for sub in base.__subclasses__() for error in all_errors(sub))]
+
+
+@pytest.mark.parametrize("error", all_errors(), ids=lambda error: error.__name__)
+def test_every_code_of_ours_has_the_form_that_the_schema_says(error):
+    """Ours."""
+    validator("error").validate({"code": error.code, "message": "m"})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.InvalidPath("a..b", 2, "a name", "Write another"),
+        errors.InvalidProjection("m", expected=["include"]),
+        errors.InvalidProjection("m", position=3),
+        errors.ProjectionLimit("m", limit=256),
+        errors.UnknownField("m", unmatched=["nmae"], suggestions={"nmae": "name"}),
+        errors.UnknownView("m", view="x", views=["minimal"]),
+        errors.ProjectionRequired("m", reason="not_supported"),
+        errors.OutputInvalid("m"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_an_error_satisfies_its_schema(error):
+    """Ours."""
+    validator("error").validate(error.to_json())
+    assert error.to_json().keys() <= DOCUMENTS["error"]["properties"].keys()
