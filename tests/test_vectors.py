@@ -1,0 +1,572 @@
+"""The conformance vectors through every door.
+
+What a vector says must come out of the core, of a server in memory, over stdio and over Streamable
+HTTP, in each protocol revision that it allows, by the reserved argument, and of the command. One
+conversation a door calls the tools of all vectors, one after the other; the tests look at its answers.
+"""
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from jsonschema import Draft7Validator, Draft202012Validator
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.server import Server
+from pydantic import TypeAdapter
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+import louver
+import louver.cli
+from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
+from louver.core.view import Views
+
+ROOT = FOLDER.parents[1]
+SERVER = Path(build_server.__code__.co_filename)
+CONVERSATION_S = 40
+"""Longest wait for all answers of one door, in seconds."""
+START_S = 20
+"""Longest wait for a process to say its port, or to end, in seconds."""
+
+MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
+"""How the SDK's client is told to speak a revision."""
+
+TRANSPORTS = ("memory", "stdio", "http", "argument")
+"""`argument` is in memory, with each request in the reserved argument instead of `_meta`."""
+
+VECTORS = load_vectors()
+
+GAPS = {
+    "arrays-deeper-than-64-are-missing": "names look through any number of arrays",
+    "always-that-gave-way-is-not-in-receipt": "the receipt tells all that the author adds",
+    "exclude-wildcard-without-a-level-is-known": "what it leaves out is told as unmatched",
+    "exclude-wildcard-past-an-array-is-known": "what it leaves out is told as unmatched",
+}
+"""Vectors that do not hold yet, and what happens instead: pinned, so that mending it shows."""
+
+
+# Which vectors go through which door.
+
+
+def only(selected, gaps=()):
+    return [pytest.param(vector, id=vector["id"], marks=pinned(vector, gaps)) for vector in VECTORS if selected(vector)]
+
+
+def through(selected, gaps=()):
+    """Door and vector, for each door that the vector can go through."""
+    return [
+        pytest.param((transport, era), vector, id=f"{transport}-{era}-{vector['id']}", marks=pinned(vector, gaps))
+        for transport in TRANSPORTS
+        for era in MODES
+        for vector in VECTORS
+        if selected(vector) and goes_through(vector, transport, era)
+    ]
+
+
+def pinned(vector, gaps):
+    if vector["id"] not in gaps:
+        return ()
+    return pytest.mark.xfail(raises=AssertionError, strict=True, reason=GAPS[vector["id"]])
+
+
+def goes_through(vector, transport, era):
+    if era not in vector["eras"]:
+        return False
+    if transport == "argument":
+        # Only a tool with an output schema has the argument; there a list is a request.
+        request = vector.get("request")
+        return {"schema", "request"} <= vector.keys() and "argument" not in vector and request != ["id"]
+    return transport == "memory" or is_encodable(vector)
+
+
+def is_encodable(vector):
+    """Whether the request can be sent as UTF-8: a lone surrogate cannot."""
+    try:
+        json.dumps(vector.get("request"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_of_the_core(vector):
+    return "value" in vector and "request" in vector and "argument" not in vector
+
+
+def is_of_the_command(vector):
+    """Whether the command has options for the request: it has none for `strict` and its like."""
+    request = vector.get("request")
+    if not is_of_the_core(vector) or not isinstance(request, dict):
+        return False
+    if request.get("mode") == "view":
+        return request.keys() == {"mode", "view"} and bool(request["view"]) and "views" in vector
+    fields = request.get("fields")
+    return (
+        request.get("mode") in ("include", "exclude")
+        and request.keys() == {"mode", "fields"}
+        and isinstance(fields, list)
+        and len(fields) > 0
+        and all(isinstance(field, str) for field in fields)
+    )
+
+
+# What a vector says of an outcome.
+
+
+def written(value):
+    """The text of a JSON value, its members in their order: `1`, `1.0` and `true` differ."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def same(one, other):
+    """Whether two JSON values are equal, whatever the order of members."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def check_members(found, expected):
+    """`found` has the members of `expected`; of those that are null there, none."""
+    for member, value in expected.items():
+        if value is None:
+            assert member not in found, f"{member} is {found[member]!r}"
+        else:
+            assert member in found, f"there is no {member} in {found!r}"
+            assert found[member] == value
+
+
+def check_schema(vector, schema):
+    """The projected schema accepts what is kept, and not what was left out."""
+    Draft202012Validator.check_schema(schema)
+    projected = Draft202012Validator(schema)
+    assert projected.is_valid(vector["kept"])
+    if not same(vector["value"], vector["kept"]):
+        assert not projected.is_valid(vector["value"])
+    for value in vector.get("schemaAccepts", ()):
+        assert projected.is_valid(value), f"{value!r} is refused"
+    for value in vector.get("schemaRefuses", ()):
+        assert not projected.is_valid(value), f"{value!r} is accepted"
+    for text in vector.get("schemaLacks", ()):
+        assert text not in json.dumps(schema, ensure_ascii=False)
+
+
+def check_receipt(vector, result):
+    keys = {"projection", "dev.louver/projection"} & result["_meta"].keys()
+    asked = vector.get("meta", {"projection": None})
+    assert keys == {vector["receiptKey"]} if "receiptKey" in vector else keys <= asked.keys()
+    receipt = result["_meta"][keys.pop()]
+    check_members(receipt, vector.get("receipt", {"applied": True}))
+    if not receipt["applied"]:
+        return
+    form = (vector.get("request") or {}).get("schema", "inline")
+    assert ("projectedSchema" in receipt) == (form == "inline")
+    if form == "inline":
+        canonical = json.dumps(receipt["projectedSchema"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        assert receipt["schemaDigest"] == hashlib.sha256(canonical.encode()).hexdigest()[:16]
+        if "kept" in vector:
+            check_schema(vector, receipt["projectedSchema"])
+
+
+def check_answer(vector, result):
+    """The answer on the wire is what the vector says: value, text and receipt."""
+    if "kept" in vector:
+        assert not result.get("isError")
+        assert written(result["structuredContent"]) == written(vector["kept"])
+        (block,) = result["content"]
+        assert block["type"] == "text"
+        assert written(json.loads(block["text"])) == written(vector["kept"])
+    else:
+        for member in ("content", "structuredContent"):
+            assert same(result.get(member, "absent"), vector["answer"].get(member, "absent"))
+        assert result.get("isError", False) == vector["answer"].get("isError", False)
+    check_receipt(vector, result)
+
+
+def check_error_result(expected, result):
+    """An error result is one JSON text, without a value."""
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    (block,) = result["content"]
+    check_members(json.loads(block["text"])["error"], expected)
+
+
+# The conversations.
+
+
+@dataclass
+class Conversation:
+    """What a door answered.
+
+    Attributes:
+        outcomes: By vector: `{"result": ...}`, `{"error": ...}` or, if the client threw, `{"thrown": ...}`.
+        unknown: The outcomes of calls of a tool that is not there: plain, projected, with a refused request.
+        runs: How often the tool of each vector ran.
+        tools: As listed, by name.
+    """
+
+    outcomes: dict[str, dict[str, Any]]
+    unknown: list[dict[str, Any]]
+    runs: Counter[str]
+    tools: dict[str, dict[str, Any]]
+
+
+async def converse(target, era, vectors, as_argument):
+    with anyio.fail_after(CONVERSATION_S):
+        async with Client(target, mode=MODES[era]) as client:
+            assert client.protocol_version == era
+            listed = await send(client, "tools/list", {})
+            before = await runs_of(client)
+            outcomes: dict[str, dict[str, Any]] = {}
+            for vector in vectors:
+                params = {"name": vector["id"], **asked_by(vector, as_argument)}
+                outcomes[vector["id"]] = await outcome(client, params)
+            runs = await runs_of(client) - before
+            wrong = {"mode": "include", "fields": ["a."]}
+            unknown = [
+                await outcome(client, {"name": "no-such-tool", "arguments": {}, "_meta": meta})
+                for meta in ({}, {"projection": {"mode": "include", "fields": ["a"]}}, {"projection": wrong})
+            ]
+    return Conversation(outcomes, unknown, runs, {tool["name"]: tool for tool in listed["tools"]})
+
+
+def asked_by(vector, as_argument):
+    """The arguments and `_meta` of a call."""
+    if as_argument:
+        return {"arguments": {"_projection": vector["request"]}}
+    meta = vector.get("meta") or ({"projection": vector["request"]} if "request" in vector else {})
+    arguments = {"_projection": vector["argument"]} if "argument" in vector else {}
+    return {"arguments": arguments, "_meta": meta}
+
+
+async def send(client, method, params):
+    """The wire object of a result; the client's own models would drop and check things."""
+    request = types.Request[dict[str, Any], str](method=method, params=params)
+    return await client.session.send_request(request, TypeAdapter(dict[str, Any]))
+
+
+async def outcome(client, params):
+    try:
+        return {"result": await send(client, "tools/call", params)}
+    except MCPError as error:
+        return {"error": error.error.model_dump()}
+    except Exception as error:  # noqa: BLE001 - that the client throws is what a test must see
+        return {"thrown": repr(error)}
+
+
+async def runs_of(client):
+    result = await send(client, "tools/call", {"name": RUNS, "arguments": {}})
+    return Counter(result["structuredContent"])
+
+
+@contextmanager
+def http_server():
+    """A server process of its own; it ends when its standard input does."""
+    with subprocess.Popen(
+        [sys.executable, str(SERVER), "--http"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        watch = threading.Timer(START_S, process.kill)
+        watch.start()
+        try:
+            port = json.loads(process.stdout.readline())["port"]
+            watch.cancel()
+            yield f"http://127.0.0.1:{port}/mcp"
+            process.stdin.close()
+            process.wait(START_S)
+        finally:
+            watch.cancel()
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def conversation():
+    """A function of a door to its conversation, which is held when first asked for."""
+    held: dict[tuple[str, str], Conversation] = {}
+
+    def hold(transport, era, target):
+        vectors = [vector for vector in VECTORS if goes_through(vector, transport, era) and "hint" not in vector]
+        held[transport, era] = anyio.run(converse, target, era, vectors, transport == "argument")
+
+    def find(transport, era):
+        if (transport, era) in held:
+            return held[transport, era]
+        if transport == "http":
+            # One process for both revisions, as a server in the field has it.
+            with http_server() as url:
+                for each in MODES:
+                    hold(transport, each, url)
+        elif transport == "stdio":
+            hold(transport, era, StdioServerParameters(command=sys.executable, args=[str(SERVER)]))
+        else:
+            hold(transport, era, build_server())
+        return held[transport, era]
+
+    return find
+
+
+# The vectors as data.
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.name)
+def test_a_file_of_vectors_has_the_form_of_its_schema(path):
+    """Ours: `schemas/vector.schema.json`."""
+    schema = json.loads((ROOT / "schemas" / "vector.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(json.loads(path.read_text("utf-8")))
+
+
+def test_every_vector_has_an_id_of_its_own():
+    """Ours."""
+    assert [name for name, count in Counter(vector["id"] for vector in VECTORS).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: {"value", "schema"} <= vector.keys()))
+def test_a_value_satisfies_the_schema_of_its_tool(vector):
+    """Ours: nothing is promised of other values. What stands elsewhere is never fetched and says nothing."""
+    dialect = vector["schema"].get("$schema")
+    kind = Draft7Validator if dialect == "http://json-schema.org/draft-07/schema#" else Draft202012Validator
+    kind.check_schema(vector["schema"])
+    elsewhere = Registry(retrieve=lambda _: DRAFT202012.create_resource(True))
+    assert kind(vector["schema"], registry=elsewhere).is_valid(vector["value"])
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: "kept" in vector and not same(vector["kept"], vector["value"])))
+def test_the_checks_turn_an_unprojected_answer_down(vector):
+    """Ours: a check that nothing fails proves nothing."""
+    with pytest.raises(AssertionError):
+        check_answer(vector, {**tool_result(vector), "_meta": {"projection": {"applied": True}}})
+
+
+# The core.
+
+
+def compiled(vector):
+    projection = louver.Projection.from_wire(vector["request"])
+    views = Views.read(vector.get("views", {}), vector.get("always", ()))
+    return louver.compile_projection(projection, vector.get("schema"), views=views)
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "kept" in vector, GAPS))
+def test_the_core_keeps_what_the_vector_says(vector):
+    """Each vector names its source."""
+    plan = compiled(vector)
+    before = written(vector["value"])
+    assert written(plan(vector["value"])) == written(vector["kept"])
+    assert written(vector["value"]) == before
+    check_schema(vector, plan.schema)
+    said = {"fields": plan.fields, "unmatched": plan.unmatched, "always": plan.always}
+    found = {member: list(paths) for member, paths in said.items() if paths}
+    found |= {"suggestions": plan.suggestions} if plan.suggestions else {}
+    receipt = vector.get("receipt", {})
+    check_members(found, {member: receipt[member] for member in (*said, "suggestions") if member in receipt})
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "refusal" in vector))
+def test_the_core_refuses_what_the_vector_refuses(vector):
+    """Each vector names its source."""
+    with pytest.raises(louver.LouverError) as refused:
+        compiled(vector)
+    check_members(refused.value.to_json(), vector["refusal"])
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "kept" in vector))
+def test_projecting_what_is_kept_keeps_it(vector):
+    """Ours: projecting twice is projecting once."""
+    assert written(compiled(vector)(vector["kept"])) == written(vector["kept"])
+
+
+# The wire.
+
+
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: {"kept", "answer"} & vector.keys(), GAPS))
+def test_an_answer_is_what_the_vector_says(conversation, door, vector):
+    """Each vector names its source; #1704 sections 3 and 4."""
+    held = conversation(*door)
+    assert held.outcomes[vector["id"]].keys() == {"result"}, held.outcomes[vector["id"]]
+    check_answer(vector, held.outcomes[vector["id"]]["result"])
+    assert held.runs[vector["id"]] == 1
+
+
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "refusal" in vector))
+def test_a_refusal_comes_before_the_tool_runs(conversation, door, vector):
+    """Ours: -32602 with the error as data, or by argument a result that the model reads."""
+    held = conversation(*door)
+    said = held.outcomes[vector["id"]]
+    assert held.runs[vector["id"]] == 0
+    if door[0] == "argument":
+        check_error_result(vector["refusal"], said["result"])
+    else:
+        assert said.keys() == {"error"}, said
+        assert said["error"]["code"] == types.INVALID_PARAMS
+        error = said["error"]["data"]["error"]
+        check_members(error, vector["refusal"])
+        assert error["message"] == said["error"]["message"]
+
+
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "errorResult" in vector))
+def test_what_is_no_fault_of_the_request_is_an_error_result(conversation, door, vector):
+    """Ours: PROJECTION_REQUIRED, OUTPUT_INVALID, and all that comes by argument."""
+    held = conversation(*door)
+    check_error_result(vector["errorResult"], held.outcomes[vector["id"]]["result"])
+    assert held.runs[vector["id"]] == vector.get("runs", 1)
+
+
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: {"kept", "schema"} <= vector.keys()))
+def test_the_listed_schema_accepts_the_full_value_and_what_is_kept(conversation, door, vector):
+    """Ours: stock clients hold every answer against the listed schema."""
+    listed = conversation(*door).tools[vector["id"]]["outputSchema"]
+    for value in (vector["value"], vector["kept"]):
+        assert Draft202012Validator(listed).is_valid(value)
+
+
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "hint" in vector))
+def test_a_tool_tells_its_views(conversation, door, vector):
+    """#1704 section 2: `recommendedViews`; the extension form is ours."""
+    tool = conversation(*door).tools[vector["id"]]
+    check_members(tool["_meta"]["dev.louver/projection"], vector["hint"])
+    literal = {member: vector["hint"].get(member) for member in ("supported", "recommendedViews")}
+    assert tool["annotations"]["projectionHint"] == {
+        member: value for member, value in literal.items() if value is not None
+    }
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("era", MODES)
+def test_a_projection_on_an_unknown_tool_is_answered_as_the_unknown_tool(conversation, transport, era):
+    """Ours: whether a request is well formed tells nothing about which tools there are."""
+    plain, projected, refused = conversation(transport, era).unknown
+    assert plain["error"]["message"] == "Unknown tool: no-such-tool"
+    assert plain == projected == refused
+
+
+# Views that cannot be.
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: vector.get("refusal", {}).get("code") == "INVALID_VIEW"))
+def test_a_wrong_view_is_refused_before_the_server_serves(vector):
+    """Ours."""
+    views, always = vector["views"], vector.get("always", ())
+    doors = [lambda: Views.read(views, always), lambda: louver.hint(views, always)]
+    if not always:
+        doors.append(lambda: louver.attach(Server("any"), views={"tool": views}))
+    for door in doors:
+        with pytest.raises(louver.InvalidView) as refused:
+            door()
+        check_members(refused.value.to_json(), vector["refusal"])
+
+
+# The command.
+
+
+def options_of(vector, folder):
+    """The command's options for a vector; its views and schema are written to files."""
+    request = vector.get("request", {"mode": "view", "view": "a"})
+    options = [f"--{request['mode']}={field}" for field in request.get("fields", ())]
+    if request["mode"] == "view":
+        options.append(f"--view={request['view']}")
+    if "views" in vector or "always" in vector:
+        file = {"tool": "t", "views": vector.get("views", {}), "always": vector.get("always", [])}
+        options.append(f"--views={written_to(folder / 't.views.json', file)}")
+    return options
+
+
+def with_schema(vector, folder):
+    return [f"--schema={written_to(folder / 'schema.json', vector['schema'])}"] if "schema" in vector else []
+
+
+def written_to(path, value):
+    path.write_text(json.dumps(value), "utf-8")
+    return path
+
+
+@pytest.fixture
+def command(monkeypatch, capsysbinary):
+    """A function that runs the command in this process: exit status, standard output, standard error."""
+
+    def run(arguments, value):
+        stdin = io.TextIOWrapper(io.BytesIO(json.dumps(value).encode()), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status = louver.cli.main(arguments)
+        out, err = capsysbinary.readouterr()
+        return status, out.decode(), err.decode()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "vector",
+    only(lambda vector: is_of_the_command(vector) and "kept" in vector, {"arrays-deeper-than-64-are-missing"}),
+)
+def test_the_command_keeps_what_the_vector_says(command, tmp_path, vector):
+    """Ours: `louver project`."""
+    arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
+    status, out, _ = command(arguments, vector["value"])
+    assert status == 0
+    assert written(json.loads(out)) == written(vector["kept"])
+
+
+@pytest.mark.parametrize(
+    "vector", only(lambda vector: is_of_the_command(vector) and {"kept", "schema"} <= vector.keys())
+)
+def test_the_command_derives_the_schema_of_what_is_kept(command, tmp_path, vector):
+    """Ours: `louver derive`."""
+    status, out, _ = command(["derive", *options_of(vector, tmp_path)], vector["schema"])
+    assert status == 0
+    check_schema(vector, json.loads(out))
+
+
+@pytest.mark.parametrize(
+    "vector",
+    only(
+        lambda vector: (
+            vector.get("refusal", {}).get("code") == "INVALID_VIEW"
+            or ("refusal" in vector and is_of_the_command(vector))
+        )
+    ),
+)
+def test_the_command_tells_what_it_refuses_and_where(command, tmp_path, vector):
+    """Ours: exit status 2, nothing on standard output, the position on standard error."""
+    arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
+    status, out, err = command(arguments, vector.get("value"))
+    assert (status, out) == (2, "")
+    assert err.startswith("louver: ")
+    if "offset" in vector["refusal"]:
+        assert f"at offset {vector['refusal']['offset']}" in err
+
+
+AS_A_PROCESS = (
+    "include-through-array",
+    "include-everything",
+    "exclude-at-every-depth",
+    "path-name-beyond-bmp",
+    "view-extends",
+    "refuse-partial-wildcard",
+    "view-cycle",
+)
+
+
+@pytest.mark.parametrize("vector", only(lambda vector: vector["id"] in AS_A_PROCESS))
+def test_the_command_does_the_same_as_a_process_of_its_own(tmp_path, vector):
+    """Ours: `python -m louver`."""
+    arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "louver", *arguments],
+        input=json.dumps(vector.get("value")).encode(),
+        capture_output=True,
+        timeout=START_S,
+        check=False,
+    )
+    if "kept" in vector:
+        assert done.returncode == 0, done.stderr
+        assert written(json.loads(done.stdout)) == written(vector["kept"])
+    else:
+        assert done.returncode == 2
+        assert done.stdout == b""
+        assert done.stderr.startswith(b"louver: ")
