@@ -2,12 +2,13 @@
 
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from docs.pages import ROOT, commands
@@ -85,7 +86,8 @@ class Runner:
     def end(self):
         """End what still runs in the background."""
         for process in self._background:
-            os.killpg(process.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
             process.wait(_PATIENCE_S)
             process.stdout.close()
 
@@ -111,18 +113,18 @@ class Runner:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            encoding="utf-8",
             start_new_session=True,
         )
         self._background.append(process)
         assert expected, f"`{text} &`: show a line of its output, so that it is known to be ready"
-        os.set_blocking(process.stdout.fileno(), False)
-        printed, until = "", time.monotonic() + _PATIENCE_S
-        while time.monotonic() < until and process.poll() is None:
-            printed += process.stdout.read() or ""
-            if matches("\n".join(expected), printed.replace(self.port, PORT).rstrip("\n")):
+        output, until = process.stdout.fileno(), time.monotonic() + _PATIENCE_S
+        data, printed = b"", ""
+        while select.select([output], [], [], max(0, until - time.monotonic()))[0]:
+            part = os.read(output, 65_536)
+            data += part
+            printed = data.decode("utf-8", "replace")
+            if not part or matches("\n".join(expected), printed.replace(self.port, PORT).rstrip("\n")):
                 break
-            time.sleep(0.02)
         return printed
 
     def _here(self, text):

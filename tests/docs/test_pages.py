@@ -12,6 +12,7 @@ HOSTS = (
     "github.com",
     "google.aip.dev",
     "json-schema.org",
+    "louver.dev",
     "modelcontextprotocol.io",
     "www.rfc-editor.org",
 )
