@@ -244,7 +244,9 @@ def test_a_schema_says_what_each_member_is(name):
     assert silent <= TOLD_APART_BY.get(name, set())
 
 
-@pytest.mark.parametrize(("form", "model"), MODELS.items(), ids=lambda part: "-".join(part) if isinstance(part, tuple) else "")
+@pytest.mark.parametrize(
+    ("form", "model"), MODELS.items(), ids=lambda part: "-".join(part) if isinstance(part, tuple) else ""
+)
 def test_a_schema_has_the_properties_of_its_model(form, model):
     """Ours."""
     schema = DOCUMENTS[form[0]]["$defs"][form[1]]
@@ -286,7 +288,7 @@ def test_the_limits_in_the_schemas_are_those_of_the_code():
     fields = DOCUMENTS["request"]["$defs"]["fields"]["properties"]["fields"]
     assert fields["maxItems"] == MAX_PATHS
     assert fields["items"]["maxLength"] == MAX_PATH_CHARACTERS
-    assert DOCUMENTS["view-file"]["$defs"]["paths"]["items"]["maxLength"] == MAX_PATH_CHARACTERS
+    assert DOCUMENTS["view-file"]["$defs"]["path"]["maxLength"] == MAX_PATH_CHARACTERS
     assert DOCUMENTS["capability"]["$defs"]["maxDepth"]["default"] == MAX_SEGMENTS
 
 
@@ -297,6 +299,9 @@ VIEWS = [
     (False, {"minimal": "id"}),
     (False, {"minimal": 1}),
     (False, {"minimal": {}}),
+    (False, {"minimal": []}),
+    (False, {"minimal": {"include": []}}),
+    (False, {"minimal": {"include": ["id"], "exclude": []}}),
     (False, {"minimal": {"only": ["id"]}}),
     (False, {"minimal": {"include": "id"}}),
     (False, {"minimal": {"include": [1]}}),
@@ -315,7 +320,9 @@ def test_views_are_read_just_if_the_schema_accepts_them(good, views):
 
 @pytest.mark.parametrize("always", ["id", [1], [""], {"id": True}])
 def test_always_is_a_list_of_paths_to_the_schema_and_to_the_reader(always):
-    """Ours."""
+    """Ours; unlike a view's, it may be empty."""
+    assert validator("view-file").is_valid({"tool": "t", "views": {}, "always": []})
+    assert taken(Views.read, {}, [])
     assert not validator("view-file").is_valid({"tool": "t", "views": {}, "always": always})
     assert not taken(Views.read, {}, always)
 
@@ -330,7 +337,8 @@ def test_a_hint_is_read_from_a_tool_if_its_schema_accepts_it(form):
 
 _NAMES = st.sampled_from(["id", "name", "mode", "fields", "view", "minimal", "applied", "schema", "x"])
 _JSON = st.recursive(
-    st.booleans() | st.integers(-2, 40) | st.sampled_from(["", "include", "view", "id", "inline", "keep"]),
+    # Neither 0 nor 1, which pydantic takes for the constants `false` and `true`.
+    st.booleans() | st.sampled_from([-1, 2, 40]) | st.sampled_from(["", "include", "view", "id", "inline", "keep"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
     max_leaves=5,
 )

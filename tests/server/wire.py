@@ -15,6 +15,8 @@ from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+import louver
+
 OLD, NEW = "2025-11-25", "2026-07-28"
 CLIENT = {"name": "wire", "version": "1"}
 
@@ -54,10 +56,8 @@ class Wire:
         await self._send({"method": method})
 
     async def call(self, tool, arguments=None, **meta):
-        """The result of a tool call; `projection` and `extension` are the two keys of a request."""
+        """The result of a tool call; what else is given stands in its `_meta`."""
         params = {"name": tool, "arguments": arguments or {}}
-        if "extension" in meta:
-            meta["dev.louver/projection"] = meta.pop("extension")
         return await self.request("tools/call", {**params, "_meta": meta} if meta else params)
 
     async def tools(self):
@@ -65,8 +65,9 @@ class Wire:
         return {tool["name"]: tool for tool in (await self.request("tools/list"))["tools"]}
 
     async def _send(self, message):
-        text = json.dumps({"jsonrpc": "2.0", **message})
-        await self._write.send(SessionMessage(jsonrpc_message_adapter.validate_json(text)))
+        # Read by `json`, which lets a lone surrogate through; the SDK's own transports do not.
+        message = json.loads(json.dumps({"jsonrpc": "2.0", **message}))
+        await self._write.send(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
 
     async def _receive(self):
         message = (await self._read.receive()).message
@@ -82,28 +83,28 @@ async def connect(server, era, *, extensions=None, handshake=True):
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server
     capabilities = {"extensions": extensions} if extensions else {}
-    async with create_client_server_memory_streams() as ((read, write), (server_read, server_write)):
-        async with anyio.create_task_group() as tasks:
-            options = lowlevel.create_initialization_options()
-            tasks.start_soon(lowlevel.run, server_read, server_write, options)
-            wire = Wire(read, write, era, capabilities)
-            if era == NEW:
-                wire.opening = await wire.request("server/discover")
-            elif handshake:
-                hello = {"protocolVersion": OLD, "capabilities": capabilities, "clientInfo": CLIENT}
-                wire.opening = await wire.request("initialize", hello)
-                await wire.notify("notifications/initialized")
-            try:
-                yield wire
-            finally:
-                await write.aclose()
+    async with (
+        create_client_server_memory_streams() as ((read, write), (server_read, server_write)),
+        anyio.create_task_group() as tasks,
+    ):
+        options = lowlevel.create_initialization_options()
+        tasks.start_soon(lowlevel.run, server_read, server_write, options)
+        wire = Wire(read, write, era, capabilities)
+        if era == NEW:
+            wire.opening = await wire.request("server/discover")
+        elif handshake:
+            hello = {"protocolVersion": OLD, "capabilities": capabilities, "clientInfo": CLIENT}
+            wire.opening = await wire.request("initialize", hello)
+            await wire.notify("notifications/initialized")
+        try:
+            yield wire
+        finally:
+            await write.aclose()
 
 
 @asynccontextmanager
 async def attached(server, era, *, extensions=None, **options):
     """A connection to a server after `louver.attach`."""
-    import louver
-
     louver.attach(server, **options)
     async with connect(server, era, extensions=extensions) as wire:
         yield wire

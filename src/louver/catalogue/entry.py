@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.plan import WRAPPER, Plan, compile_projection, is_wrapped
 from louver.core.relax import relax
@@ -63,9 +64,17 @@ class Entry:
         return now == (self.input_schema, self.output_schema, self._meta)
 
     @cached_property
-    def listing_schema(self) -> Schema | None:
+    def listing_schema(self) -> dict[str, Any] | None:
         """What `tools/list` shows, so that stock clients accept every projection."""
-        return None if self.output_schema is None else relax(self.output_schema)
+        if self.output_schema is None:
+            return None
+        relaxed = relax(self.output_schema)
+        if is_object(relaxed):
+            return relaxed
+        # On the wire `true` would make clients refuse the whole list, and so would an object
+        # without its `type` in 2025-11-25.
+        rooted = is_object(self.output_schema) and self.output_schema.get("type") == "object"
+        return {"type": "object"} if rooted else {}
 
     @cached_property
     def takes_argument(self) -> bool:

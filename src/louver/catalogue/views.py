@@ -15,20 +15,23 @@ something wrong leaves the last good views in force.
 from __future__ import annotations
 
 import logging
-import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.lines import Place, line_of, line_of_second, spots
 from louver.core import json, known
 from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.plan import within
-from louver.core.view import Views
+from louver.core.view import View, Views
 from louver.errors import InvalidProjection, InvalidView
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from louver.catalogue.lines import Spot
     from louver.core.json import Schema
 
 logger = logging.getLogger(__name__)
@@ -68,7 +71,7 @@ class ViewFile:
         try:
             content = json.parse(text)
         except json.NotJson as error:
-            line = error.line if error.key is None else _line(text, error.key, occurrence=2)
+            line = error.line if error.key is None else line_of_second(text)
             raise InvalidView(f"not JSON: {error.reason}", file=str(path), line=line) from None
         return cls(*_content(content, path, text), path, text)
 
@@ -80,27 +83,32 @@ class ViewFile:
         """
         problem = misfit(self.views, schema)
         if problem is not None:
-            line = _line_of(self.text, problem.path)
+            line = _line_of(self.text, problem)
             message = f"tool {self.tool!r}: {problem.message}"
             raise InvalidView(message, file=str(self.path), line=line)
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A path of a view that the tool's output cannot have."""
+    """A path of a view that the tool's output cannot have, and the view that has it, or `always`."""
 
     path: FieldPath
     message: str
+    place: Place
 
 
 def misfit(views: Views, schema: Schema) -> Misfit | None:
     """The first path in `views` that `schema` does not know, if any."""
-    named = [(f"view {name!r}", (*view.include, *view.exclude)) for name, view in views.named.items()]
-    for where, paths in [("'always'", views.always), *named]:
-        for path in paths:
-            for meant in known.unmatched(schema, within(schema, (path,))).values():
+    named = [(("always",), "'always'", View(views.always))]
+    named += [(("views", name), f"view {name!r}", view) for name, view in views.named.items()]
+    for place, where, view in named:
+        for path in (*view.include, *view.exclude):
+            include, exclude = ((path,), ()) if path in view.include else ((), (path,))
+            found = known.unmatched(schema, within(schema, include), within(schema, exclude))
+            for meant in found.values():
                 hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
-                return Misfit(path, f"{where} names {str(path)!r}, which the output cannot have{hint}")
+                message = f"{where} names {str(path)!r}, which the output cannot have{hint}"
+                return Misfit(path, message, place)
     return None
 
 
@@ -148,45 +156,57 @@ class ViewFolder:
         self._stamps, self._files = stamps, files
 
     def _now(self) -> dict[Path, int]:
-        return {path: path.stat().st_mtime_ns for path in self._folder.glob(f"*{SUFFIX}")}
+        stamps: dict[Path, int] = {}
+        for path in self._folder.glob(f"*{SUFFIX}"):
+            # Gone since it was listed, or an editor's lock, which is a link that leads nowhere.
+            with suppress(FileNotFoundError):
+                stamps[path] = path.stat().st_mtime_ns
+        return stamps
 
 
 def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
-    def wrong(message: str, near: str | None = None) -> InvalidView:
-        return InvalidView(message, file=str(path), line=1 if near is None else _line(text, near))
+    def wrong(message: str, line: int | None = 1) -> InvalidView:
+        return InvalidView(message, file=str(path), line=line)
 
     if not is_object(content):
         raise wrong("a file of views is an object with 'tool' and 'views'")
     for key in content:
         if key not in _KEYS:
-            raise wrong(f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}", key)
+            message = f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}"
+            raise wrong(message, line_of(text, (key,)))
     tool, views, always = content.get("tool"), content.get("views"), content.get("always", [])
     if not isinstance(tool, str) or not tool:
-        raise wrong("a file of views has the tool's name in 'tool'")
+        raise wrong("a file of views has the tool's name in 'tool'", line_of(text, ("tool",)) or 1)
     if not is_object(views):
-        raise wrong("a file of views has an object of views in 'views'")
+        raise wrong("a file of views has an object of views in 'views'", line_of(text, ("views",)) or 1)
     try:
         return tool, Views.read(views, always)
     except InvalidView as error:
-        view = next((name for name in views if repr(name) in error.message), "always")
-        raise wrong(error.message, view) from None
+        raise wrong(error.message, _line_of_wrong(text, error.message, views)) from None
 
 
-def _line(text: str, key: str, occurrence: int = 1) -> int | None:
-    """The line, from 1, where a string stands in a JSON text; `None` if it is written otherwise there."""
-    at = -1
-    for _ in range(occurrence):
-        at = text.find(json.compact(key), at + 1)
-    return None if at < 0 else text.count("\n", 0, at) + 1
+def _line_of_wrong(text: str, message: str, views: dict[str, Any]) -> int | None:
+    """The line of the string that an error of a view quotes, else that of the view."""
+    name = next((name for name in views if message.startswith(f"view {name!r}")), None)
+    place = ("always",) if name is None else ("views", name)
+    said = message if name is None else message.removeprefix(f"view {name!r}")
+    quoted = (spot.line for spot in _values(text, place) if repr(spot.text) in said)
+    return next(quoted, line_of(text, place))
 
 
-def _line_of(text: str, path: FieldPath) -> int | None:
-    """The line, from 1, where a path stands in a JSON text, however it is written there."""
-    for found in re.finditer(r'"(?:[^"\\]|\\.)*"', text):
-        try:
-            written = FieldPath.parse(json.parse(found.group()), deep=True)
-        except (ValueError, InvalidProjection):
-            continue
-        if written == path:
-            return text.count("\n", 0, found.start()) + 1
+def _line_of(text: str, problem: Misfit) -> int | None:
+    """The line of a view's path, however it is written there; it may stand in the view that this one extends."""
+    for place in (problem.place, ("views",)):
+        for spot in _values(text, place):
+            try:
+                written = FieldPath.parse(spot.text, deep=True)
+            except InvalidProjection:
+                continue
+            if written == problem.path:
+                return spot.line
     return None
+
+
+def _values(text: str, place: Place) -> Iterator[Spot]:
+    """The strings at `place` and below that are no keys."""
+    return (spot for spot in spots(text) if spot.place[: len(place)] == place and not spot.is_key)

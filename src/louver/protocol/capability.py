@@ -45,11 +45,13 @@ class ExtensionCapability(Capability):
 
 
 def advertised(capabilities: dict[str, Any], argument: str | None) -> dict[str, Any]:
-    """`capabilities` with both forms added; what was there stays."""
+    """`capabilities` with both forms added; what was there stays. A server without tools says nothing."""
     tools = capabilities.get("tools")
     extensions = capabilities.get("extensions")
+    if tools is None:
+        return capabilities
     return {
         **capabilities,
-        "tools": {**(tools or {}), PROJECTION_LITERAL: Capability().to_wire()},
+        "tools": {**tools, PROJECTION_LITERAL: Capability().to_wire()},
         "extensions": {**(extensions or {}), PROJECTION: ExtensionCapability(argument=argument).to_wire()},
     }

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from louver.core.json import is_object
 from louver.core.view import Views
+from louver.errors import InvalidView
 from louver.protocol.model import WireModel
 from louver.protocol.names import PROJECTION
 
@@ -111,9 +112,10 @@ def read_hint(meta: object) -> tuple[Views, ContentMode]:
     written: Any = meta.get(PROJECTION) if is_object(meta) else None
     if not is_object(written):
         return Views(), "project"
-    listed: Any = written.get("recommendedViews") or {}
-    others: Any = written.get("views") or {}
-    views = Views.read({**listed, **others}, written.get("always") or ())
+    listed, others = written.get("recommendedViews", {}), written.get("views", {})
+    if not is_object(listed) or not is_object(others):
+        raise InvalidView("a hint has objects of views in 'recommendedViews' and 'views'")
+    views = Views.read({**listed, **others}, written.get("always", ()))
     return views, "keep" if written.get("content") == "keep" else "project"
 
 

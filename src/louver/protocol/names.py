@@ -23,3 +23,6 @@ ARGUMENT: Final = "_projection"
 
 ERROR: Final = f"{PREFIX}error"
 """In the `_meta` of an error result: the error as an object, beside its text."""
+
+SCHEMAS_URI: Final = "louver://schemas/"
+"""Before the digest of a projected schema: the resource that holds it."""

@@ -10,7 +10,7 @@ Or not, and why::
     {"applied": false, "reason": "no_structured_output"}
 
 `partial` says that something was left out: such a value must not be written back.
-Our receipts always have it, and the digest.
+Our receipts always have it; the digest unless the request asks for `"schema": "none"`.
 Source: issue #1704, section 4; all but `applied`, `mode`, `fields` and `projectedSchema` are ours.
 """
 

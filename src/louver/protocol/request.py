@@ -18,12 +18,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from louver.core.json import is_array
+from louver.core.json import is_array, is_object
 from louver.core.projection import Projection, SchemaForm
 from louver.errors import InvalidProjection
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
 from louver.protocol.model import WireModel
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 
 Paths = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARACTERS)]],
@@ -83,4 +83,7 @@ def requested_by_argument(argument: object) -> Projection:
     """
     if is_array(argument):
         return Projection.from_wire({"mode": "include", "fields": argument})
+    if not is_object(argument):
+        message = f"{ARGUMENT!r} is a list of field paths, for example ['id', 'user.login'], or a projection"
+        raise InvalidProjection(message)
     return Projection.from_wire(argument)

@@ -225,7 +225,7 @@ def _receipt(plan: Plan, asked: _Asked, partial: bool, dropped: int) -> Applied:
         suggestions=plan.suggestions or None,
         partial=partial,
         content_dropped=dropped or None,
-        schema_digest=plan.digest,
+        schema_digest=plan.digest if projection.schema != "none" else None,
         projected_schema=plan.schema if projection.schema == "inline" else None,
         schema_precision="shape" if plan.precision == "shape" else None,
     )

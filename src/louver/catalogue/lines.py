@@ -1,0 +1,96 @@
+"""Where in a JSON text something stands, so that an error can name the line.
+
+A place is the way to a value from the root, by keys and positions; a key stands
+at the place of its value::
+
+    {"views": {"minimal":            ("views", "minimal")      line 1
+        {"include": ["id",           ("views", "minimal", "include", 0)
+                     "name"]}}}      ("views", "minimal", "include", 1)  line 3
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from louver.core import json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Place = tuple[str | int, ...]
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A string in a JSON text.
+
+    Args:
+        text: What it says.
+        place: Where it stands.
+        is_key: Whether it is a key.
+        line: The line, from 1.
+    """
+
+    text: str
+    place: Place
+    is_key: bool
+    line: int
+
+
+def spots(text: str) -> Iterator[Spot]:
+    """The strings of a JSON text, in order, up to where it stops to be JSON."""
+    place: list[str | int] = []
+    in_object: list[bool] = []
+    key_next = False
+    line, at = 1, 0
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        line, at = line + text.count("\n", at, token.start()), token.start()
+        if mark in "{[":
+            in_object.append(mark == "{")
+            place.append("" if mark == "{" else 0)
+            key_next = mark == "{"
+        elif not in_object:
+            return
+        elif mark in "}]":
+            in_object.pop()
+            place.pop()
+            key_next = False
+        elif mark == ":":
+            key_next = False
+        elif mark == ",":
+            key_next = in_object[-1]
+            last = place[-1]
+            place[-1] = last + 1 if isinstance(last, int) else last
+        else:
+            said = _said(mark)
+            if key_next:
+                place[-1] = said
+            yield Spot(said, tuple(place), key_next, line)
+
+
+def line_of(text: str, place: Place) -> int | None:
+    """The line, from 1, of the key or string at `place`, if there is one."""
+    return next((spot.line for spot in spots(text) if spot.place == place), None)
+
+
+def line_of_second(text: str) -> int | None:
+    """The line, from 1, of the first key that its object has already."""
+    seen: set[Place] = set()
+    for spot in spots(text):
+        if spot.is_key and spot.place in seen:
+            return spot.line
+        if spot.is_key:
+            seen.add(spot.place)
+    return None
+
+
+def _said(token: str) -> str:
+    try:
+        return json.parse(token)
+    except json.NotJson:
+        return token

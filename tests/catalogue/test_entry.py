@@ -1,0 +1,115 @@
+"""A tool as the catalogue knows it: its plans are made once, its listing admits every projection."""
+
+import pytest
+
+from louver.catalogue.entry import Entry
+from louver.core.projection import Projection
+from louver.core.relax import relax
+from louver.core.view import Views
+from louver.errors import UnknownField, UnknownView
+from louver.limits import MAX_PLANS_PER_TOOL
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+    "required": ["id", "name"],
+    "additionalProperties": False,
+}
+STRING = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
+
+
+def entry(output=SCHEMA, views=None, input=None):
+    tool = {"name": "t", "inputSchema": input or {"type": "object"}}
+    if output is not None:
+        tool["outputSchema"] = output
+    return Entry(tool, Views.read(views or {}))
+
+
+def test_a_plan_is_made_once():
+    """Ours: equal requests, however written, share it."""
+    known = entry()
+    first = known.plan(Projection.include("id"))
+    assert known.plan(Projection.include("/id", "id")) is first
+    assert first.plan({"id": 1, "name": "Ann"}) == {"id": 1}
+    assert first.validator.is_valid({"id": 1})
+    assert not first.validator.is_valid({"id": 1, "name": "Ann"})
+
+
+def test_the_plans_that_were_not_used_for_longest_go_first():
+    """Ours: a client cannot fill the memory with requests."""
+    known = entry()
+    first, second = known.plan(Projection.include("id")), known.plan(Projection.include("name"))
+    for n in range(MAX_PLANS_PER_TOOL - 2):
+        known.plan(Projection.include(f"f{n}"))
+    assert known.plan(Projection.include("id")) is first
+    known.plan(Projection.include("one.more"))
+    assert known.plan(Projection.include("id")) is first
+    assert known.plan(Projection.include("name")) is not second
+
+
+def test_a_request_that_is_not_possible_is_refused_each_time():
+    """Ours: a refusal is not a plan."""
+    for _ in range(2):
+        with pytest.raises(UnknownField):
+            entry().plan(Projection.include("nmae", strict=True))
+        with pytest.raises(UnknownView):
+            entry().plan(Projection.view("nope"))
+
+
+def test_a_view_is_planned_with_what_always_is_added():
+    """Ours."""
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
+    plan = Entry(tool, Views.read({"minimal": ["name"]}, ["id"])).plan(Projection.view("minimal")).plan
+    assert plan({"id": 1, "name": "Ann"}) == {"id": 1, "name": "Ann"}
+    assert plan.always == ("id",)
+
+
+def test_a_tool_that_is_listed_otherwise_is_another():
+    """Ours: its schemas and its author's hint count, its description does not."""
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA, "_meta": {"x": 1}}
+    known = Entry(tool, Views())
+    assert known.is_of({**tool, "description": "d"})
+    for change in ({"inputSchema": {}}, {"outputSchema": {}}, {"_meta": {"x": 2}}):
+        assert not known.is_of({**tool, **change})
+    assert not known.is_of({key: value for key, value in tool.items() if key != "outputSchema"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        (None, None),
+        (SCHEMA, relax(SCHEMA)),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "array"}, {}),
+        ({"$ref": "#"}, {}),
+        ({"type": "object", "$ref": "#"}, {"type": "object"}),
+    ],
+)
+def test_what_is_listed_is_an_object(schema, shown):
+    """2025-11-25 and 2026-07-28: an output schema is an object, in the first with `type: object`."""
+    assert entry(schema).listing_schema == shown
+
+
+@pytest.mark.parametrize(
+    ("schema", "takes"),
+    [
+        ({"type": "object"}, True),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False, "$defs": {}}, True),
+        ({"type": "object", "properties": {"_projection": {}}}, False),
+        ({"type": "object", "allOf": []}, False),
+        ({"type": "object", "patternProperties": {}}, False),
+    ],
+)
+def test_the_argument_is_for_plain_inputs_without_one_of_that_name(schema, takes):
+    """Ours."""
+    assert entry(input=schema).takes_argument is takes
+    assert entry(None, input=schema).takes_argument is False
+
+
+def test_text_in_the_wrapper_is_planned_without_it():
+    """Ours: a `-> str` tool, whose string may be JSON."""
+    known = entry(STRING)
+    assert known.holds_text
+    assert not entry().holds_text
+    plans = {known.text_plan(Projection.include(path)).plan.fields for path in ("name", "result.name")}
+    assert plans == {("name",)}
+    assert known.text_plan(Projection.exclude("**.result")).plan({"result": 1, "a": {"result": 2}}) == {"a": {}}

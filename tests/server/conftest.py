@@ -1,0 +1,21 @@
+import pytest
+
+from server.profiles import LOWLEVEL, MCPSERVER, build
+from server.wire import NEW, OLD
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(params=[OLD, NEW])
+def era(request):
+    """Each protocol revision."""
+    return request.param
+
+
+@pytest.fixture(params=[MCPSERVER, LOWLEVEL])
+def profiles(request):
+    """The server of profiles, made in each of the two ways."""
+    return build(request.param)
