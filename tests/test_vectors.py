@@ -47,37 +47,22 @@ TRANSPORTS = ("memory", "stdio", "http", "argument")
 
 VECTORS = load_vectors()
 
-GAPS = {
-    "arrays-deeper-than-64-are-missing": "names look through any number of arrays",
-    "always-that-gave-way-is-not-in-receipt": "the receipt tells all that the author adds",
-    "exclude-wildcard-without-a-level-is-known": "what it leaves out is told as unmatched",
-    "exclude-wildcard-past-an-array-is-known": "what it leaves out is told as unmatched",
-}
-"""Vectors that do not hold yet, and what happens instead: pinned, so that mending it shows."""
-
-
 # Which vectors go through which door.
 
 
-def only(selected, gaps=()):
-    return [pytest.param(vector, id=vector["id"], marks=pinned(vector, gaps)) for vector in VECTORS if selected(vector)]
+def only(selected):
+    return [pytest.param(vector, id=vector["id"]) for vector in VECTORS if selected(vector)]
 
 
-def through(selected, gaps=()):
+def through(selected):
     """Door and vector, for each door that the vector can go through."""
     return [
-        pytest.param((transport, era), vector, id=f"{transport}-{era}-{vector['id']}", marks=pinned(vector, gaps))
+        pytest.param((transport, era), vector, id=f"{transport}-{era}-{vector['id']}")
         for transport in TRANSPORTS
         for era in MODES
         for vector in VECTORS
         if selected(vector) and goes_through(vector, transport, era)
     ]
-
-
-def pinned(vector, gaps):
-    if vector["id"] not in gaps:
-        return ()
-    return pytest.mark.xfail(raises=AssertionError, strict=True, reason=GAPS[vector["id"]])
 
 
 def goes_through(vector, transport, era):
@@ -353,7 +338,7 @@ def compiled(vector):
     return louver.compile_projection(projection, vector.get("schema"), views=views)
 
 
-@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "kept" in vector, GAPS))
+@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "kept" in vector))
 def test_the_core_keeps_what_the_vector_says(vector):
     """Each vector names its source."""
     plan = compiled(vector)
@@ -385,7 +370,7 @@ def test_projecting_what_is_kept_keeps_it(vector):
 # The wire.
 
 
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: {"kept", "answer"} & vector.keys(), GAPS))
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: {"kept", "answer"} & vector.keys()))
 def test_an_answer_is_what_the_vector_says(conversation, door, vector):
     """Each vector names its source; #1704 sections 3 and 4."""
     held = conversation(*door)

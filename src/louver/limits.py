@@ -49,3 +49,9 @@ MAX_PATTERN_CHARACTERS = 256
 
 MAX_CALLERS = 256
 """Callers whose view of a server's tools is remembered, the least recently seen go first."""
+
+MAX_BACKTRACKS = 100_000
+"""Steps of matching one pattern with look-around, by the backend that can have them."""
+
+MAX_KEPT_SCHEMAS = 1024
+"""Projected schemas that a server serves by their digest, the least recently named go first."""

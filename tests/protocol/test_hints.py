@@ -85,6 +85,7 @@ def test_a_capability_is_added_to_those_that_are_there():
     assert before == {"tools": {"listChanged": True}, "extensions": {"com.example/x": {}}, "prompts": {}}
     assert after["tools"].pop("projection")["supported"] is True
     assert after["extensions"].pop(PROJECTION)["supported"] is True
+    assert after.pop("resources") == {}
     assert after == before
 
 

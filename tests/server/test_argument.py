@@ -78,7 +78,6 @@ async def test_an_argument_is_checked_even_where_the_meta_goes_first(profiles, e
         (["a.."], "INVALID_PROJECTION"),
         ([], "INVALID_PROJECTION"),
         ("name", "INVALID_PROJECTION"),
-        (None, "INVALID_PROJECTION"),
         ([1], "INVALID_PROJECTION"),
         ({"mode": "INCLUDE", "fields": ["id"]}, "INVALID_PROJECTION"),
         (["x" * 513], "PROJECTION_LIMIT"),

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from louver.core.json import digest as digest_of
 from louver.core.json import is_object
 from louver.core.path import FieldPath
-from louver.core.plan import WRAPPER, Plan, compile_projection, is_wrapped
+from louver.core.plan import Plan, compile_projection
 from louver.core.relax import relax
 from louver.core.validate import Validator, validator
+from louver.core.wrapper import WRAPPER, schema_of_text, wraps_text
 from louver.limits import MAX_PLANS_PER_TOOL
 from louver.protocol.names import ARGUMENT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from louver.catalogue.views import ViewFile
     from louver.core.json import Schema
     from louver.core.projection import Projection
@@ -25,10 +29,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadyPlan:
-    """A plan, and the validator of what it leaves."""
+    """A plan, the validator of what it leaves, and the schema that answers tell.
+
+    Args:
+        plan: What is kept.
+        validator: Of the kept value against the plan's schema.
+        schema: Of the whole `structuredContent`: the plan's own, but where the kept value is
+            written as JSON text within it.
+        digest: Names `schema`.
+    """
 
     plan: Plan
     validator: Validator
+    schema: Schema
+    digest: str
 
 
 class Entry:
@@ -89,8 +103,7 @@ class Entry:
     @cached_property
     def holds_text(self) -> bool:
         """Whether the output is one string in the SDK's wrapper, which may be JSON text."""
-        schema: Any = self.output_schema
-        return is_wrapped(schema) and schema["properties"][WRAPPER].get("type") == "string"
+        return wraps_text(self.output_schema)
 
     def plan(self, projection: Projection) -> ReadyPlan:
         """The plan of a request for the structured output.
@@ -98,7 +111,9 @@ class Entry:
         Raises:
             InvalidProjection: The request is not possible for this tool.
         """
-        return _cached(self._plans, projection, self.output_schema, self.views)
+        return _cached(
+            self._plans, projection, lambda: compile_projection(projection, self.output_schema, views=self.views)
+        )
 
     def text_plan(self, projection: Projection) -> ReadyPlan:
         """The plan of a request for JSON text, of which no schema is known.
@@ -113,7 +128,8 @@ class Entry:
                 for path in projection.fields
             )
             projection = projection.with_fields(fields)
-        return _cached(self._text_plans, projection, None, self.views)
+        wrap = schema_of_text if self.holds_text else _as_it_is
+        return _cached(self._text_plans, projection, lambda: compile_projection(projection, views=self.views), wrap)
 
 
 _PLAIN = frozenset(
@@ -121,13 +137,21 @@ _PLAIN = frozenset(
 )
 
 
+def _as_it_is(schema: Schema) -> Schema:
+    return schema
+
+
 def _cached(
-    plans: OrderedDict[Projection, ReadyPlan], projection: Projection, schema: Schema | None, views: Views
+    plans: OrderedDict[Projection, ReadyPlan],
+    projection: Projection,
+    make: Callable[[], Plan],
+    told: Callable[[Schema], Schema] = _as_it_is,
 ) -> ReadyPlan:
     ready = plans.get(projection)
     if ready is None:
-        plan = compile_projection(projection, schema, views=views)
-        ready = plans[projection] = ReadyPlan(plan, validator(plan.schema))
+        plan = make()
+        schema = told(plan.schema)
+        ready = plans[projection] = ReadyPlan(plan, validator(plan.schema), schema, digest_of(schema))
         if len(plans) > MAX_PLANS_PER_TOOL:
             plans.popitem(last=False)
     plans.move_to_end(projection)

@@ -23,8 +23,8 @@ from louver.catalogue.lines import Place, line_of, line_of_second, spots
 from louver.core import json, known
 from louver.core.json import is_object
 from louver.core.path import FieldPath
-from louver.core.plan import within
 from louver.core.view import View, Views
+from louver.core.wrapper import within, wraps_text
 from louver.errors import InvalidProjection, InvalidView
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ class Misfit:
 
 def misfit(views: Views, schema: Schema) -> Misfit | None:
     """The first path in `views` that `schema` does not know, if any."""
+    if wraps_text(schema):
+        # The text may be JSON, of which nothing is known.
+        return None
     named = [(("always",), "'always'", View(views.always))]
     named += [(("views", name), f"view {name!r}", view) for name, view in views.named.items()]
     for place, where, view in named:

@@ -85,7 +85,7 @@ def write(value: Json) -> None:
 
 def _read(where: str, data: bytes) -> Json:
     try:
-        return json.parse(data.decode("utf-8"))
+        return json.parse(data.decode("utf-8").rstrip())
     except UnicodeDecodeError:
         raise InvalidInput(f"{where} is not JSON: it is not UTF-8") from None
     except json.NotJson as error:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from louver.errors import InvalidPath, ProjectionLimit
 from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
@@ -34,7 +35,14 @@ _NAME = re.compile(r"[^.\[\]*`\x00]+")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 _A_STEP = "a name, a quoted name, or '*'"
 _A_BRACKET = "'*]', ']' or a quoted name with its ']'"
+_JSONPATH = re.compile(r"""\$(?:\.(?:\*|[^\s.\[\]*'"`,|&?@()]+)|\[(?:\*|'x*'|"x*")\])*""")
 _DROP_DOLLAR = "Drop the '$.': a field path needs no JSONPath"
+
+
+_HINTS = {
+    "*": "There are no partial wildcards: write the whole name, or '*' alone",
+    "`": "A name that holds a backtick is quoted, and the backtick written twice: `a``b`",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +79,7 @@ class FieldPath:
             raise ProjectionLimit(message, limit=MAX_PATH_CHARACTERS)
         path = _read(text, deep)
         if len(path.steps) > MAX_SEGMENTS:
-            message = (
-                f"field path {text[:40]!r}… has {len(path.steps)} segments, at most {MAX_SEGMENTS} are read"
-            )
+            message = f"field path {text[:40]!r}… has {len(path.steps)} segments, at most {MAX_SEGMENTS} are read"
             raise ProjectionLimit(message, limit=MAX_SEGMENTS)
         return path
 
@@ -137,11 +143,11 @@ def _pointer(text: str) -> tuple[Step, ...]:
 
 
 def _deep(text: str, allowed: bool) -> str:
-    if not text.startswith("**."):
-        raise InvalidPath(text, 2, "'.' and a name", "'**.name' stands for that name at any depth")
     if not allowed:
         hint = "'**' leaves fields out; to get fields, name them from the root"
         raise InvalidPath(text, 0, _A_STEP, hint)
+    if not text.startswith("**."):
+        raise InvalidPath(text, 2, "'.' and a name", "'**.name' stands for that name at any depth")
     name, end = _segment(text, 3)
     if name is None:
         raise InvalidPath(text, 3, "a name or a quoted name")
@@ -163,10 +169,7 @@ def _dotted(text: str) -> tuple[Step, ...]:
         if at == len(text):
             return tuple(steps)
         if text[at] != ".":
-            hint = None
-            if text[at] in "*`":
-                hint = "There are no partial wildcards: write the whole name, or '*' alone"
-            raise InvalidPath(text, at, "'.', '[' or the end of the path", hint)
+            raise InvalidPath(text, at, "'.', '[' or the end of the path", _HINTS.get(text[at]))
         at += 1
         if text[at : at + 1] == "[":
             raise InvalidPath(text, at, _A_STEP, "A bracket follows its name without a dot")
@@ -218,31 +221,27 @@ def _jsonpath(text: str) -> tuple[Step, ...]:
     """The steps of a JSONPath of child names and wildcards; anything else is refused."""
     # Imported here: reading `$` paths is rare, and the parser costs 20 ms to import.
     from jsonpath_ng.exceptions import JSONPathError  # pyright: ignore[reportMissingTypeStubs]
-    from jsonpath_ng.jsonpath import Child, Fields, Root, Wildcard  # pyright: ignore[reportMissingTypeStubs]
+    from jsonpath_ng.jsonpath import Child, Wildcard  # pyright: ignore[reportMissingTypeStubs]
     from jsonpath_ng.parser import parse  # pyright: ignore[reportMissingTypeStubs]
 
     if "\\" in text:
         raise InvalidPath(text, text.index("\\"), "a name without a backslash", _DROP_DOLLAR)
-    if odd := re.search(r"[,|&?@()]|\.\.", re.sub(r"'[^']*'|\"[^\"]*\"", lambda m: "x" * len(m[0]), text)):
-        expected = "a child name, ['name'], [*] or .*"
-        raise InvalidPath(text, odd.start(), expected, "Filters, unions, functions and '..' are not read")
+    # Which forms are read is decided here, with quoted names blotted out; the library reads more than these.
+    blotted = re.sub(r"'[^']*'|\"[^\"]*\"", lambda name: name[0][0] + "x" * (len(name[0]) - 2) + name[0][0], text)
+    read = _JSONPATH.match(blotted)
+    if read is None or read.end() < len(text):
+        hint = f"There are no positions, slices, filters, unions or functions. {_DROP_DOLLAR}"
+        raise InvalidPath(text, read.end() if read else 0, "'.name', '.*', ['name'] or [*]", hint)
     try:
         rest = parse(text)
     except JSONPathError as error:
         offset = int(found.group(1)) if (found := re.search(r"(?:col |:)(\d+)", str(error))) else len(text)
-        raise InvalidPath(text, min(offset, len(text)), "a JSONPath of names", _DROP_DOLLAR) from None
+        raise InvalidPath(text, min(offset, len(text)), "a name that JSONPath can write", _DROP_DOLLAR) from None
     steps: list[Step] = []
-    while not isinstance(rest, Root):
-        if not isinstance(rest, Child):
-            raise InvalidPath(text, 0, "a JSONPath of names and wildcards from the root", _DROP_DOLLAR)
-        rest, last = rest.left, rest.right
-        if isinstance(last, Wildcard):
-            steps.append(None)
-        elif isinstance(last, Fields) and len(last.fields) == 1:
-            steps.append(last.fields[0])
-        else:
-            hint = "There are no array positions, slices or functions: '[*]' stands for every element"
-            raise InvalidPath(text, 0, "a JSONPath of names and wildcards", hint)
+    while isinstance(rest, Child):
+        last: Any = rest.right
+        rest = rest.left
+        steps.append(None if isinstance(last, Wildcard) else last.fields[0])
     return tuple(reversed(steps))
 
 

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import known
 from louver.core.derive import Derived, Precision, derive
-from louver.core.json import Json, Schema, digest, is_array, is_object
+from louver.core.json import Json, Schema, digest
 from louver.core.mask import exclude_mask, include_mask
-from louver.core.path import FieldPath, fold
 from louver.core.project import project
 from louver.core.view import View, Views
+from louver.core.wrapper import within
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from louver.core.mask import Mask
+    from louver.core.path import FieldPath
     from louver.core.projection import Projection
 
 
@@ -60,6 +61,7 @@ class Plan:
             self._masks.append(include_mask((*include, *always)))
         if exclude:
             self._masks.append(exclude_mask(exclude))
+            self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
         self._order = known.order(source, self._masks[0]) if include and source is not None else {}
 
     def __call__(self, value: Json) -> Json:
@@ -124,9 +126,9 @@ class Plan:
     def _unmatched(self) -> dict[FieldPath, FieldPath | None]:
         if self._source is None:
             return {}
-        return known.unmatched(
-            self._source, self._exclude if self.request.mode == "exclude" else self._sorted
-        )
+        if self.request.mode == "exclude":
+            return known.unmatched(self._source, (), self._exclude)
+        return known.unmatched(self._source, self._sorted, ())
 
     @cached_property
     def _sorted(self) -> list[FieldPath]:
@@ -173,51 +175,13 @@ def compile_projection(
     else:
         view = View(exclude=projection.fields)
     include, exclude = within(schema, view.include), within(schema, view.exclude)
-    always = tuple(
-        path
-        for path in (within(schema, known_views.always) if include else ())
-        if not any(chosen.covers(path) for chosen in include)
-    )
+    added = within(schema, known_views.always) if include else ()
+    always = tuple(path for path in added if not any(chosen.covers(path) for chosen in include))
     plan = Plan(projection, include, exclude, always, schema)
-    if projection.strict and projection.mode != "view" and plan.unmatched:
+    if projection.strict and plan.unmatched:
         first = plan.unmatched[0]
         meant = plan.suggestions.get(first)
         hint = "" if meant is None else f"; did you mean {meant!r}?"
         message = f"field path {first!r} is not a field of this tool's output{hint}"
         raise UnknownField(message, unmatched=list(plan.unmatched), suggestions=plan.suggestions)
     return plan
-
-
-WRAPPER = "result"
-"""The property in which SDKs wrap an output that is not an object (`-> list[...]`)."""
-
-
-def is_wrapped(schema: Schema | None) -> bool:
-    """Whether a schema only wraps the output to make it an object.
-
-    The root has the sole, required property `result`, or is marked with
-    `x-fastmcp-wrap-result`. Clients think of the output without the wrapper, so paths
-    may leave it out.
-    """
-    if not is_object(schema) or schema.get("type") != "object":
-        return False
-    properties = schema.get("properties")
-    if not is_object(properties) or list(properties) != [WRAPPER] or not is_object(properties[WRAPPER]):
-        return False
-    required = schema.get("required")
-    return schema.get("x-fastmcp-wrap-result") is True or (is_array(required) and WRAPPER in required)
-
-
-def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
-    """`paths` from the root of the output, where they were written without its wrapper.
-
-    A path whose first name is the wrapper's property is taken as it is.
-    """
-    if not is_wrapped(schema):
-        return paths
-    return fold(
-        tuple(
-            path if path.deep or path.steps[:1] in ((), (WRAPPER,)) else FieldPath((WRAPPER, *path.steps))
-            for path in paths
-        )
-    )

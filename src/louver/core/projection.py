@@ -47,6 +47,10 @@ class Projection:
     required: bool = False
     schema: SchemaForm = "inline"
 
+    def __post_init__(self) -> None:
+        if self.schema not in _FORMS:
+            raise InvalidProjection(f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS))
+
     @classmethod
     def include(
         cls, *paths: str, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
@@ -89,9 +93,7 @@ class Projection:
         Source: issue #1704, section 3; `strict`, `required` and `schema` are ours.
         """
         if not is_object(obj):
-            raise InvalidProjection(
-                "a projection is an object, for example {'mode': 'include', 'fields': ['id']}"
-            )
+            raise InvalidProjection("a projection is an object, for example {'mode': 'include', 'fields': ['id']}")
         request = cast("dict[object, Any]", obj)
         for key in request:
             if key not in _KEYS:
@@ -101,9 +103,7 @@ class Projection:
         mode = request.get("mode")
         if not isinstance(mode, str) or mode not in _MODES:
             shown = f", not {mode[:80]!r}" if isinstance(mode, str) else ""
-            raise InvalidProjection(
-                f"a projection's 'mode' is one of {_listed(_MODES)}{shown}", expected=list(_MODES)
-            )
+            raise InvalidProjection(f"a projection's 'mode' is one of {_listed(_MODES)}{shown}", expected=list(_MODES))
         name, fields = None, ()
         if mode == "view":
             name = _name(request)
@@ -111,17 +111,10 @@ class Projection:
             if "view" in request:
                 raise InvalidProjection(f"'view' goes with mode 'view', not with mode {mode!r}")
             if "fields" not in request:
-                raise InvalidProjection(
-                    f"a projection of mode {mode!r} has a list of field paths in 'fields'"
-                )
+                raise InvalidProjection(f"a projection of mode {mode!r} has a list of field paths in 'fields'")
             fields = _read_paths(mode, request["fields"])
-        form = request.get("schema", "inline")
-        if not isinstance(form, str) or form not in _FORMS:
-            raise InvalidProjection(
-                f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS)
-            )
         strict, required = (_flag(request, key) for key in ("strict", "required"))
-        return cls(mode, fields, name, strict, required, form)
+        return cls(mode, fields, name, strict, required, request.get("schema", "inline"))
 
     def to_wire(self) -> dict[str, Any]:
         """The wire form, canonical: equal requests have equal wire forms."""
@@ -144,9 +137,7 @@ class Projection:
 
 def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
     if not is_array(fields):
-        raise InvalidProjection(
-            "a projection's 'fields' is a list of field paths, for example ['id', 'user.login']"
-        )
+        raise InvalidProjection("a projection's 'fields' is a list of field paths, for example ['id', 'user.login']")
     texts = cast("list[object]", fields)
     if not texts:
         raise InvalidProjection("a projection's 'fields' has at least one field path; '*' is everything")

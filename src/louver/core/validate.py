@@ -1,16 +1,32 @@
-"""Whether a value satisfies a schema.
+"""Whether a value satisfies a schema, by one of two backends.
 
 Every kept value is validated against its projected schema before it is sent, so
-a wrong schema or a wrong tool shows on the server and not in a client. Nothing
-is ever fetched for a schema, and a schema that cannot be applied admits nothing.
+a wrong schema or a wrong tool shows on the server and not in a client.
+
+Both backends read draft 2020-12, assert no formats, and never fetch anything. A
+schema that cannot be applied admits nothing. No pattern can stall either:
+
+- `jsonschema-rs` (extra `fast`) matches in linear time; a pattern with
+  look-around gets a bounded number of steps;
+- `jsonschema` runs on Python's `re`, which can take for ever on a short text, so
+  it skips patterns that are not plainly linear (`without_slow_patterns`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from louver.core.json import canonical, is_array, is_object
+from louver.core.patterns import is_linear
+from louver.core.references import MANY, NAMED, ONE
+from louver.limits import MAX_BACKTRACKS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from louver.core.json import Json, Schema
+
+Backend = Literal["jsonschema-rs", "jsonschema"]
 
 
 class Validator(Protocol):
@@ -21,23 +37,147 @@ class Validator(Protocol):
         ...
 
 
-def validator(schema: Schema) -> Validator:
-    """The validator of a 2020-12 schema that refers to nothing outside itself."""
-    return _Python(schema)
+def validator(schema: Schema, backend: Backend | None = None) -> Validator:
+    """The validator of a 2020-12 schema that refers to nothing outside itself.
+
+    Args:
+        schema: For example a projected schema.
+        backend: The faster one that is installed, by default.
+
+    Raises:
+        ImportError: `jsonschema-rs` is asked for and not installed.
+    """
+    if backend == "jsonschema":
+        return _Python(schema)
+    try:
+        return _Rust(schema)
+    except ImportError:
+        if backend == "jsonschema-rs":
+            raise
+        return _Python(schema)
+
+
+class _Rust:
+    """The backend of the extra `fast`."""
+
+    def __init__(self, schema: Schema) -> None:
+        import jsonschema_rs
+
+        linear, bounded = jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(MAX_BACKTRACKS)
+        self._validator: Any = None
+        for patterns in (linear, bounded):
+            try:
+                self._validator = jsonschema_rs.Draft202012Validator(
+                    schema, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns
+                )
+                return
+            except ValueError:
+                # The linear engine knows no look-around, which shielded patterns need.
+                continue
+
+    def is_valid(self, value: Json) -> bool:
+        try:
+            return self._validator is not None and self._validator.is_valid(value)
+        except Exception:  # noqa: BLE001 - whatever a strange schema makes the backend raise, nothing was validated
+            return False
 
 
 class _Python:
-    """The backend that is always there: `jsonschema`."""
+    """The backend that is always there."""
 
     def __init__(self, schema: Schema) -> None:
         # Imported here: the command line and most plans never validate.
         from jsonschema import Draft202012Validator
+        from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType]
         from referencing import Registry
 
-        self._validator: Any = Draft202012Validator(schema, registry=Registry())
+        make: Any = extend(Draft202012Validator, {"uniqueItems": _unique})  # pyright: ignore[reportUnknownVariableType]
+        nothing: Registry[Any] = Registry()
+        self._validator: Any = make(without_slow_patterns(schema), registry=nothing)
 
     def is_valid(self, value: Json) -> bool:
         try:
             return self._validator.is_valid(value)
         except Exception:  # noqa: BLE001 - whatever a strange schema makes the backend raise, nothing was validated
             return False
+
+
+def without_slow_patterns(schema: Schema) -> Schema:
+    """A schema that admits at least what `schema` admits, without patterns that could stall Python's `re`.
+
+    With a slow name pattern goes what depends on which names it matches: `additionalProperties`
+    beside it, and `unevaluatedProperties` everywhere.
+    """
+    patterns = [pattern for part in _parts(schema) for pattern in _patterns(part)]
+    return schema if all(is_linear(pattern) for pattern in patterns) else _looser(schema)
+
+
+def _looser(schema: Schema) -> Schema:
+    if isinstance(schema, bool):
+        return schema
+    looser = {keyword: _mapped(keyword, argument) for keyword, argument in schema.items()}
+    looser.pop("unevaluatedProperties", None)
+    if not is_linear(schema.get("pattern", "")):
+        del looser["pattern"]
+    names: Any = schema.get("patternProperties")
+    if is_object(names) and not all(is_linear(name) for name in names):
+        del looser["patternProperties"]
+        looser.pop("additionalProperties", None)
+    return looser
+
+
+def _mapped(keyword: str, argument: Any) -> Any:
+    if keyword in ONE and (isinstance(argument, bool) or is_object(argument)):
+        return _looser(argument)
+    if keyword in MANY and is_array(argument):
+        return [_looser(part) for part in argument]
+    if (keyword in NAMED or keyword == "$defs") and is_object(argument):
+        return {name: _looser(part) for name, part in argument.items()}
+    return argument
+
+
+def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
+    """Every schema object of a self-contained document."""
+    todo: list[Any] = [schema]
+    while todo:
+        part = todo.pop()
+        if not is_object(part):
+            continue
+        yield part
+        for keyword, argument in part.items():
+            if keyword in ONE:
+                todo.append(argument)
+            elif keyword in MANY and is_array(argument):
+                todo.extend(argument)
+            elif (keyword in NAMED or keyword == "$defs") and is_object(argument):
+                todo.extend(argument.values())
+
+
+def _patterns(part: dict[str, Any]) -> list[Any]:
+    names: Any = part.get("patternProperties")
+    return [part.get("pattern", ""), *(names if is_object(names) else ())]
+
+
+def _unique(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
+    """`uniqueItems` in linear time; the backend's own compares each with each."""
+    from jsonschema import ValidationError
+
+    if argument is not True or not is_array(value):
+        return
+    if len({canonical(_comparable(element)) for element in value}) < len(value):
+        yield ValidationError("elements are not unique")
+
+
+def _comparable(value: Json) -> Json:
+    """`value` with numbers that are equal in JSON Schema written alike: 1.0 as 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if is_array(value):
+        return [_comparable(element) for element in value]
+    if is_object(value):
+        return {name: _comparable(member) for name, member in value.items()}
+    return value
+
+
+def _no_retrieval(_uri: str) -> Json:
+    raise ValueError("nothing is fetched for a schema")

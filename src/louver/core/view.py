@@ -102,16 +102,18 @@ def _written(name: str, view: Json) -> _Written:
     if not parts:
         raise InvalidView(f"view {name!r}: expected 'include', 'exclude' or 'extends', not nothing")
     extends = parts.get("extends")
-    if extends is not None and not isinstance(extends, str):
+    if "extends" in parts and not isinstance(extends, str):
         raise InvalidView(f"view {name!r}: 'extends' is the name of another view")
-    include = _paths(name, "include", parts.get("include", ()), deep=False)
-    exclude = _paths(name, "exclude", parts.get("exclude", ()), deep=True)
+    include = _paths(name, "include", parts["include"], deep=False) if "include" in parts else ()
+    exclude = _paths(name, "exclude", parts["exclude"], deep=True) if "exclude" in parts else ()
     return _Written(include, exclude, extends)
 
 
 def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPath, ...]:
     if not isinstance(texts, list | tuple):
         raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths")
+    if not texts and keyword != "always":
+        raise InvalidView(f"view {view!r}: {keyword!r} has at least one field path; '*' is everything")
     listed: list[Any] = list(texts)  # pyright: ignore[reportUnknownArgumentType] - JSON
     paths: list[FieldPath] = []
     for text in listed:

@@ -5,7 +5,8 @@ On `initialize` and on `server/discover`, twice::
     {"capabilities": {
         "tools": {"projection": {"supported": true, "modes": ["include", "exclude", "view"], "maxDepth": 32}},
         "extensions": {"dev.louver/projection": {... the same ..., "argument": "_projection",
-                                                 "schema": ["inline", "digest", "none"]}}}}
+                                                 "schema": ["inline", "digest", "none"],
+                                                 "schemaResource": "louver://schemas/{digest}"}}}}
 
 Typed clients drop the first on receipt, the second survives.
 Source: issue #1704, section 1; the extension form is ours.
@@ -20,7 +21,7 @@ from pydantic import Field
 from louver.core.projection import Mode, SchemaForm
 from louver.limits import MAX_SEGMENTS
 from louver.protocol.model import WireModel
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.protocol.names import PROJECTION, PROJECTION_LITERAL, SCHEMAS_URI
 
 
 class Capability(WireModel):
@@ -42,16 +43,23 @@ class ExtensionCapability(Capability):
         alias="schema",
         description="How a projected schema can be told.",
     )
+    schema_resource: str = Field(
+        default=f"{SCHEMAS_URI}{{digest}}", description="The URI of the resource that holds a projected schema."
+    )
 
 
 def advertised(capabilities: dict[str, Any], argument: str | None) -> dict[str, Any]:
-    """`capabilities` with both forms added; what was there stays. A server without tools says nothing."""
+    """`capabilities` with both forms added, and resources, which hold projected schemas; what was there stays.
+
+    A server without tools has nothing to project.
+    """
     tools = capabilities.get("tools")
     extensions = capabilities.get("extensions")
     if tools is None:
         return capabilities
     return {
         **capabilities,
+        "resources": capabilities.get("resources") or {},
         "tools": {**tools, PROJECTION_LITERAL: Capability().to_wire()},
         "extensions": {**(extensions or {}), PROJECTION: ExtensionCapability(argument=argument).to_wire()},
     }

@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 
+from louver.errors import LouverError
 from louver.protocol.capability import advertised
 from louver.protocol.names import ARGUMENT, PROJECTION
+from louver.server.asked import Asking
 from louver.server.listing import Listing, listed_tool
 from louver.server.projection import ProjectedCalls
+from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, resource_list
 from louver.server.tools import Tools
 from louver.server.views import ToolViews
 from louver.server.wire import envelope, result_dict
@@ -58,13 +61,16 @@ def attach(
         exact: Whether the exact output schema stands in each tool's `_meta`; it doubles the list.
 
     Raises:
+        LouverError: Projection is attached to this server already.
         InvalidView: A file of views, or a view, is not well formed. Whether views fit the tools'
             schemas is checked when an `MCPServer` starts, and when a lowlevel server is first listed.
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
+    if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
+        raise LouverError("projection is attached to this server already: attach once, with all options")
     tool_views = ToolViews(views, default_views or {})
-    attached = _Attached(lowlevel, Tools(tool_views), default_views or {}, listing, exact=exact, argument=argument)
-    lowlevel.middleware.insert(0, attached)
+    asking = Asking(argument, default_views or {})
+    lowlevel.middleware.insert(0, _Attached(lowlevel, Tools(tool_views), asking, listing, exact=exact))
     if isinstance(server, MCPServer):
         _check_on_start(server, lowlevel, tool_views)
 
@@ -72,34 +78,24 @@ def attach(
 class _Attached:
     """The middleware: which method goes to whom."""
 
-    def __init__(
-        self,
-        server: Server[Any],
-        tools: Tools,
-        defaults: Mapping[str, str],
-        listing: Listing,
-        *,
-        exact: bool,
-        argument: bool,
-    ) -> None:
+    def __init__(self, server: Server[Any], tools: Tools, asking: Asking, listing: Listing, *, exact: bool) -> None:
         self._server = server
         self._tools = tools
+        self._argument = asking.argument
         self._listing: Listing = listing
         self._exact = exact
-        self._argument = argument
-        self._call = ProjectedCalls(
-            tools,
-            argument=argument,
-            defaults=defaults,
-            can_project=self._can_project,
-            envelope=lambda ctx: envelope(server, ctx.protocol_version),
-        )
+        self._schemas = ProjectedSchemas()
+        self._call = ProjectedCalls(tools, asking, self._schemas, self._can_project, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
             return await self._call(ctx, call_next)
         if ctx.method == "tools/list":
             return await self._list(ctx, call_next)
+        if ctx.method in ("resources/list", "resources/templates/list"):
+            return await resource_list(ctx, call_next, self._envelope(ctx))
+        if is_projected_schema(ctx):
+            return cached(self._schemas.read((ctx.params or {})["uri"]), self._envelope(ctx))
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover"):
             said = result_dict(result)
@@ -119,6 +115,9 @@ class _Attached:
             self._server.get_tool_input_schema = self._tools.input_schema
         return {**result, "tools": listed}
 
+    def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+        return envelope(self._server, ctx.protocol_version)
+
     def _can_project(self, ctx: ServerRequestContext[Any, Any]) -> bool:
         """Whether this client may get projections: with a strict listing it must have declared them."""
         if self._listing != "strict":
@@ -133,8 +132,10 @@ def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], views: ToolVi
 
     @asynccontextmanager
     async def lifespan(app: Server[Any]) -> AsyncGenerator[Any]:
-        for tool in await server.list_tools():
+        tools = await server.list_tools()
+        for tool in tools:
             views.check(tool.model_dump(by_alias=True, mode="json", exclude_none=True))
+        views.check_names({tool.name for tool in tools})
         async with serve(app) as state:
             yield state
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from louver.core import json
 from louver.core.json import is_object
-from louver.core.plan import WRAPPER
+from louver.core.wrapper import WRAPPER
 
 if TYPE_CHECKING:
     from louver.core.json import Json

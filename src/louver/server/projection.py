@@ -10,18 +10,18 @@ The value that is written was validated, and nothing but that value is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.entry import Entry
 from louver.core.json import is_object
-from louver.core.projection import Projection
-from louver.errors import LouverError, OutputInvalid, ProjectionRequired
-from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver.core.view import Views
+from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
+from louver.protocol.names import ARGUMENT
 from louver.protocol.receipt import Applied, NotApplied, Reason
-from louver.protocol.request import requested, requested_by_argument
+from louver.server.asked import Asked, Asking, RefusedArgument, refuse
 from louver.server.content import Output, find_output, write_output
-from louver.server.refusals import error_result, protocol_error
+from louver.server.refusals import error_result
 from louver.server.wire import envelope_of, result_dict
 
 if TYPE_CHECKING:
@@ -29,30 +29,10 @@ if TYPE_CHECKING:
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
-    from louver.catalogue.entry import Entry, ReadyPlan
-    from louver.core.plan import Plan
+    from louver.catalogue.entry import ReadyPlan
+    from louver.core.projection import Projection
+    from louver.server.schemas import ProjectedSchemas
     from louver.server.tools import Tools
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a call asks for, and how.
-
-    Attributes:
-        projection: The request.
-        key: The key of `_meta` under which the receipt goes.
-        by: Who asked: the client in `_meta`, its model by the argument, or the server's default view.
-    """
-
-    projection: Projection
-    key: str = PROJECTION_LITERAL
-    by: str = "default view"
-
-    def refuse(self, error: LouverError, envelope: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request that is not possible; a model gets one that it can read."""
-        if self.by == "argument":
-            return error_result(error, envelope)
-        raise protocol_error(error) from None
 
 
 class ProjectedCalls:
@@ -60,8 +40,8 @@ class ProjectedCalls:
 
     Args:
         tools: The server's tools.
-        argument: Whether tools take the reserved argument.
-        defaults: Tool name -> the view that a call without a request gets.
+        asking: How calls can ask.
+        schemas: Keeps the schemas that answers name.
         can_project: Whether this client gets projections at all.
         envelope: What every result to this client has, for answers made here.
     """
@@ -69,101 +49,90 @@ class ProjectedCalls:
     def __init__(
         self,
         tools: Tools,
-        *,
-        argument: bool,
-        defaults: Mapping[str, str],
+        asking: Asking,
+        schemas: ProjectedSchemas,
         can_project: Callable[[ServerRequestContext[Any, Any]], bool],
         envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
     ) -> None:
         self._tools = tools
-        self._argument = argument
-        self._defaults = defaults
+        self._asking = asking
+        self._schemas = schemas
         self._can_project = can_project
         self._envelope = envelope
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer, projected if that was asked for; else whatever the server answers."""
-        params = ctx.params or {}
-        name = params.get("name")
-        if not isinstance(name, str) or not self._concerns(name, params):
+        name: object = (ctx.params or {}).get("name")
+        if not isinstance(name, str) or not self._asking.concerns(name, ctx.params or {}):
             return await call_next(ctx)
-        entry = await self._tools.find(name, ctx, call_next)
-        if entry is None:
-            return await call_next(ctx)
-        asked, refusal = self._read(entry, params, ctx)
-        if refusal is not None:
-            return refusal
-        if self._argument and entry.takes_argument:
-            ctx = _without_argument(ctx)
+        try:
+            entry = await self._tools.find(name, ctx, call_next)
+            if entry is None:
+                return await self._unlisted(name, ctx, call_next)
+            return await self._listed(entry, ctx, call_next)
+        except RefusedArgument as refused:
+            return error_result(refused.error, self._envelope(ctx))
+
+    async def _listed(self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        asked = self._asking.read(entry, ctx.params or {})
+        inner = _without_argument(ctx) if self._asking.offers_argument(entry) else ctx
         if asked is None:
-            return await call_next(ctx)
+            return await call_next(inner)
         if not self._can_project(ctx):
-            return await self._unprojected(asked, ctx, call_next)
+            if asked.projection.required:
+                return error_result(_required("not_supported"), self._envelope(ctx))
+            return _with_receipt(result_dict(await call_next(inner)), asked, NotApplied(reason="not_supported"))
+        entry, checked = await self._plan(entry, asked, ctx, call_next)
+        result = result_dict(await call_next(inner))
+        if reason := _left_alone(result):
+            return _with_receipt(result, asked, NotApplied(reason=reason))
+        return await self._answer(entry, checked, asked, result, ctx, call_next)
+
+    async def _unlisted(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """The answer of a tool that the caller does not see listed: unknown, so its answer says that, or hidden."""
+        result = result_dict(await call_next(ctx))
+        if _left_alone(result):
+            return result
+        entry = Entry({"name": name, "inputSchema": {}}, Views())
+        asked = self._asking.read(entry, ctx.params or {})
+        if asked is None:
+            return result
         try:
             checked = _plan_before(entry, asked.projection)
         except LouverError as error:
-            return asked.refuse(error, self._envelope(ctx))
-        result = result_dict(await call_next(ctx))
-        if reason := _left_alone(result):
-            return _with_receipt(result, asked, NotApplied(reason=reason))
-        output = find_output(result, may_wrap_text=entry.holds_text)
-        if output is None:
-            return self._not_possible(result, asked)
-        return await self._answer(entry, checked, asked, output, result, ctx, call_next)
+            refuse(error, asked)
+        return await self._answer(entry, checked, asked, result, ctx, call_next)
 
-    def _concerns(self, name: str, params: Mapping[str, Any]) -> bool:
-        meta, arguments = params.get("_meta"), params.get("arguments")
-        asks = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        offers = self._argument and is_object(arguments) and ARGUMENT in arguments
-        return asks or offers or name in self._defaults
-
-    def _read(
-        self, entry: Entry, params: Mapping[str, Any], ctx: ServerRequestContext[Any, Any]
-    ) -> tuple[_Asked | None, dict[str, Any] | None]:
-        """The request, or else the refusal of it. `_meta` goes first, the default last."""
+    async def _plan(
+        self, entry: Entry, asked: Asked, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> tuple[Entry, ReadyPlan]:
+        """The plan, before the tool runs; what an old listing does not know is looked up in a new one."""
         try:
-            by_meta = requested(params.get("_meta"))
-        except LouverError as error:
-            raise protocol_error(error) from None
-        by_argument: Projection | None = None
-        arguments = params.get("arguments")
-        if self._argument and entry.takes_argument and is_object(arguments) and ARGUMENT in arguments:
             try:
-                by_argument = requested_by_argument(arguments[ARGUMENT])
-            except LouverError as error:
-                return None, error_result(error, self._envelope(ctx))
-        if by_meta is not None:
-            return _Asked(*by_meta, by="_meta"), None
-        if by_argument is not None:
-            return _Asked(by_argument, by="argument"), None
-        if entry.name in self._defaults:
-            return _Asked(Projection.view(self._defaults[entry.name])), None
-        return None, None
-
-    async def _unprojected(
-        self, asked: _Asked, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
-        """The answer to a client that gets no projections."""
-        if asked.projection.required:
-            return error_result(_required("not_supported"), self._envelope(ctx))
-        return _with_receipt(result_dict(await call_next(ctx)), asked, NotApplied(reason="not_supported"))
-
-    def _not_possible(self, result: dict[str, Any], asked: _Asked) -> dict[str, Any]:
-        """The answer where the tool's output holds nothing to project."""
-        if asked.projection.required:
-            return error_result(_required("no_structured_output"), envelope_of(result))
-        return _with_receipt(result, asked, NotApplied(reason="no_structured_output"))
+                return entry, _plan_before(entry, asked.projection)
+            except (UnknownField, UnknownView):
+                newer = await self._tools.refresh(entry.name, ctx, call_next)
+                if newer is None or newer is entry:
+                    raise
+                return newer, _plan_before(newer, asked.projection)
+        except LouverError as error:
+            refuse(error, asked)
 
     async def _answer(
         self,
         entry: Entry,
         checked: ReadyPlan,
-        asked: _Asked,
-        output: Output,
+        asked: Asked,
         result: dict[str, Any],
         ctx: ServerRequestContext[Any, Any],
         call_next: CallNext,
     ) -> dict[str, Any]:
+        """The projected answer to a call that has run."""
+        output = find_output(result, may_wrap_text=entry.holds_text)
+        if output is None:
+            if asked.projection.required:
+                return error_result(_required("no_structured_output"), envelope_of(result))
+            return _with_receipt(result, asked, NotApplied(reason="no_structured_output"))
         try:
             ready = _plan_after(entry, checked, asked.projection, output)
             kept = ready.plan(output.value)
@@ -181,7 +150,8 @@ class ProjectedCalls:
             result["structuredContent"] = kept
         else:
             dropped = write_output(result, output.seat, kept, keep_blocks=asked.projection.mode == "exclude")
-        return _with_receipt(result, asked, _receipt(ready.plan, asked, kept != output.value, dropped))
+        self._schemas.remember(ready)
+        return _with_receipt(result, asked, _receipt(ready, asked, kept != output.value, dropped))
 
 
 def _plan_before(entry: Entry, projection: Projection) -> ReadyPlan:
@@ -213,8 +183,8 @@ def _left_alone(result: dict[str, Any]) -> Reason | None:
     return None
 
 
-def _receipt(plan: Plan, asked: _Asked, partial: bool, dropped: int) -> Applied:
-    projection = asked.projection
+def _receipt(ready: ReadyPlan, asked: Asked, partial: bool, dropped: int) -> Applied:
+    projection, plan = asked.projection, ready.plan
     return Applied(
         mode=projection.mode,
         fields=list(plan.fields),
@@ -225,13 +195,13 @@ def _receipt(plan: Plan, asked: _Asked, partial: bool, dropped: int) -> Applied:
         suggestions=plan.suggestions or None,
         partial=partial,
         content_dropped=dropped or None,
-        schema_digest=plan.digest if projection.schema != "none" else None,
-        projected_schema=plan.schema if projection.schema == "inline" else None,
+        schema_digest=ready.digest if projection.schema != "none" else None,
+        projected_schema=ready.schema if projection.schema == "inline" else None,
         schema_precision="shape" if plan.precision == "shape" else None,
     )
 
 
-def _with_receipt(result: dict[str, Any], asked: _Asked, receipt: Applied | NotApplied) -> dict[str, Any]:
+def _with_receipt(result: dict[str, Any], asked: Asked, receipt: Applied | NotApplied) -> dict[str, Any]:
     if not receipt.applied and asked.by == "default view":
         # Nobody asked, and nothing was done.
         return result

@@ -26,7 +26,8 @@ from louver.protocol.names import SCHEMAS_URI
 if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
-    from louver.core.plan import Plan
+    from louver.catalogue.entry import ReadyPlan
+    from louver.core.json import Schema
 
 _DAY_MS = 86_400_000
 _EMPTY = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
@@ -36,14 +37,14 @@ class ProjectedSchemas:
     """The schemas that answers named lately."""
 
     def __init__(self) -> None:
-        self._plans: OrderedDict[str, Plan] = OrderedDict()
+        self._schemas: OrderedDict[str, Schema] = OrderedDict()
 
-    def remember(self, plan: Plan) -> None:
-        """Keep the schema of a plan that an answer names."""
-        self._plans[plan.digest] = plan
-        self._plans.move_to_end(plan.digest)
-        if len(self._plans) > MAX_KEPT_SCHEMAS:
-            self._plans.popitem(last=False)
+    def remember(self, ready: ReadyPlan) -> None:
+        """Keep the schema that an answer names."""
+        self._schemas[ready.digest] = ready.schema
+        self._schemas.move_to_end(ready.digest)
+        if len(self._schemas) > MAX_KEPT_SCHEMAS:
+            self._schemas.popitem(last=False)
 
     def read(self, uri: str) -> dict[str, Any]:
         """The result of reading a schema.
@@ -51,11 +52,11 @@ class ProjectedSchemas:
         Raises:
             MCPError: No schema is kept under this digest.
         """
-        plan = self._plans.get(uri.removeprefix(SCHEMAS_URI))
-        if plan is None:
+        schema = self._schemas.get(uri.removeprefix(SCHEMAS_URI))
+        if schema is None:
             message = "no projected schema is kept under this digest: ask again with 'schema': 'inline'"
             raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})
-        text = canonical(plan.schema).decode()
+        text = canonical(schema).decode()
         return {"contents": [{"uri": uri, "mimeType": "application/schema+json", "text": text}]}
 
 

@@ -12,8 +12,10 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
+from mcp_types import METHOD_NOT_FOUND
 
 from louver.limits import MAX_CALLERS, MAX_TOOL_PAGES
 from louver.server.wire import result_dict
@@ -72,7 +74,13 @@ class Tools:
             params: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
             if cursor is not None:
                 params["cursor"] = cursor
-            listed = result_dict(await call_next(replace(ctx, method="tools/list", params=params)))
+            try:
+                listed = result_dict(await call_next(replace(ctx, method="tools/list", params=params)))
+            except MCPError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+                # A server may serve calls without listing anything.
+                return None
             for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
                 entry = self.learn(tool)
                 found = entry if entry.name == name else found

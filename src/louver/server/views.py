@@ -82,5 +82,18 @@ class ToolViews:
             raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default")
         return Entry(tool, merged, content, file)
 
+    def check_names(self, tools: set[str]) -> None:
+        """Hold the tools that views were given for against those that there are.
+
+        Raises:
+            InvalidView: Views, or a default view, are given for a tool that the server does not have.
+        """
+        for name in (*self._given, *self._defaults):
+            if name not in tools:
+                raise InvalidView(f"views are given for a tool {name!r}, which the server does not have")
+        for name in self._folder.tools() if self._folder is not None else ():
+            if name not in tools:
+                logger.warning("a file holds views of a tool %r, which the server does not have", name)
+
     def _file(self, tool: str) -> ViewFile | None:
         return None if self._folder is None else self._folder.find(tool)

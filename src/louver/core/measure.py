@@ -1,0 +1,54 @@
+"""How large an answer is against the output that it was kept from.
+
+A projected schema costs something too. For a large output it is a small part of
+what was saved; for a tiny one it can be more than the data, and then
+`"schema": "digest"` is the better request::
+
+    measure(plan, output)   Sizes(full=2894, kept=23, schema=119)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from louver.core.json import canonical, compact
+
+if TYPE_CHECKING:
+    from louver.core.json import Json
+    from louver.core.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes in bytes of JSON without white space.
+
+    Args:
+        full: The whole output.
+        kept: What is left of it.
+        schema: The projected schema.
+    """
+
+    full: int
+    kept: int
+    schema: int
+
+    @property
+    def saved(self) -> float:
+        """The share of the output that was left out, 0 to 1; the schema is not counted."""
+        return 1 - self.kept / self.full
+
+    @property
+    def pays(self) -> bool:
+        """Whether kept value and schema together are smaller than the whole output."""
+        return self.kept + self.schema < self.full
+
+
+def measure(plan: Plan, value: Json) -> Sizes:
+    """The sizes of `value`, of what `plan` keeps of it, and of the schema that this satisfies."""
+    kept = plan(value)
+    return Sizes(*(len(text) for text in (_bytes(value), _bytes(kept), canonical(plan.schema))))
+
+
+def _bytes(value: Json) -> bytes:
+    return compact(value).encode("utf-8", "surrogatepass")

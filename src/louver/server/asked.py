@@ -1,0 +1,113 @@
+"""What a call asks for, and by whom.
+
+A client asks in `_meta`; its model, which cannot set that, by the reserved
+argument; and where neither does, the server may have a default view. In this
+order: a request in `_meta` wins, but the argument is read, and refused, all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from louver.core.json import is_object
+from louver.core.projection import Projection
+from louver.errors import LouverError
+from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver.protocol.request import requested, requested_by_argument
+from louver.server.refusals import protocol_error
+
+if TYPE_CHECKING:
+    from louver.catalogue.entry import Entry
+
+By = Literal["_meta", "argument", "default view"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asks for.
+
+    Args:
+        projection: The request.
+        by: How it was asked.
+        key: The key of `_meta` under which the receipt goes.
+    """
+
+    projection: Projection
+    by: By
+    key: str = PROJECTION_LITERAL
+
+
+class RefusedArgument(Exception):
+    """A request by the reserved argument is not possible: its model must be able to read why."""
+
+    def __init__(self, error: LouverError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How calls of one server can ask.
+
+    Args:
+        argument: Whether tools take the reserved argument.
+        defaults: Tool name -> the view that a call without a request gets.
+    """
+
+    argument: bool
+    defaults: Mapping[str, str]
+
+    def concerns(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Whether a call may ask for anything; if not, the server answers as if nothing were attached."""
+        meta, arguments = params.get("_meta"), params.get("arguments")
+        by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
+        by_argument = self.argument and is_object(arguments) and ARGUMENT in arguments
+        return by_meta or by_argument or name in self.defaults
+
+    def offers_argument(self, entry: Entry) -> bool:
+        """Whether the tool takes the reserved argument: then that is ours, and the tool never sees it."""
+        return self.argument and entry.takes_argument
+
+    def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
+        """What a call of the tool asks for, if anything.
+
+        Raises:
+            MCPError: The request in `_meta` is not a projection.
+            RefusedArgument: Likewise, in the reserved argument.
+        """
+        try:
+            by_meta = requested(params.get("_meta"))
+        except LouverError as error:
+            raise protocol_error(error) from None
+        by_argument = self._by_argument(entry, params.get("arguments"))
+        if by_meta is not None:
+            projection, key = by_meta
+            return Asked(projection, "_meta", key)
+        if by_argument is not None:
+            return Asked(by_argument, "argument")
+        if entry.name in self.defaults:
+            return Asked(Projection.view(self.defaults[entry.name]), "default view")
+        return None
+
+    def _by_argument(self, entry: Entry, arguments: object) -> Projection | None:
+        if not self.offers_argument(entry) or not is_object(arguments) or arguments.get(ARGUMENT) is None:
+            # Null is how many models leave an optional argument out.
+            return None
+        try:
+            return requested_by_argument(arguments[ARGUMENT])
+        except LouverError as error:
+            raise RefusedArgument(error) from None
+
+
+def refuse(error: LouverError, asked: Asked) -> NoReturn:
+    """Turn down a request that is not possible for the tool, in the form that fits who asked.
+
+    Raises:
+        MCPError: The client asked, or the server's own default view does not fit.
+        RefusedArgument: A model asked.
+    """
+    if asked.by == "argument":
+        raise RefusedArgument(error) from None
+    raise protocol_error(error) from None

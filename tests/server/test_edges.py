@@ -1,0 +1,157 @@
+"""What a server's author or a client gets wrong, or leaves half said."""
+
+import json
+import logging
+
+import mcp_types as types
+import pytest
+from jsonschema import Draft202012Validator
+from mcp import Client, MCPError
+from mcp.server import MCPServer, Server
+
+import louver
+from server.profiles import CANARY, PROFILE, SCHEMA, build, lowlevel, structured, text, tool
+from server.wire import attached, connect
+
+pytestmark = pytest.mark.anyio
+
+NAME = {"mode": "include", "fields": ["name"]}
+
+
+async def test_a_second_attach_is_refused(profiles):
+    """Ours: a projection of a projection would tell a wrong receipt."""
+    louver.attach(profiles.server)
+    with pytest.raises(louver.LouverError, match="attached to this server already"):
+        louver.attach(profiles.server)
+
+
+@pytest.mark.parametrize("options", [{"views": {"get_profil": {"m": ["id"]}}}, {"default_views": {"get_profil": "m"}}])
+async def test_views_for_a_tool_that_is_not_there_keep_a_server_from_starting(options):
+    """Ours: a misspelt tool name is not silently ignored."""
+    made = build("MCPServer")
+    louver.attach(made.server, **options)
+    with pytest.raises(BaseException) as stopped:  # noqa: PT011 - the SDK wraps it in groups
+        async with Client(made.server):
+            pass
+    assert "'get_profil', which the server does not have" in _messages(stopped.value)
+
+
+async def test_a_file_of_views_for_a_tool_that_is_not_there_is_logged(tmp_path, caplog):
+    """Ours: one folder can hold views for several servers."""
+    (tmp_path / "x.views.json").write_text(json.dumps({"tool": "other", "views": {"m": ["id"]}}))
+    made = build("MCPServer")
+    louver.attach(made.server, views=tmp_path)
+    with caplog.at_level(logging.WARNING):
+        async with Client(made.server) as client:
+            await client.list_tools()
+    assert "a tool 'other', which the server does not have" in caplog.text
+
+
+async def test_null_as_the_argument_is_no_request(profiles, era):
+    """Ours: so models leave optional arguments out; the tool does not see it either."""
+    async with attached(profiles.server, era, argument=True) as wire:
+        answer = await wire.call("get_profile", {"user_id": 3, "_projection": None})
+    assert answer["structuredContent"] == PROFILE
+    assert "projection" not in answer.get("_meta", {})
+    assert profiles.calls == [("get_profile", {"user_id": 3})]
+
+
+async def test_an_argument_that_is_no_request_is_told_the_short_form(profiles, era):
+    """Ours: what would have been right is what the argument's description says."""
+    async with attached(profiles.server, era, argument=True) as wire:
+        answer = await wire.call("get_profile", {"_projection": "id,name"})
+    assert answer["isError"] is True
+    assert "a list of field paths, for example ['id', 'user.login']" in answer["content"][0]["text"]
+    assert profiles.calls == []
+
+
+@pytest.mark.parametrize("required", [True, False])
+async def test_a_tool_that_is_callable_but_not_listed_is_projected(era, required):
+    """Ours: hidden is no way around a projection."""
+    made = lowlevel(page_size=0, hidden=tool(SCHEMA))
+    async with attached(made.server, era) as wire:
+        answer = await wire.call("hidden", projection={**NAME, "required": required})
+    assert answer["structuredContent"] == {"name": "Ann"}
+    assert answer["_meta"]["projection"]["schemaPrecision"] == "shape"
+    assert CANARY not in json.dumps(answer)
+
+
+async def test_a_hidden_tool_that_fails_answers_as_without_projection(era):
+    """PRIVACY: a projection on an unknown tool is answered as the unknown tool."""
+    made = lowlevel(page_size=0, hidden=tool(None, {"isError": True, **text("no")}))
+    async with connect(made.server, era) as wire:
+        before = await wire.call("hidden")
+    async with attached(made.server, era) as wire:
+        assert await wire.call("hidden", projection={"mode": "nonsense"}) == before
+
+
+async def test_a_request_that_is_none_is_refused_on_a_hidden_tool_too(era):
+    """Fail closed: the full output never comes instead."""
+    made = lowlevel(page_size=0, hidden=tool(SCHEMA))
+    async with attached(made.server, era) as wire:
+        with pytest.raises(MCPError):
+            await wire.call("hidden", projection={"mode": "nonsense"})
+        with pytest.raises(MCPError):
+            await wire.call("hidden", projection={"mode": "view", "view": "none"})
+
+
+async def test_a_server_that_lists_nothing_is_projected(era):
+    """Ours: a lowlevel server may serve calls without a list."""
+
+    async def on_call_tool(_ctx, _params):
+        return types.CallToolResult.model_validate(structured(PROFILE))
+
+    server = Server("no list", on_call_tool=on_call_tool)
+    async with attached(server, era) as wire:
+        assert (await wire.call("t", projection=NAME))["structuredContent"] == {"name": "Ann"}
+
+
+async def test_a_field_that_was_added_since_the_last_listing_is_known_to_strict(era):
+    """Ours: what an old listing does not know is looked up in a new one."""
+    made = lowlevel(get_profile=tool({"type": "object", "properties": {"id": {}}}))
+    async with attached(made.server, era) as wire:
+        await wire.tools()
+        made.tools["get_profile"] = tool(SCHEMA)
+        answer = await wire.call("get_profile", projection={**NAME, "strict": True})
+        assert answer["structuredContent"] == {"name": "Ann"}
+        with pytest.raises(MCPError, match="not a field"):
+            await wire.call("get_profile", projection={"mode": "include", "fields": ["nope"], "strict": True})
+
+
+def _text_server(output):
+    server = MCPServer("text")
+
+    @server.tool(meta=louver.hint(views={"short": ["a"]}))
+    def export() -> str:
+        return output
+
+    return server
+
+
+async def test_json_text_in_the_wrapper_has_a_schema_that_fits_the_structured_content(era):
+    """#1704 section 4: `projectedSchema` is for validating the answer's `structuredContent`."""
+    async with attached(_text_server('{"a": 1, "b": 2}'), era) as wire:
+        for wanted in (NAME | {"fields": ["a"]}, NAME | {"fields": ["result.a"]}, {"mode": "view", "view": "short"}):
+            answer = await wire.call("export", projection=wanted)
+            assert answer["structuredContent"] == {"result": '{"a":1}'}
+            schema = answer["_meta"]["projection"]["projectedSchema"]
+            assert Draft202012Validator(schema).is_valid(answer["structuredContent"])
+            held = schema["properties"]["result"]["contentSchema"]
+            assert Draft202012Validator(held).is_valid({"a": 1})
+            assert not Draft202012Validator(held).is_valid({"a": 1, "b": 2})
+
+
+async def test_text_in_the_wrapper_that_is_not_json_has_no_fields(era):
+    """PROJECTION rule 8: nothing matched, and the wrapper stays on the wire."""
+    async with attached(_text_server("in words"), era) as wire:
+        answer = await wire.call("export", projection=NAME)
+        whole = await wire.call("export", projection={"mode": "include", "fields": ["*"]})
+    assert answer["structuredContent"] == {"result": None}
+    assert "in words" not in json.dumps(answer)
+    assert whole["structuredContent"] == {"result": "in words"}
+
+
+def _messages(error):
+    if isinstance(error, BaseExceptionGroup):
+        return "\n".join(_messages(part) for part in error.exceptions)
+    return str(error)
