@@ -55,3 +55,6 @@ MAX_BACKTRACKS = 100_000
 
 MAX_KEPT_SCHEMAS = 1024
 """Projected schemas that a server serves by their digest, the least recently named go first."""
+
+MAX_ARRAY_LEVELS = 64
+"""Arrays directly in one another through which a named field looks; an array nested deeper is missing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -23,8 +24,7 @@ Judge = Callable[[Any, "Draft"], "Verdict | None"]
 
 def python(schema: Any, draft: Draft) -> Verdict | None:
     """The reference in Python; formats are not asserted."""
-    kind = jsonschema.Draft7Validator if draft == "7" else jsonschema.Draft202012Validator
-    validator = kind(schema, registry=Registry())
+    validator = _kind(jsonschema, draft)(schema, registry=Registry())
 
     def verdict(value: Any) -> bool:
         try:
@@ -37,24 +37,30 @@ def python(schema: Any, draft: Draft) -> Verdict | None:
 
 def rust(schema: Any, draft: Draft) -> Verdict | None:
     """Some hundred times as fast; asserts formats for draft 7."""
-    kind = jsonschema_rs.Draft7Validator if draft == "7" else jsonschema_rs.Draft202012Validator
     try:
-        return kind(schema).is_valid
+        return _kind(jsonschema_rs, draft)(schema).is_valid
     except (ValueError, jsonschema_rs.ReferencingError):
         return None
+
+
+def _kind(library: Any, draft: Draft) -> Any:
+    return getattr(library, f"Draft{draft.replace('-', '')}Validator")
 
 
 def is_schema(schema: Any) -> bool:
     """Whether `schema` is a schema of draft 2020-12."""
     if jsonschema_rs is not None:
-        return jsonschema_rs.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA).is_valid(
-            schema
-        )
+        return _metaschema().is_valid(schema)
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError:
         return False
     return True
+
+
+@cache
+def _metaschema() -> Any:
+    return jsonschema_rs.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
 
 
 JUDGES: dict[str, Judge] = {"python": python} if jsonschema_rs is None else {"rust": rust, "python": python}

@@ -138,6 +138,7 @@ class Subject:
 def _shuffled(request: Request, rng: Random) -> Any:
     paths = list(request.paths)
     rng.shuffle(paths)
+    paths = fold(tuple(paths))
     return include_mask(paths) if request.mode == "include" else exclude_mask(paths)
 
 

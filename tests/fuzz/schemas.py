@@ -1,4 +1,4 @@
-"""Random schemas of draft 2020-12 and draft 7, with every keyword that has a derivation rule."""
+"""Random schemas of draft 2020-12, 2019-09 and 7, with every keyword that has a derivation rule."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from referencing import Registry
 from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT7, DRAFT202012
+from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from random import Random
 
-Draft = Literal["2020-12", "7"]
+Draft = Literal["2020-12", "2019-09", "7"]
 
 NAMES = ("a", "b", "c", "x-a", "x-b", "ab")
 PATTERNS = ("^a", "b", "^x-", "^[ab]$", "^(a|b)$", "^.$", "(?=a)", "")
@@ -21,8 +21,10 @@ TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 _SCHEMA_OF: dict[Draft, str] = {
     "2020-12": "https://json-schema.org/draft/2020-12/schema",
+    "2019-09": "https://json-schema.org/draft/2019-09/schema",
     "7": "http://json-schema.org/draft-07/schema#",
 }
+_DIALECT = {"2020-12": DRAFT202012, "2019-09": DRAFT201909, "7": DRAFT7}
 _HOST = "http://louver.example/"
 
 
@@ -48,10 +50,14 @@ class _Schemas:
     def __init__(self, rng: Random, draft: Draft) -> None:
         self.rng = rng
         self.draft: Draft = draft
-        self.left = rng.choice((6, 12, 20, 32))
+        self.left = rng.choice((3, 4, 5, 6, 12, 20, 32))
         self.references: list[str] = []
         self.words = self._common()
-        self.words += self._draft_7() if draft == "7" else self._draft_2020()
+        self.words += self._draft_7() if draft == "7" else self._draft_2019()
+        if draft == "2020-12":
+            self.words += [self._prefix_items, self._prefix_items, self._dynamic]
+        else:
+            self.words += [self._item_list, self._item_list]
 
     def document(self) -> Any:
         rng = self.rng
@@ -71,11 +77,11 @@ class _Schemas:
         if count:
             schema[defs] = {f"d{number}": self.at(2) for number in range(count)}
             self._name(schema[defs])
-        if self.draft == "7" or rng.random() < 0.1:
+        if self.draft != "2020-12" or rng.random() < 0.1:
             schema["$schema"] = _SCHEMA_OF[self.draft]
         if rooted:
             schema["$id"] = f"{_HOST}root"
-        if self.draft != "7" and "$dynamicRef" in str(schema):
+        if "$dynamicRef" in str(schema):
             schema["$dynamicAnchor"] = "node"
         return schema
 
@@ -99,6 +105,12 @@ class _Schemas:
         if depth <= 0 or self.left <= 0 or rng.random() < 0.08:
             return self._small()
         schema: dict[str, Any] = {}
+        if rng.random() < 0.35:
+            # One keyword alone, or beside a reference: references are written in place where that is the same.
+            rng.choice(self.words)(schema, depth)
+            if rng.random() < 0.3:
+                self._reference(schema, depth)
+            return schema
         if rng.random() < 0.5:
             self._type(schema, depth)
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
@@ -134,13 +146,12 @@ class _Schemas:
         ]
 
     def _draft_7(self) -> list[Callable[[dict[str, Any], int], None]]:
-        return [self._item_list, self._item_list, self._dependencies, self._dependencies]
+        return [self._dependencies, self._dependencies]
 
-    def _draft_2020(self) -> list[Callable[[dict[str, Any], int], None]]:
+    def _draft_2019(self) -> list[Callable[[dict[str, Any], int], None]]:
         return [
-            *(self._prefix_items, self._prefix_items, self._contain_counts, self._contain_counts),
-            *(self._dependent_required, self._dependent_schemas, self._dynamic),
-            *(self._unevaluated, self._unevaluated),
+            *(self._dependent_required, self._dependent_schemas),
+            *(self._contain_counts, self._contain_counts, self._unevaluated, self._unevaluated),
         ]
 
     def _type(self, schema: dict[str, Any], depth: int) -> None:
@@ -251,7 +262,7 @@ class _Schemas:
             schema["$dynamicRef"] = "#node"
 
     def _branches(self, depth: int) -> list[Any]:
-        return [self.at(depth - self.rng.randrange(2)) for _ in range(self.rng.randrange(1, 4))]
+        return [self.at(depth - self.rng.randrange(2)) for _ in range(self.rng.choice((1, 1, 2, 3)))]
 
     def _all_of(self, schema: dict[str, Any], depth: int) -> None:
         schema["allOf"] = self._branches(depth)
@@ -294,9 +305,9 @@ def references(schema: dict[str, Any]) -> list[str]:
 
 def has_circle(schema: Any, draft: Draft) -> bool:
     """Whether in-place references run in a circle, which has no meaning and stops no validator."""
-    if not isinstance(schema, dict) or "$ref" not in str(schema) and "$dynamicRef" not in str(schema):
+    if not isinstance(schema, dict) or ("$ref" not in str(schema) and "$dynamicRef" not in str(schema)):
         return False
-    dialect = DRAFT7 if draft == "7" else DRAFT202012
+    dialect = _DIALECT[draft]
     resource = dialect.create_resource(schema)
     base = resource.id() or ""
     start = Registry().with_resource(base, resource).resolver(base)
@@ -315,6 +326,9 @@ def has_circle(schema: Any, draft: Draft) -> bool:
                 target = inner.lookup(reference)
             except Unresolvable:
                 continue
+            except AttributeError:
+                # `referencing` cannot search draft 7 `dependencies` of both forms at once: left out.
+                return True
             back = runs_back(target.contents, target.resolver) or back
         open_or_done[id(part)] = back
         return back

@@ -94,7 +94,9 @@ class _Grower:
         rng = self.rng
         out: list[dict[str, Any]] = []
         todo = list(schemas)
-        while todo and len(out) < 40:
+        for _ in range(100):
+            if not todo:
+                break
             part = todo.pop()
             if not isinstance(part, dict):
                 continue

@@ -277,7 +277,7 @@ async def test_a_string_that_holds_prose_is_not_let_through(era):
     made = lowlevel(t=tool(STRING, structured({"result": "Ann lives in Rome."})))
     async with attached(made.server, era) as wire:
         answer = await wire.call("t", projection={**NAME, "strict": True})
-    assert answer["structuredContent"] == {}
+    assert answer["structuredContent"] == {"result": None}
     assert receipt_of(answer)["fields"] == receipt_of(answer)["unmatched"] == ["result.name"]
     assert "Rome" not in json.dumps(answer)
 

@@ -12,10 +12,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS
+from louver.core.json import is_array, is_object
+from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS, MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from louver.core.json import Json
 
 
 class OverBudget(Exception):
@@ -31,13 +34,13 @@ class Budget:
         self.steps = MAX_SCHEMA_STEPS
         self.depth = MAX_SCHEMA_DEPTH
 
-    def step(self) -> None:
-        """Count one step.
+    def step(self, steps: int = 1) -> None:
+        """Count steps.
 
         Raises:
-            OverBudget: It is one too many.
+            OverBudget: They are too many.
         """
-        self.steps -= 1
+        self.steps -= steps
         if self.steps < 0:
             raise OverBudget
 
@@ -56,3 +59,23 @@ class Budget:
             yield
         finally:
             self.depth += 1
+
+    def weigh(self, value: Json) -> None:
+        """Count one step for every part of a constant.
+
+        Raises:
+            OverBudget: It is too large, or nested too deep to be written.
+        """
+        level = [value]
+        for _ in range(MAX_WRITTEN_DEPTH):
+            self.step(len(level))
+            below: list[Json] = []
+            for part in level:
+                if is_object(part):
+                    below += part.values()
+                elif is_array(part):
+                    below += part
+            if not below:
+                return
+            level = below
+        raise OverBudget

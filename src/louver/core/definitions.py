@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.budget import OverBudget
 from louver.core.json import is_array, is_object
-from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
+from louver.limits import MAX_INLINE_DEPTH, MAX_SCHEMA_STEPS, MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
 
 
-_ALONE = frozenset(
-    {"type", "required", "enum", "const", "minItems", "maxItems", "minProperties", "maxProperties"}
-)
-"""Keywords whose meaning does not depend on the keywords beside them."""
+_ALONE = frozenset("type required enum const minItems maxItems minProperties maxProperties not".split())
+"""Keywords that mean the same whatever stands beside them, and of which no other takes notice."""
+
+COMBINING = _ALONE | {"$ref", "allOf", "anyOf", "oneOf"}
+"""Likewise, but `unevaluated*` beside them sees what they evaluate."""
+
+
+MAX_WRITTEN_SIZE = 10 * MAX_SCHEMA_STEPS
+"""Largest derived schema, in JSON values, a long text counted for one every 100 characters.
+
+A large constant can be kept under each of the states of a mask.
+"""
 
 
 class Link:
@@ -54,23 +62,31 @@ class Definitions:
             self._todo.append((part, write))
         return {"$ref": Link(part)}
 
-    def finish(self, root: Schema) -> Schema:
+    def finish(self, root: Schema, most: int | None, *, sort: bool = True) -> Schema:
         """The whole document of which `root` is the root.
 
+        Args:
+            root: Refers to the parts.
+            most: Its largest size.
+            sort: Whether keys stand in the order of code points; else as they were written.
+
         Raises:
-            OverBudget: What is written in one place is nested too deep.
+            OverBudget: What is written in one place is nested too deep, or the whole is larger than `most`.
         """
         while self._todo:
             part, write = self._todo.pop()
             self._bodies[part] = write()
-        return _Writer(self._bodies).document(root)
+        return _Writer(self._bodies, most, sort).document(root)
 
 
 class _Writer:
     """Puts the parts together: one walk counts the uses, one writes."""
 
-    def __init__(self, bodies: list[Schema]) -> None:
+    def __init__(self, bodies: list[Schema], most: int | None, sort: bool) -> None:
         self.bodies = bodies
+        self.sorted: Callable[[dict[str, Any]], list[str]] = sorted if sort else list
+        self.most = most
+        self.size = 0
         self.uses = [0] * len(bodies)
         self.names: dict[int, str] = {}
         self.unwritten: list[int] = []
@@ -84,7 +100,8 @@ class _Writer:
             parts[self.names[part]] = self._written(self.bodies[part], 0)
         if not parts or isinstance(written, bool):
             return written
-        return dict(sorted({**written, "$defs": parts}.items()))
+        document = {**written, "$defs": parts}
+        return {key: document[key] for key in self.sorted(document)}
 
     def _count(self, root: Schema) -> None:
         todo: list[Any] = [root]
@@ -100,13 +117,15 @@ class _Writer:
                 todo.extend(value)
 
     def _written(self, value: Any, depth: int) -> Any:
-        if depth > MAX_WRITTEN_DEPTH:
+        self.size += 1 + (len(value) // 100 if isinstance(value, str) else 0)
+        if depth > MAX_WRITTEN_DEPTH or (self.most is not None and self.size > self.most):
             raise OverBudget
         if is_object(value):
+            self.size += sum(len(key) // 100 for key in value)
             link = value.get("$ref")
             if isinstance(link, Link):
                 return self._reference(value, link.part, depth)
-            return {key: self._written(value[key], depth + 1) for key in sorted(value)}
+            return {key: self._written(value[key], depth + 1) for key in self.sorted(value)}
         if is_array(value):
             return [self._written(element, depth + 1) for element in value]
         return value
@@ -121,6 +140,7 @@ class _Writer:
         rest = {key: argument for key, argument in value.items() if key != "$ref"}
         if not rest:
             return self._written(body, depth)
-        if is_object(body) and rest.keys().isdisjoint(body) and (_ALONE.issuperset(rest) or len(body) == 1):
+        alone = is_object(body) and (_ALONE.issuperset(rest) or COMBINING.issuperset(body))
+        if is_object(body) and alone and rest.keys().isdisjoint(body):
             return self._written({**body, **rest}, depth)
         return self._written({**rest, "allOf": [*rest.get("allOf", []), body]}, depth)

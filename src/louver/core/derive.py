@@ -32,13 +32,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
-from louver.core.definitions import Definitions
+from louver.core.definitions import COMBINING, MAX_WRITTEN_SIZE, Definitions
 from louver.core.json import is_object
-from louver.core.keywords import CLOSING, RULES, Here, both, duty, or_null, typed
+from louver.core.keywords import CLOSING, IN_PLACE, RULES, Here, both, duty, or_null, typed
 from louver.core.kinds import Kinds
 from louver.core.mask import ALL, NONE, Mask
+from louver.core.patterns import Patterns
 from louver.core.references import UnknownDialect, document
 from louver.core.verbatim import Verbatim
+from louver.core.wrapper import WRAPPER, is_wrapped
 
 if TYPE_CHECKING:
     from louver.core.json import Schema
@@ -67,9 +69,12 @@ def derive(schema: Schema, mask: Mask) -> Derived:
         One self-contained document of draft 2020-12, without annotations.
     """
     try:
-        return Derived(_Walk().document(document(schema), mask), "exact")
+        return Derived(_Walk().document(document(schema), mask, MAX_WRITTEN_SIZE), "exact")
     except (OverBudget, UnknownDialect):
-        return Derived(_Walk().document(document(True), mask), "shape")
+        return Derived(_Walk().document(document(True), mask, None), "shape")
+
+
+_CLOSED = {"additionalProperties": False}
 
 
 class _Walk:
@@ -82,11 +87,12 @@ class _Walk:
         self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
         self.copy = self._verbatim.copy
         self.kinds = self._kinds.of
+        self.matches = Patterns(self._budget).matches
+        self.weigh = self._budget.weigh
 
-    def document(self, root: Place, mask: Mask) -> Schema:
-        """The whole derived document."""
-        schema = self._emptied(root) if mask is NONE else self.element(root, mask, closes=True)
-        return self._definitions.finish(schema)
+    def document(self, root: Place, mask: Mask, most: int | None) -> Schema:
+        """The whole derived document, of at most the size `most`."""
+        return self._definitions.finish(self._root(root, mask), most)
 
     def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
         """The projected schema of a place; `closes` gives it the duty to admit nothing beyond the mask."""
@@ -105,11 +111,9 @@ class _Walk:
             return self._ruled(place, mask, closes)
 
     def element(self, place: Place, mask: Mask, closes: bool) -> Schema:
-        """The projected schema of an element or of the root, where a missing value becomes null."""
+        """The projected schema of an element, where a missing value becomes null."""
         schema = self.at(place, mask, closes)
-        if place.schema is True or mask.exclude or not mask.is_inner():
-            return schema
-        return or_null(schema) if self.kinds(place) & kind.SCALAR else schema
+        return self._or_missing(place, mask, schema, kind.CAN_BE_MISSING)
 
     def reference(self, place: Place, mask: Mask, closes: bool) -> dict[str, Any]:
         """The reference of `place`, leading to the projected schema of its target."""
@@ -137,8 +141,9 @@ class _Walk:
                 return False
             first = parts[0]
             if is_object(part) and is_object(first):
-                # Two rules can speak by the same combinator: then both hold.
-                if first.keys().isdisjoint(part) and "$ref" not in part:
+                # What a part says of members or elements must not mix with what is said of them here.
+                mixes = rule in IN_PLACE and not COMBINING.issuperset(part)
+                if first.keys().isdisjoint(part) and not mixes and "$ref" not in part:
                     first.update(part)
                 else:
                     parts.append(part)
@@ -156,8 +161,23 @@ class _Walk:
             out["items"] = self.shape(mask.elem)
         return out
 
+    def _root(self, root: Place, mask: Mask) -> Schema:
+        """The projected schema of the root; of a wrapped output the root is what the wrapper holds."""
+        if mask is not ALL and is_wrapped(root.schema):
+            held = self._root(root.named("properties")[WRAPPER], mask.child(WRAPPER))
+            return {"type": "object", "properties": {WRAPPER: held}, "required": [WRAPPER], **_CLOSED}
+        if mask is NONE:
+            return self._emptied(root)
+        return self._or_missing(root, mask, self.at(root, mask, closes=True), kind.SCALAR)
+
+    def _or_missing(self, place: Place, mask: Mask, schema: Schema, missing: int) -> Schema:
+        """`schema`, or null where a value of one of the kinds `missing` can stand there."""
+        if place.schema is True or mask.exclude or not mask.is_inner():
+            return schema
+        return or_null(schema) if self.kinds(place) & missing else schema
+
     def _emptied(self, root: Place) -> Schema:
         """The root with everything left out: `{}`, `[]`, or null for a scalar."""
         admitted = self.kinds(root)
-        scalar = kind.NULL if admitted & (kind.SCALAR | kind.NULL) else 0
-        return {**typed(admitted & (kind.ARRAY | kind.OBJECT) | scalar), "maxItems": 0, "maxProperties": 0}
+        left = admitted & kind.STRUCTURE | (kind.NULL if admitted & kind.SCALAR else 0)
+        return {**typed(left), "maxItems": 0, "maxProperties": 0} if left else False

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.core import kinds as kind
-from louver.core.json import Schema, canonical, is_array, is_object
+from louver.core.json import Json, Schema, canonical, is_array, is_object
 from louver.core.mask import ALL, NONE, Mask
-from louver.core.patterns import matches, shielded
+from louver.core.patterns import shielded
 from louver.core.project import project
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ class Walk(Protocol):
         """The kinds of value that a schema can admit."""
         ...
 
+    def matches(self, pattern: str, name: str) -> bool | None:
+        """Whether a pattern is found in a name; `None` where that is not decided."""
+        ...
+
+    def weigh(self, value: Json) -> None:
+        """Count the parts of a constant as work."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Here:
@@ -85,9 +93,9 @@ class Here:
 
     def schemas_of(self, name: str) -> tuple[list[Place], bool]:
         """The schemas that surely apply to the member `name`, and whether these are all."""
-        found = [listed] if (listed := self.place.named("properties").get(name)) else []
+        found = [listed] if (listed := self.place.member("properties", name)) else []
         patterns = self.place.named("patternProperties")
-        decided = {pattern: matches(pattern, name) for pattern in patterns}
+        decided = {pattern: self.walk.matches(pattern, name) for pattern in patterns}
         found += [patterns[pattern] for pattern, does in decided.items() if does]
         unsure = None in decided.values()
         if not found and not unsure:
@@ -137,9 +145,9 @@ def or_null(schema: Schema) -> Schema:
     """`schema`, or null."""
     if isinstance(schema, bool):
         return schema or {"type": "null"}
-    if "type" in schema and not schema.keys() & {"$ref", "allOf", "anyOf", "enum", "const"}:
-        names: Any = schema["type"]
-        names = [names] if isinstance(names, str) else names
+    names: Any = schema.get("type")
+    names = [names] if isinstance(names, str) else _strings(names)
+    if names and schema.keys().isdisjoint(("$ref", "allOf", "anyOf", "enum", "const")):
         return schema if "null" in names else {**schema, "type": sorted([*names, "null"])}
     branches: list[Schema] = schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
     return {"anyOf": branches if {"type": "null"} in branches else [*branches, {"type": "null"}]}
@@ -172,6 +180,7 @@ def _values(here: Here) -> Keywords | bool:
         left: dict[bytes, Any] = {}
         for value in listed:
             if here.mask.exclude or kind.kind_of(value) & kind.STRUCTURE:
+                here.walk.weigh(value)
                 kept = project(value, here.mask)
                 left[canonical(kept)] = kept
         if not left:
@@ -213,14 +222,14 @@ def _open_members(here: Here) -> Keywords:
     for name, below in mask.children.items():
         if below is not NONE:
             listed[name] = here.member(name)
-        elif not sealed or any(matches(pattern, name) is not False for pattern in patterns):
+        elif not sealed or any(walk.matches(pattern, name) is not False for pattern in patterns):
             # Not admitted by `additionalProperties: false`, or else admitted again by a pattern.
             listed[name] = False
     out: Keywords = {"properties": listed} if listed else {}
     if patterns:
-        # A name of the mask is left by its own node, which the pattern's schema does not know.
+        # A name of the mask is left by its own node; the pattern's schema here speaks for the node of all others.
         out["patternProperties"] = {
-            shielded(pattern, _caught(pattern, mask)): walk.at(schema, mask.other, here.closes)
+            shielded(pattern, _caught(here, pattern)): walk.at(schema, mask.other, here.closes)
             for pattern, schema in patterns.items()
         }
     if additional:
@@ -230,17 +239,18 @@ def _open_members(here: Here) -> Keywords:
     return out
 
 
-def _caught(pattern: str, mask: Mask) -> list[str]:
-    """The inner names of the mask that the pattern may match."""
+def _caught(here: Here, pattern: str) -> list[str]:
+    """The names that the pattern may match and that are left otherwise than names which the mask does not know."""
     return [
         name
-        for name, below in mask.children.items()
-        if below.is_inner() and matches(pattern, name) is not False
+        for name, below in here.mask.children.items()
+        if below is not NONE and below is not here.mask.other and here.walk.matches(pattern, name) is not False
     ]
 
 
 def _required(here: Here) -> Keywords:
     """A member that is there and surely survives is still there."""
+    here.walk.weigh(here.words["required"])
     kept = [name for name in _strings(here.words["required"]) if here.survives(name)]
     return {"required": kept} if kept else {}
 
@@ -250,6 +260,7 @@ def _dependents(here: Here) -> Keywords:
     out: Keywords = {}
     needs: Any = here.words.get("dependentRequired")
     if is_object(needs):
+        here.walk.weigh(needs)
         left = {
             name: kept
             for name, argument in needs.items()
@@ -395,6 +406,10 @@ RULES: tuple[tuple[frozenset[str], Callable[[Here], Schema]], ...] = (
 
 CLOSING = (_type, _members, _elements)
 """The rules that apply without their keywords where a schema closes its place."""
+
+
+IN_PLACE = (_reference, _all_of, _any_of, _one_of, _conditional)
+"""The rules that return what is left of other schemas for the same place."""
 
 
 def duty(words: Keywords, resolves: bool) -> str:

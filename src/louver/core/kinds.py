@@ -33,6 +33,8 @@ ANY: Final = 63
 SCALAR: Final = BOOLEAN | NUMBER | STRING
 STRUCTURE: Final = NULL | ARRAY | OBJECT
 """What an include of fields can leave at a place: a scalar there is missing."""
+CAN_BE_MISSING: Final = SCALAR | ARRAY
+"""What can be missing as an element, and so become null: an array is where it stands too deep in arrays."""
 
 _BITS: Final = {
     "null": NULL,
@@ -127,7 +129,7 @@ def named_kinds(names: Any) -> int:
     """The kinds that a `type` keyword admits."""
     if isinstance(names, str):
         return _BITS.get(names, 0)
-    return union(_BITS.get(name, 0) for name in names) if is_array(names) else ANY
+    return union(_BITS.get(name, 0) for name in names if isinstance(name, str)) if is_array(names) else ANY
 
 
 def union(kinds: Iterable[int]) -> int:

@@ -22,7 +22,7 @@ from louver.core.budget import Budget, OverBudget
 from louver.core.kinds import Kinds
 from louver.core.mask import NONE, Mask
 from louver.core.path import FieldPath
-from louver.core.patterns import matches
+from louver.core.patterns import Patterns
 from louver.core.references import UnknownDialect, document
 from louver.limits import MAX_SUGGESTION_NAMES
 
@@ -36,14 +36,23 @@ _MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"}
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 
 
-def unmatched(schema: Schema, paths: Iterable[FieldPath]) -> dict[FieldPath, FieldPath | None]:
+def unmatched(
+    schema: Schema, include: Iterable[FieldPath], exclude: Iterable[FieldPath]
+) -> dict[FieldPath, FieldPath | None]:
     """The paths that the schema does not know, each with the one that was probably meant.
 
     A schema that cannot be read, or not within the bounds, knows every path.
+
+    Args:
+        schema: The schema of the values.
+        include: Paths read as an include reads them.
+        exclude: Paths read as an exclude reads them.
     """
     try:
         reader = _Reader(schema)
-        return {path: meant for path in paths if (meant := reader.check(path)) is not path}
+        checked = [(path, reader.check(path, exclude=False)) for path in include]
+        checked += [(path, reader.check(path, exclude=True)) for path in exclude]
+        return {path: meant for path, meant in checked if meant is not path}
     except (OverBudget, UnknownDialect):
         return {}
 
@@ -65,16 +74,20 @@ class _Reader:
     def __init__(self, schema: Schema) -> None:
         self._budget = Budget()
         self._kinds = Kinds(self._budget)
+        self._matches = Patterns(self._budget).matches
         self._root = self._spot([document(schema)])
 
-    def check(self, path: FieldPath) -> FieldPath | None:
+    def check(self, path: FieldPath, *, exclude: bool) -> FieldPath | None:
         """`path` itself if it is known, else the path that was probably meant, if any."""
         if path.deep:
-            return path if self._anywhere(path.steps[0] or "") else None
+            return self._check_deep(path)
         spot = self._root
         for index, step in enumerate(path.steps):
             around = self._through_arrays(spot)
             below = self._any_below(spot) if step is None else self._named(around, step)
+            if step is None and exclude and index < len(path.steps) - 1:
+                # An exclude's wildcard looks through arrays, and also takes no step.
+                below = [*self._any_below(around), *spot]
             if not below:
                 return self._meant(path, index, around, len(around) > len(spot))
             spot = self._spot(below)
@@ -116,9 +129,7 @@ class _Reader:
         return tuple(found.values())
 
     def _elements(self, spot: Sequence[Place]) -> list[Place]:
-        return [
-            below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)
-        ]
+        return [below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)]
 
     def _through_arrays(self, spot: tuple[Place, ...]) -> tuple[Place, ...]:
         """`spot`, and what a name looks through to should arrays stand there."""
@@ -135,7 +146,7 @@ class _Reader:
             listed = place.named("properties")
             patterns = place.named("patternProperties")
             here = [listed[name]] if name in listed else []
-            here += [schema for pattern, schema in patterns.items() if matches(pattern, name) is not False]
+            here += [schema for pattern, schema in patterns.items() if self._matches(pattern, name) is not False]
             found += here or place.below("additionalProperties")
         possible = [place for place in found if place.schema is not False]
         return possible if possible or not self._is_free(around) else [around[0].at(True)]
@@ -153,42 +164,50 @@ class _Reader:
     def _is_free(self, spot: Sequence[Place]) -> bool:
         """Whether objects can stand here of whose members nothing at all is said."""
         silent = all(place.words.keys().isdisjoint(_MEMBERS) for place in spot)
-        return silent and any(self._kinds.of(place) & kind.OBJECT for place in spot[:1])
+        return silent and any(self._kinds.of(place) & kind.OBJECT for place in spot)
 
     def _names(self, around: Sequence[Place]) -> dict[str, None]:
         return {name: None for place in around for name in place.named("properties")}
 
-    def _meant(
-        self, path: FieldPath, index: int, around: Sequence[Place], is_array: bool
-    ) -> FieldPath | None:
+    def _meant(self, path: FieldPath, index: int, around: Sequence[Place], is_array: bool) -> FieldPath | None:
         """The path with its unknown step mended: a wildcard for a position, or the nearest name."""
         step, before, after = path.steps[index], path.steps[:index], path.steps[index + 1 :]
         if step is None:
             return None
         if step.isdigit() and is_array:
             return FieldPath((*before, None, *after))
-        names = list(self._names(around))[:MAX_SUGGESTION_NAMES]
-        near = get_close_matches(step, names, n=1)
-        return (
-            FieldPath((*before, near[0], *after))
-            if near
-            else FieldPath(before)
-            if not names and before
-            else None
-        )
+        names = self._names(around)
+        near = _nearest(step, names)
+        if near is not None:
+            return FieldPath((*before, near, *after))
+        return FieldPath(before) if not names and before else None
 
-    def _anywhere(self, name: str) -> bool:
-        """Whether some object anywhere in the schema can have the member `name`."""
+    def _check_deep(self, path: FieldPath) -> FieldPath | None:
+        """Likewise, for a name that some object anywhere in the schema may have."""
+        name = path.steps[0] or ""
+        names: dict[str, None] = {}
         seen: set[tuple[int, int]] = set()
         todo = [self._root]
         while todo:
             spot = todo.pop()
             if spot and self._named(spot, name):
-                return True
+                return path
+            names.update(self._names(spot))
             for place in spot:
                 if place.key not in seen:
                     seen.add(place.key)
                     below = [*self._elements([place]), *place.below("properties")]
                     below += [*place.below("patternProperties"), *place.below("additionalProperties")]
                     todo.extend(self._spot([part]) for part in below)
-        return False
+        near = _nearest(name, names)
+        return None if near is None else FieldPath((near,), deep=True)
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant, if any is near; upper and lower case are the same for this."""
+    if "," in name:
+        # A list in one path: any one of its names would be half of what was meant.
+        return None
+    folded = {known.casefold(): known for known in list(names)[:MAX_SUGGESTION_NAMES]}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    return folded[near[0]] if near else None

@@ -57,6 +57,13 @@ class Mask:
         """The node of the member `name`."""
         return self.children.get(name, self.other)
 
+    def leaves_out(self, path: FieldPath) -> bool:
+        """Whether nothing is left of what `path` names, wherever it leads."""
+        node = self
+        for step in path.steps:
+            node = node.other if step is None else node.child(step)
+        return node is NONE
+
     def is_inner(self) -> bool:
         """Whether a place is neither kept whole nor left out."""
         return self is not ALL and self is not NONE

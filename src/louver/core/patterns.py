@@ -14,7 +14,6 @@ not decided either.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from louver.limits import MAX_PATTERN_CHARACTERS
@@ -22,28 +21,50 @@ from louver.limits import MAX_PATTERN_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from louver.core.budget import Budget
+
 _ESCAPED = r"\\[dDwWsS.\-/$^*+?()\[\]{}|\\]"
-_CLASS = rf"\[\^?(?:[^\\\[\]]|{_ESCAPED})+\]"
+_SET_OPERATION = r"--|&&|~~|\|\|"
+_CLASS = rf"\[\^?(?:(?!{_SET_OPERATION})(?:[^\\\[\]]|{_ESCAPED}))+\]"
 _CHARACTER = rf"(?:[\w \-/:;,@#%&=~<>!\"']|{_ESCAPED}|{_CLASS}|\.)"
-_PLAIN = re.compile(
-    rf"\^?{_CHARACTER}*(?:{_CHARACTER}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)?{_CHARACTER}*\$?"
-)
+_PLAIN = re.compile(rf"\^?{_CHARACTER}*(?:{_CHARACTER}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)?{_CHARACTER}*\$?")
 """Characters and classes in a row, at most one of them repeated: at worst quadratic in the name."""
 
 _SAME_IN_ALL_DIALECTS = re.compile(r"[ -~]*\Z")
 
 
-@lru_cache(maxsize=4096)
-def matches(pattern: str, name: str) -> bool | None:
-    """Whether `pattern` is found in `name`; `None` where that is not decided."""
-    if (
-        len(pattern) > MAX_PATTERN_CHARACTERS
-        or not _PLAIN.fullmatch(pattern)
-        or not _SAME_IN_ALL_DIALECTS.match(name)
-    ):
+class Patterns:
+    """The patterns of one walk: each is made ready once, and every use of one is counted."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._ready: dict[str, re.Pattern[str] | None] = {}
+
+    def matches(self, pattern: str, name: str) -> bool | None:
+        """Whether `pattern` is found in `name`; `None` where that is not decided.
+
+        Raises:
+            OverBudget: That is asked too often.
+        """
+        self._budget.step()
+        if pattern not in self._ready:
+            self._budget.step(_STEPS_TO_READY)
+            self._ready[pattern] = _ready(pattern)
+        ready = self._ready[pattern]
+        if ready is None or not _SAME_IN_ALL_DIALECTS.match(name):
+            return None
+        return ready.search(name) is not None
+
+
+_STEPS_TO_READY = 10
+"""What it costs to compile a pattern, in steps."""
+
+
+def _ready(pattern: str) -> re.Pattern[str] | None:
+    if len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
         return None
     try:
-        return re.search(pattern, name) is not None
+        return re.compile(pattern)
     except re.error:
         return None
 
@@ -54,4 +75,14 @@ def shielded(pattern: str, names: Iterable[str]) -> str:
     alternatives = "|".join(re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", name) for name in names)
     if not alternatives:
         return pattern
-    return rf"^(?!(?:{alternatives})(?![\s\S]))[\s\S]*?(?:{pattern})"
+    # Flags before a pattern (Python's, not ECMAScript's) may not stand within one.
+    scoped = re.sub(r"\A\(\?([ims]+)\)([\s\S]*)", r"(?\1:\2)", pattern)
+    return rf"^(?!(?:{alternatives})(?![\s\S]))[\s\S]*?(?:{scoped})"
+
+
+def is_linear(pattern: object) -> bool:
+    """Whether Python's `re` surely finds `pattern`, or does not, in time linear in the text."""
+    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
+        return False
+    # A repetition that can begin anywhere is tried from everywhere.
+    return pattern.startswith("^") or not re.search(r"(?<!\\)[*+{]", pattern)

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import known
 from louver.core.derive import Derived, Precision, derive
-from louver.core.json import Json, Schema, digest
+from louver.core.json import Json, Schema, digest, is_object
 from louver.core.mask import exclude_mask, include_mask
 from louver.core.project import project
 from louver.core.view import View, Views
-from louver.core.wrapper import within
+from louver.core.wrapper import WRAPPER, is_wrapped, within
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Plan:
         self.request = request
         self._include, self._exclude, self._always = include, exclude, always
         self._source = source
+        self._wrapped = is_wrapped(source)
         self._masks: list[Mask] = []
         if include:
             self._masks.append(include_mask((*include, *always)))
@@ -66,7 +67,13 @@ class Plan:
 
     def __call__(self, value: Json) -> Json:
         """The kept part of `value`; `value` is not changed, and parts of it are shared."""
-        for mask in self._masks:
+        if self._wrapped and is_object(value) and WRAPPER in value:
+            # The wrapper stays whatever is left of what it holds.
+            return {WRAPPER: self._kept(value[WRAPPER], [mask.child(WRAPPER) for mask in self._masks])}
+        return self._kept(value, self._masks)
+
+    def _kept(self, value: Json, masks: list[Mask]) -> Json:
+        for mask in masks:
             value = project(value, mask, self._order)
         return value
 

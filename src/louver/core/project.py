@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
 from louver.core.mask import ALL, NONE, Mask
+from louver.limits import MAX_ARRAY_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,10 +44,10 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
         return None
     order = order or {}
     root: list[Any] = [None]
-    # A place to fill, and what fills it. An explicit stack: values may be of any depth.
-    todo: list[tuple[Any, Any, Json, Mask]] = [(root, 0, value, mask)]
+    # A place to fill, what fills it, and in how many arrays it stands. An explicit stack: values may be of any depth.
+    todo: list[tuple[Any, Any, Json, Mask, int]] = [(root, 0, value, mask, 0)]
     while todo:
-        into, key, value, mask = todo.pop()
+        into, key, value, mask, level = todo.pop()
         if mask is ALL or not (is_object(value) or is_array(value)):
             into[key] = value
         elif is_object(value):
@@ -55,22 +56,24 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
                 below = mask.child(name)
                 if below is not NONE and not _is_missing(value[name], below):
                     kept[name] = None
-                    todo.append((kept, name, value[name], below))
+                    todo.append((kept, name, value[name], below, 0))
             into[key] = kept
         elif mask.elem is NONE:
             into[key] = []
         else:
             elements: list[Any] = [None] * len(value)
             for position, element in enumerate(value):
-                if not _is_missing(element, mask.elem):
-                    todo.append((elements, position, element, mask.elem))
+                if not _is_missing(element, mask.elem, level + 1):
+                    todo.append((elements, position, element, mask.elem, level + 1))
             into[key] = elements
     return root[0]
 
 
-def _is_missing(value: Json, mask: Mask) -> bool:
-    """Whether a field of `value` is asked for, and `value` is a scalar that has none."""
-    return mask.is_inner() and not mask.exclude and value is not None and not isinstance(value, dict | list)
+def _is_missing(value: Json, mask: Mask, level: int = 0) -> bool:
+    """Whether a field of `value` is asked for, and `value` is a scalar, or an array too deep in arrays."""
+    if not mask.is_inner() or mask.exclude or value is None or isinstance(value, dict):
+        return False
+    return not isinstance(value, list) or level == MAX_ARRAY_LEVELS
 
 
 def _names(value: dict[str, Any], mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> list[str]:

@@ -7,7 +7,9 @@ from. Everything that walks a schema walks places, so that `$ref`, `$id`,
     {"$ref": "#/$defs/user", "$defs": {"user": {...}}}      place.resolve("#/$defs/user")
 
 Nothing is ever fetched: a reference that leads out of the document has no
-place, and whoever walks treats it as a schema of which nothing is known.
+place, and whoever walks treats it as a schema of which nothing is known. A
+document is searched for `$id` and `$anchor` once, when a reference first needs it,
+and what is not well formed in it is passed over.
 
 Older dialects are read in the words of 2020-12 (`Place.words`): `items` as a
 list is `prefixItems`, `dependencies` is `dependentRequired` and
@@ -16,25 +18,32 @@ list is `prefixItems`, `dependencies` is `dependentRequired` and
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import unquote
-
-from referencing import Registry, Specification
-from referencing import Resource as _Resource
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012
+from typing import Any, Literal
+from urllib.parse import unquote, urldefrag, urljoin
 
 from louver.core.json import Schema, is_array, is_object
 
-_DIALECTS: dict[str, Specification[Any]] = {
-    "https://json-schema.org/draft/2020-12/schema": DRAFT202012,
-    "https://json-schema.org/draft/2019-09/schema": DRAFT201909,
-    "http://json-schema.org/draft-07/schema": DRAFT7,
-    "http://json-schema.org/draft-06/schema": DRAFT7,
-    "https://json-schema.org/schema": DRAFT202012,
-    "http://json-schema.org/schema": DRAFT202012,
+Dialect = Literal["2020-12", "2019-09", "7", "6"]
+
+_DIALECTS: dict[str, Dialect] = {
+    "https://json-schema.org/draft/2020-12/schema": "2020-12",
+    "https://json-schema.org/draft/2019-09/schema": "2019-09",
+    "http://json-schema.org/draft-07/schema": "7",
+    "http://json-schema.org/draft-06/schema": "6",
+    "https://json-schema.org/schema": "2020-12",
+    "http://json-schema.org/schema": "2020-12",
 }
+_OLD = ("7", "6")
+"""Dialects in which a `$ref` stands alone, and a `$id` that is a fragment is an anchor."""
+
+_LATER = (
+    "dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties minContains maxContains"
+    " $anchor $dynamicAnchor $dynamicRef $recursiveRef"
+).split()
+"""Keywords that mean nothing before 2019-09."""
 
 ONE = frozenset(
     {
@@ -60,20 +69,48 @@ NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 """Keywords of 2020-12 whose argument is an object of schemas."""
 
 
+_HOLDS = ("$defs", "definitions")
+"""Keywords whose argument is an object of schemas that assert nothing by themselves."""
+
+_POSITION = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
 class UnknownDialect(Exception):
     """A schema is written in a dialect that is not known here, so its words may mean anything."""
+
+
+class _Document:
+    """What there is to find in one document."""
+
+    def __init__(self) -> None:
+        self.scopes: dict[int, _Scope] = {}
+        """The resource that each schema with a `$id` opens."""
+        self.resources: dict[str, _Scope] = {}
+        self.anchors: dict[tuple[str, str], Place] = {}
+        self.unsearched: list[Place] = []
+
+    def search(self) -> None:
+        """Find every resource and anchor, once; of two of one name the first counts."""
+        while self.unsearched:
+            place = self.unsearched.pop()
+            scope = place.scope
+            if scope.contents is place.schema:
+                self.resources.setdefault(scope.uri, scope)
+            for anchor in _anchors(place):
+                self.anchors.setdefault((scope.uri, anchor), place)
+            self.unsearched.extend(reversed(_inner(place)))
 
 
 class _Scope:
     """One schema resource: what `#` means in it, and its dialect."""
 
-    def __init__(self, contents: Schema, resolver: Any, dialect: Specification[Any]) -> None:
+    def __init__(self, contents: Schema, uri: str, dialect: Dialect, document: _Document) -> None:
         self.contents = contents
-        self.resolver = resolver
-        self.dialect = dialect
+        self.uri = uri
+        self.dialect: Dialect = dialect
+        self.document = document
         self.found: dict[str, Place | None] = {}
         self.words: dict[int, dict[str, Any]] = {}
-        self.inner: dict[int, _Scope] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +136,7 @@ class Place:
         """The keywords, in the words of 2020-12; empty for a boolean schema."""
         if not is_object(self.schema):
             return {}
-        if self.scope.dialect is DRAFT202012:
+        if self.scope.dialect == "2020-12":
             return self.schema
         words = self.scope.words.get(id(self.schema))
         if words is None:
@@ -107,17 +144,22 @@ class Place:
         return words
 
     def at(self, schema: Any) -> Place:
-        """The place of a schema that stands within this one."""
+        """The place of a schema that stands within this one.
+
+        Raises:
+            UnknownDialect: It is a resource in a dialect that is not known.
+        """
         if not is_object(schema):
             # Neither an object nor a boolean is not a schema: nothing is known of it.
             return Place(schema is not False, self.scope)
-        identifier: object = schema.get("$id")
-        if not isinstance(identifier, str) or schema is self.scope.contents:
+        if schema is self.scope.contents or not (identifier := _identifier(schema, self.scope.dialect)):
             return Place(schema, self.scope)
-        scope = self.scope.inner.get(id(schema))
-        if scope is None:
-            scope = self.scope.inner[id(schema)] = self._embedded(schema)
-        return Place(schema, scope)
+        scopes = self.scope.document.scopes
+        if id(schema) not in scopes:
+            uri = _joined(self.scope.uri, identifier)[0]
+            dialect = _dialect(schema, self.scope.dialect)
+            scopes[id(schema)] = _Scope(schema, uri, dialect, self.scope.document)
+        return Place(schema, scopes[id(schema)])
 
     def below(self, keyword: str) -> list[Place]:
         """The places of a keyword's schemas, in their order; empty if it is absent or not well formed."""
@@ -137,6 +179,11 @@ class Place:
             return {}
         return {name: self.at(schema) for name, schema in argument.items()}
 
+    def member(self, keyword: str, name: str) -> Place | None:
+        """The place of one schema of a keyword that is an object of schemas."""
+        argument: Any = self.words.get(keyword)
+        return self.at(argument[name]) if is_object(argument) and name in argument else None
+
     def resolve(self, reference: object) -> Place | None:
         """The place that a reference leads to; `None` if that is not within the document.
 
@@ -147,51 +194,40 @@ class Place:
             return None
         found = self.scope.found
         if reference not in found:
-            found[reference] = self._pointed(reference) or self._looked_up(reference)
+            found[reference] = self._looked_up(reference)
         return found[reference]
 
-    def _pointed(self, reference: str) -> Place | None:
-        """The target of `#` or `#/...`, where no embedded resource lies on the way."""
-        if reference not in ("", "#") and not reference.startswith("#/"):
+    def _looked_up(self, reference: str) -> Place | None:
+        uri, fragment = _joined(self.scope.uri, reference)
+        found = self.scope.document
+        if uri != self.scope.uri or (fragment and not fragment.startswith("/")):
+            found.search()
+        if fragment and not fragment.startswith("/"):
+            return found.anchors.get((uri, unquote(fragment)))
+        scope = self.scope if uri == self.scope.uri else found.resources.get(uri)
+        if scope is None:
             return None
-        target: Any = self.scope.contents
-        for token in unquote(reference[2:]).split("/") if reference[2:] else []:
+        root = Place(scope.contents, scope)
+        return root._pointed(unquote(fragment[1:]).split("/")) if fragment else root
+
+    def _pointed(self, tokens: list[str]) -> Place | None:
+        """The target of a JSON Pointer; resources that lie on the way are entered."""
+        place: Place = self
+        target: Any = self.schema
+        is_schema = True
+        for index, token in enumerate(tokens):
             token = token.replace("~1", "/").replace("~0", "~")
             if is_object(target) and token in target:
+                # A `$id` counts where a schema stands; `properties` can have a member of that name.
+                is_schema = not is_schema or token in ONE
                 target = target[token]
-            elif is_array(target) and token.isdigit() and int(token) < len(target):
-                target = target[int(token)]
+            elif is_array(target) and _POSITION.fullmatch(token) and int(token) < len(target):
+                is_schema, target = True, target[int(token)]
             else:
                 return None
-            if is_object(target) and "$id" in target:
-                return None
-        return Place(target, self.scope) if isinstance(target, bool) or is_object(target) else None
-
-    def _looked_up(self, reference: str) -> Place | None:
-        try:
-            resolved = self.scope.resolver.lookup(reference)
-            contents: Schema = resolved.resolver.lookup("#").contents
-        except (Unresolvable, ValueError):
-            return None
-        target: Any = resolved.contents
-        if not isinstance(target, bool) and not is_object(target):
-            return None
-        if contents is self.scope.contents:
-            return Place(target, self.scope)
-        scope = self.scope.inner.get(id(contents))
-        if scope is None:
-            dialect = _dialect(contents, self.scope.dialect)
-            scope = self.scope.inner[id(contents)] = _Scope(contents, resolved.resolver, dialect)
-        return Place(target, scope)
-
-    def _embedded(self, schema: dict[str, Any]) -> _Scope:
-        dialect = _dialect(schema, self.scope.dialect)
-        resource = _Resource(contents=schema, specification=dialect)
-        identifier = resource.id()
-        if identifier is None or (dialect is DRAFT7 and "$ref" in schema):
-            # A bare fragment names an anchor, and draft 7 ignores what stands beside `$ref`.
-            return self.scope
-        return _Scope(schema, self.scope.resolver.in_subresource(resource), dialect)
+            if is_object(target) and is_schema and index < len(tokens) - 1:
+                place = place.at(target)
+        return place.at(target) if isinstance(target, bool) or is_object(target) else None
 
 
 def document(schema: Schema) -> Place:
@@ -200,15 +236,66 @@ def document(schema: Schema) -> Place:
     Raises:
         UnknownDialect: Its `$schema` names a dialect that is not known.
     """
-    dialect = _dialect(schema, DRAFT202012)
-    resource = _Resource(contents=schema, specification=dialect)
-    registry: Registry[Any] = Registry()
-    identifier = (resource.id() or "") if is_object(schema) else ""
-    resolver = registry.with_resource(identifier, resource).resolver(identifier)
-    return Place(schema, _Scope(schema, resolver, dialect))
+    dialect = _dialect(schema, "2020-12")
+    uri = _joined("", _identifier(schema, dialect))[0] if is_object(schema) else ""
+    found = _Document()
+    place = Place(schema, _Scope(schema, uri, dialect, found))
+    found.unsearched.append(place)
+    return place
 
 
-def _dialect(schema: Schema, default: Specification[Any]) -> Specification[Any]:
+def _inner(place: Place) -> list[Place]:
+    """Every schema that stands directly within one, but those in unknown dialects."""
+    schemas: list[Any] = []
+    for keyword, argument in place.words.items():
+        if keyword in ONE:
+            schemas.append(argument)
+        elif keyword in MANY and is_array(argument):
+            schemas += argument
+        elif keyword in NAMED and is_object(argument):
+            schemas += argument.values()
+    if is_object(place.schema):
+        for keyword in _HOLDS:
+            if is_object(held := place.schema.get(keyword)):
+                schemas += held.values()
+    places: list[Place] = []
+    for schema in schemas:
+        if is_object(schema):
+            with suppress(UnknownDialect):
+                places.append(place.at(schema))
+    return places
+
+
+def _anchors(place: Place) -> list[str]:
+    schema: dict[str, Any] = place.schema if is_object(place.schema) else {}
+    if place.scope.dialect in _OLD:
+        named: list[Any] = [schema.get("$id")] if "$ref" not in schema else []
+        return [name[1:] for name in named if isinstance(name, str) and name.startswith("#")]
+    return [name for key in ("$anchor", "$dynamicAnchor") if isinstance(name := schema.get(key), str)]
+
+
+def _identifier(schema: dict[str, Any], dialect: Dialect) -> str:
+    """The `$id` by which a schema is a resource of its own; empty if it is none."""
+    identifier: object = schema.get("$id")
+    if not isinstance(identifier, str) or identifier.startswith("#"):
+        return ""
+    # An older dialect ignores what stands beside `$ref`, unless a newer one is named.
+    return "" if _dialect(schema, dialect) in _OLD and "$ref" in schema else identifier
+
+
+def _joined(base: str, reference: str) -> tuple[str, str]:
+    """The URI without a fragment, and the fragment, of a reference that stands in `base`."""
+    if reference.startswith("#"):
+        return base, reference[1:]
+    try:
+        uri, fragment = urldefrag(urljoin(base, reference))
+    except ValueError:
+        # Not a URI, so not one of this document's.
+        return reference, ""
+    return uri, fragment
+
+
+def _dialect(schema: Schema, default: Dialect) -> Dialect:
     named: object = schema.get("$schema") if is_object(schema) else None
     if named is None:
         return default
@@ -218,25 +305,20 @@ def _dialect(schema: Schema, default: Specification[Any]) -> Specification[Any]:
     return dialect
 
 
-def _modern(schema: dict[str, Any], dialect: Specification[Any]) -> dict[str, Any]:
+def _modern(schema: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
     """The keywords of an older dialect in the words of 2020-12; the schemas below are the same objects."""
-    if dialect is DRAFT7 and isinstance(schema.get("$ref"), str):
+    if dialect in _OLD and isinstance(schema.get("$ref"), str):
         return {"$ref": schema["$ref"]}
-    words = {
-        name: argument for name, argument in schema.items() if name not in ("prefixItems", "additionalItems")
-    }
+    words = {name: argument for name, argument in schema.items() if name not in ("prefixItems", "additionalItems")}
     if is_array(schema.get("items")):
         words["prefixItems"] = words.pop("items")
         if "additionalItems" in schema:
             words["items"] = schema["additionalItems"]
-    if dialect is DRAFT7:
-        for newer in ("dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties"):
-            words.pop(newer, None)
-        for newer in ("minContains", "maxContains"):
-            words.pop(newer, None)
-    dependencies = words.pop("dependencies", None)
-    if is_object(dependencies):
-        for name, needs in dependencies.items():
-            group = "dependentRequired" if is_array(needs) else "dependentSchemas"
-            words[group] = {**words.get(group, {}), name: needs}
+    if dialect in _OLD:
+        for later in _LATER if dialect == "7" else (*_LATER, "if", "then", "else"):
+            words.pop(later, None)
+        needs: Any = words.pop("dependencies", None)
+        for name, needed in needs.items() if is_object(needs) else ():
+            group = "dependentRequired" if is_array(needed) else "dependentSchemas"
+            words.setdefault(group, {})[name] = needed
     return words

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
-from louver.core.definitions import Definitions
+from louver.core.definitions import MAX_WRITTEN_SIZE, Definitions
 from louver.core.json import is_array, is_object
 from louver.core.keywords import both, or_null
 from louver.core.kinds import Kinds
 from louver.core.references import NAMED, UnknownDialect, document
 from louver.core.verbatim import Verbatim
+from louver.core.wrapper import WRAPPER, is_wrapped
 
 if TYPE_CHECKING:
     from louver.core.json import Schema
@@ -65,12 +66,18 @@ class _Relaxing:
         self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
 
     def document(self, root: Place) -> Schema:
-        return self._definitions.finish(self._element(root))
+        schema = or_null(self._at(root)) if self._kinds.of(root) & kind.SCALAR else self._at(root)
+        if is_object(schema) and is_wrapped(root.schema):
+            # The wrapper stays on the wire, with null in it where a scalar is missing.
+            held = self._element(root.named("properties")[WRAPPER])
+            schema = {**schema, "properties": {WRAPPER: held}}
+        # Models read this, so members stand in the order that the author gave them.
+        return self._definitions.finish(schema, MAX_WRITTEN_SIZE, sort=False)
 
     def _element(self, place: Place) -> Schema:
-        """An element or the root, where a missing scalar becomes null."""
+        """An element, where what is missing becomes null."""
         schema = self._at(place)
-        return or_null(schema) if self._kinds.of(place) & kind.SCALAR else schema
+        return or_null(schema) if self._kinds.of(place) & kind.CAN_BE_MISSING else schema
 
     def _at(self, place: Place) -> Schema:
         if isinstance(place.schema, bool):

@@ -32,7 +32,7 @@ _VALUES = frozenset(
 """Keywords that assert something of a value without a schema below them."""
 
 _LOOSE = frozenset(
-    {"$dynamicRef", "$recursiveRef", "format", "contentEncoding", "contentMediaType", "contentSchema"}
+    "$dynamicRef $recursiveRef format contentEncoding contentMediaType contentSchema dependencies".split()
 )
 """Keywords that not every validator reads alike, or that cannot be carried into another document."""
 
@@ -119,12 +119,15 @@ class Verbatim:
             seen.add(part.key)
             self._budget.step()
             target = self._target(part) if "$ref" in part.words else part
-            if target is None or not _LOOSE.isdisjoint(part.words) or self._exact.get(part.key) is False:
+            # In 2019-09 an element that is contained is still unevaluated.
+            differs = part.scope.dialect == "2019-09" and "unevaluatedItems" in part.words
+            if target is None or differs or not _LOOSE.isdisjoint(part.words) or self._exact.get(part.key) is False:
                 self._exact[place.key] = False
                 return False
             todo.append(target)
-            for keyword in part.words.keys() & _SCHEMAS:
-                todo.extend(part.below(keyword))
+            for keyword in part.words:
+                if keyword in _SCHEMAS:
+                    todo.extend(part.below(keyword))
         # All that was reached is exact, for all that it reaches was reached.
         self._exact.update(dict.fromkeys(seen, True))
         return True

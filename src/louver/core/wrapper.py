@@ -50,7 +50,8 @@ def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPa
     """
     if not is_wrapped(schema):
         return paths
-    return fold(tuple(path if path.deep or path.steps[:1] == (WRAPPER,) else _inside(path) for path in paths))
+    named = ((), (WRAPPER,))
+    return fold(tuple(path if path.deep or path.steps[:1] in named else _inside(path) for path in paths))
 
 
 def schema_of_text(schema: Schema) -> Schema:

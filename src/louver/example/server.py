@@ -62,9 +62,7 @@ class Tools:
             raise ToolError(msg)
         return tracker.issue_page(self._database, state, limit, before=int(cursor or ISSUES + 1))
 
-    def get_issue(
-        self, number: Annotated[int, Field(description=f"Number of the issue, 1 to {ISSUES}.")]
-    ) -> Issue:
+    def get_issue(self, number: Annotated[int, Field(description=f"Number of the issue, 1 to {ISSUES}.")]) -> Issue:
         """Get one issue with its text, people, labels, milestone and reactions."""
         _check("number", number, ISSUES)
         return tracker.issue(self._database, number)
@@ -105,9 +103,7 @@ class Tools:
         raise ToolError(msg)
 
 
-def build_server(
-    meta: Mapping[str, dict[str, Any]] | None = None, *, database: Database | None = None
-) -> MCPServer:
+def build_server(meta: Mapping[str, dict[str, Any]] | None = None, *, database: Database | None = None) -> MCPServer:
     """The server `louver-example` with all of its tools.
 
     Args:

@@ -86,6 +86,4 @@ class IssuePage(Record):
 
     total: Count = Field(description="How many issues there are in that state, on all pages.")
     issues: list[Issue]
-    next_cursor: str | None = Field(
-        alias="nextCursor", description="`cursor` of the next page, null on the last."
-    )
+    next_cursor: str | None = Field(alias="nextCursor", description="`cursor` of the next page, null on the last.")

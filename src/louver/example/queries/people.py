@@ -52,7 +52,5 @@ def profile(database: Database, user_id: int) -> UserProfile:
         for row in database.read(ACTIVITIES, (user_id,))
     ]
     record["metadata"]["tags"] = [row["tag"] for row in database.read(TAGS, (user_id,))]
-    record["metadata"]["consents"] = {
-        row["purpose"]: row["given_on"] for row in database.read(CONSENTS, (user_id,))
-    }
+    record["metadata"]["consents"] = {row["purpose"]: row["given_on"] for row in database.read(CONSENTS, (user_id,))}
     return UserProfile.model_validate(record)

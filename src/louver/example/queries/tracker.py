@@ -128,7 +128,4 @@ def _issues(database: Database, rows: list[dict[str, Any]]) -> list[dict[str, An
     numbers = json.dumps([row["number"] for row in rows])
     labels_of = group(database.read(LABELS_OF, (numbers,)), "issue")
     assignees_of = group(database.read(ASSIGNEES_OF, (numbers,)), "issue")
-    return [
-        nest(row) | {"labels": labels_of[row["number"]], "assignees": assignees_of[row["number"]]}
-        for row in rows
-    ]
+    return [nest(row) | {"labels": labels_of[row["number"]], "assignees": assignees_of[row["number"]]} for row in rows]

@@ -1,0 +1,26 @@
+"""Real data beside the repository; a clone without it skips the tests that read it, CI must have it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
+
+
+def rows(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of one file of the corpus."""
+    path = _CORPUS / name
+    if not path.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no corpus: {path.name} is not in ../shared/corpus")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
