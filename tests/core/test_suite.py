@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
-
 from fuzz.judges import JUDGES
 from fuzz.laws import Subject
 from fuzz.requests import random_request
-from fuzz.schemas import Draft, has_circle
+from fuzz.schemas import SCHEMA_OF, Draft, has_circle
 
 from .corpus import rows
 from .test_github import names
 
 REQUESTS = 12
 
+
 @pytest.mark.parametrize("judge", JUDGES)
-def test_no_projection_of_a_valid_instance_of_the_suite_is_unsound(judge: str):
-    """DERIVATION.md, "Laws": the JSON Schema Test Suite."""
-    counts: Counter[str] = Counter()
-    broken: list[object] = []
+def test_every_law_holds_for_every_valid_instance_of_the_suite(judge: str):
+    """DERIVATION.md, "Laws": the JSON Schema Test Suite. Formats count only where the validator asserts them."""
+    pairs, broken = 0, list[Any]()
     rng = Random(7)
     for row in rows("jsts.jsonl.gz"):
         draft: Draft = "7" if row["draft"] == "draft7" else "2020-12"
-        if not row["valid"] or has_circle(row["schema"], draft):
+        schema, value = row["schema"], row["value"]
+        if isinstance(schema, dict):
+            # The suite's files stand in a folder for their draft; a document on its own must say it.
+            schema = {"$schema": SCHEMA_OF[draft], **schema}
+        if not row["valid"] or has_circle(schema, draft):
             continue
-        subject = Subject(row["schema"], draft, JUDGES[judge])
-        value = row["value"]
+        subject = Subject(schema, draft, JUDGES[judge])
         if subject.valid is None or not subject.valid(value):
-            counts["not accepted by this validator"] += 1
+            # A remote reference, or a format that this validator reads otherwise.
             continue
         found = list(subject.own())
         known = tuple(sorted(set(names(value)))) or ("foo", "bar")
@@ -38,10 +40,8 @@ def test_no_projection_of_a_valid_instance_of_the_suite_is_unsound(judge: str):
             request = random_request(rng, [value], known)
             asked, laws = subject.asked(request, rng)
             found += [*laws, *subject.broken(asked, value, rng)]
-            counts["pairs"] += 1
-            if found:
-                broken.append((row["file"], row["group"], row["test"], found, request))
-                found = []
-                break
-    print(counts)
+            pairs += 1
+        if found:
+            broken.append((row["draft"], row["file"], row["group"], row["test"], found))
     assert broken == []
+    assert pairs > 24_000

@@ -56,9 +56,7 @@ async def test_every_answer_satisfies_the_listed_output_schema(era):
         assert {tool for tool, _ in CALLS} == schemas.keys() - {"export_stats", "always_fails"}
         for tool, arguments in CALLS:
             Draft202012Validator.check_schema(schemas[tool])
-            validator = Draft202012Validator(
-                schemas[tool], format_checker=Draft202012Validator.FORMAT_CHECKER
-            )
+            validator = Draft202012Validator(schemas[tool], format_checker=Draft202012Validator.FORMAT_CHECKER)
             validator.validate(await answer(client, tool, **arguments))
 
 
@@ -172,9 +170,7 @@ async def test_few_fields_of_any_profile_cost_a_small_share_of_it():
 async def test_profiles_and_issues_have_a_realistic_size():
     """#1704: a profile of about 800 tokens; the size of an issue is ours."""
     async with Client(build_server()) as client:
-        profiles = [
-            await answer(client, "get_user_profile", user_id=user_id) for user_id in range(1, USERS + 1)
-        ]
+        profiles = [await answer(client, "get_user_profile", user_id=user_id) for user_id in range(1, USERS + 1)]
         page = await answer(client, "list_issues", state="all", limit=ISSUES)
     assert sum(map(tokens, profiles)) / USERS == pytest.approx(800, rel=0.05)
     sizes = [tokens(issue) * 3.5 for issue in page["issues"]]
@@ -198,9 +194,7 @@ async def test_an_order_tree_and_its_schema_are_recursive():
         return 1 + max(map(levels, node["sub_orders"]), default=0)
 
     async with Client(build_server()) as client:
-        schema = next(
-            tool.output_schema for tool in (await client.list_tools()).tools if tool.name == "get_order_tree"
-        )
+        schema = next(tool.output_schema for tool in (await client.list_tools()).tools if tool.name == "get_order_tree")
         assert schema["properties"]["sub_orders"]["items"] == {"$ref": "#/$defs/OrderNode"}
         recursion = schema["$defs"]["OrderNode"]["properties"]["sub_orders"]["items"]
         assert recursion == {"$ref": "#/$defs/OrderNode"}

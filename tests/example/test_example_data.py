@@ -96,9 +96,7 @@ def test_many_threads_share_one_connection(monkeypatch):
     database = Database()
     with ThreadPoolExecutor(16) as pool:
         answers = list(
-            pool.map(
-                lambda user_id: database.read("SELECT id FROM users WHERE id = ?", (user_id,)), range(1, 201)
-            )
+            pool.map(lambda user_id: database.read("SELECT id FROM users WHERE id = ?", (user_id,)), range(1, 201))
         )
     assert answers == [[{"id": user_id}] for user_id in range(1, 201)]
     assert len(opened) == 1

@@ -1,14 +1,14 @@
 """The laws of projection and derivation, each a check of one triple.
 
-    unsound     project(v) is valid under derive(S) for every valid v
-    loose       a value that holds something left out is not
-    relax       relax(S) accepts v and every projection of it
-    again       projecting twice is projecting once
-    order       the order of the paths changes neither the value nor the schema
-    partition   include and exclude of the same paths share no scalar, and miss none
-    whole       derive(S, everything) accepts what S accepts
-    form        a derived schema is one self-contained schema of 2020-12 without annotations
-    chain       what is projected twice satisfies what is derived twice
+unsound     project(v) is valid under derive(S) for every valid v
+loose       a value that holds something left out is not
+relax       relax(S) accepts v and every projection of it
+again       projecting twice is projecting once
+order       the order of the paths changes neither the value nor the schema
+partition   include and exclude of the same paths share no scalar, and miss none
+whole       derive(S, everything) accepts what S accepts
+form        a derived schema is one self-contained schema of 2020-12 without annotations
+chain       what is projected twice satisfies what is derived twice
 """
 
 from __future__ import annotations
@@ -111,9 +111,7 @@ class Subject:
         kept = project(value, asked.mask)
         if not asked.accepts(kept):
             yield "unsound"
-        if text(kept) != text(value) and (
-            asked.accepts(value) or asked.accepts(restored(value, kept, rng)[0])
-        ):
+        if text(kept) != text(value) and (asked.accepts(value) or asked.accepts(restored(value, kept, rng)[0])):
             yield "loose"
         if not self.relaxed_accepts(value) or not self.relaxed_accepts(kept):
             yield "relax"
@@ -146,9 +144,7 @@ def _unparted(asked: Asked, value: Any) -> Iterator[str]:
     paths: tuple[FieldPath, ...] = fold(asked.request.paths)
     if any(path.deep for path in paths):
         return
-    kept, rest = (
-        dict(scalars(project(value, mask(paths)))) for mask in (include_mask, exclude_mask)
-    )
+    kept, rest = (dict(scalars(project(value, mask(paths)))) for mask in (include_mask, exclude_mask))
     both = {**kept, **rest}
     if len(both) != len(kept) + len(rest) or (asked.is_complete and both != dict(scalars(value))):
         yield "partition"

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 Draft = Literal["2020-12", "2019-09", "7"]
 
-NAMES = ("a", "b", "c", "x-a", "x-b", "ab")
-PATTERNS = ("^a", "b", "^x-", "^[ab]$", "^(a|b)$", "^.$", "(?=a)", "")
+NAMES = ("a", "b", "c", "x-a", "x-b", "ab", "")
+PATTERNS = ("^a", "b", "^x-", "^[ab]$", "^(a|b)$", "^.?$", "(?=a)", "")
 SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 1.0, 2, "", "a", "ab", "2020-01-01")
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
-_SCHEMA_OF: dict[Draft, str] = {
+SCHEMA_OF: dict[Draft, str] = {
     "2020-12": "https://json-schema.org/draft/2020-12/schema",
     "2019-09": "https://json-schema.org/draft/2019-09/schema",
     "7": "http://json-schema.org/draft-07/schema#",
@@ -78,7 +78,7 @@ class _Schemas:
             schema[defs] = {f"d{number}": self.at(2) for number in range(count)}
             self._name(schema[defs])
         if self.draft != "2020-12" or rng.random() < 0.1:
-            schema["$schema"] = _SCHEMA_OF[self.draft]
+            schema["$schema"] = SCHEMA_OF[self.draft]
         if rooted:
             schema["$id"] = f"{_HOST}root"
         if "$dynamicRef" in str(schema):

@@ -112,9 +112,7 @@ class _Grower:
                 if keyword in part:
                     todo.append(rng.choice(part[keyword]))
             if "if" in part:
-                todo += (
-                    [part["if"], part.get("then", True)] if rng.random() < 0.5 else [part.get("else", True)]
-                )
+                todo += [part["if"], part.get("then", True)] if rng.random() < 0.5 else [part.get("else", True)]
             for keyword in ("dependentSchemas", "dependencies"):
                 todo += [below for below in part.get(keyword, {}).values() if rng.random() < 0.5]
         return out
@@ -178,9 +176,7 @@ class _Grower:
 
 def _schemas_of(part: dict[str, Any], name: str) -> list[Any]:
     found = [part["properties"][name]] if name in part.get("properties", {}) else []
-    found += [
-        below for pattern, below in part.get("patternProperties", {}).items() if re.search(pattern, name)
-    ]
+    found += [below for pattern, below in part.get("patternProperties", {}).items() if re.search(pattern, name)]
     for keyword in ("additionalProperties", "unevaluatedProperties"):
         if not found and keyword in part:
             found = [part[keyword]]

@@ -72,9 +72,10 @@ def _ready(pattern: str) -> re.Pattern[str] | None:
 def shielded(pattern: str, names: Iterable[str]) -> str:
     """A pattern that is found where `pattern` is, but in none of `names`."""
     # Only what every dialect of regular expressions lets be escaped is escaped.
-    alternatives = "|".join(re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", name) for name in names)
-    if not alternatives:
+    escaped = [re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", name) for name in names]
+    if not escaped:
         return pattern
+    alternatives = "|".join(escaped)
     # Flags before a pattern (Python's, not ECMAScript's) may not stand within one.
     scoped = re.sub(r"\A\(\?([ims]+)\)([\s\S]*)", r"(?\1:\2)", pattern)
     return rf"^(?!(?:{alternatives})(?![\s\S]))[\s\S]*?(?:{scoped})"
