@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from fuzz.judges import JUDGES
 from fuzz.laws import Subject
 from fuzz.requests import random_request

@@ -320,7 +320,9 @@ def has_circle(schema: Any, draft: Draft) -> bool:
             return open_or_done[id(part)]
         open_or_done[id(part)] = True
         inner = resolver.in_subresource(dialect.create_resource(part))
-        back = any([runs_back(below, inner) for below in in_place(part, draft)])
+        back = False
+        for below in in_place(part, draft):
+            back = runs_back(below, inner) or back
         for reference in references(part):
             try:
                 target = inner.lookup(reference)

@@ -29,7 +29,7 @@ COMBINING = _ALONE | {"$ref", "allOf", "anyOf", "oneOf"}
 """Likewise, but `unevaluated*` beside them sees what they evaluate."""
 
 
-MAX_WRITTEN_SIZE = 10 * MAX_SCHEMA_STEPS
+MAX_WRITTEN_SIZE = 4 * MAX_SCHEMA_STEPS
 """Largest derived schema, in JSON values, a long text counted for one every 100 characters.
 
 A large constant can be kept under each of the states of a mask.
@@ -105,8 +105,12 @@ class _Writer:
 
     def _count(self, root: Schema) -> None:
         todo: list[Any] = [root]
+        counted = 0
         while todo:
             value = todo.pop()
+            counted += 1
+            if self.most is not None and counted > self.most:
+                raise OverBudget
             if isinstance(value, Link):
                 self.uses[value.part] += 1
                 if self.uses[value.part] == 1:

@@ -33,14 +33,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
 from louver.core.definitions import COMBINING, MAX_WRITTEN_SIZE, Definitions
-from louver.core.json import is_object
+from louver.core.json import is_array, is_object
 from louver.core.keywords import CLOSING, IN_PLACE, RULES, Here, both, duty, or_null, typed
 from louver.core.kinds import Kinds
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import Patterns
 from louver.core.references import UnknownDialect, document
 from louver.core.verbatim import Verbatim
-from louver.core.wrapper import WRAPPER, is_wrapped
+from louver.core.wrapper import WRAPPER
 
 if TYPE_CHECKING:
     from louver.core.json import Schema
@@ -58,23 +58,21 @@ class Derived:
     precision: Precision
 
 
-def derive(schema: Schema, mask: Mask) -> Derived:
+def derive(schema: Schema, mask: Mask, *, wrapped: bool = False) -> Derived:
     """The schema of everything that `project(value, mask)` can return for a valid value.
 
     Args:
         schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
         mask: What is kept.
+        wrapped: Whether the values are wrapped, and what the wrapper holds is projected like a root.
 
     Returns:
         One self-contained document of draft 2020-12, without annotations.
     """
     try:
-        return Derived(_Walk().document(document(schema), mask, MAX_WRITTEN_SIZE), "exact")
+        return Derived(_Walk().document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
     except (OverBudget, UnknownDialect):
-        return Derived(_Walk().document(document(True), mask, None), "shape")
-
-
-_CLOSED = {"additionalProperties": False}
+        return Derived(_Walk().document(document(True), mask, wrapped, None), "shape")
 
 
 class _Walk:
@@ -90,16 +88,15 @@ class _Walk:
         self.matches = Patterns(self._budget).matches
         self.weigh = self._budget.weigh
 
-    def document(self, root: Place, mask: Mask, most: int | None) -> Schema:
+    def document(self, root: Place, mask: Mask, wrapped: bool, most: int | None) -> Schema:
         """The whole derived document, of at most the size `most`."""
-        return self._definitions.finish(self._root(root, mask), most)
+        schema = self._wrapper(root, mask) if wrapped else self._root(root, mask)
+        return self._definitions.finish(schema, most)
 
     def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
         """The projected schema of a place; `closes` gives it the duty to admit nothing beyond the mask."""
         if mask is ALL:
             return self.copy(place)
-        if mask is NONE:
-            return False
         with self._budget.deeper():
             admitted = self.kinds(place)
             if not admitted & (kind.ANY if mask.exclude else kind.STRUCTURE):
@@ -161,11 +158,15 @@ class _Walk:
             out["items"] = self.shape(mask.elem)
         return out
 
+    def _wrapper(self, root: Place, mask: Mask) -> Schema:
+        """The projected schema of a wrapped output: the wrapper stays, whatever is left of what it holds."""
+        held = self._root(root.member("properties", WRAPPER) or root.at(True), mask.child(WRAPPER))
+        needed: Any = root.words.get("required")
+        required = {"required": [WRAPPER]} if is_array(needed) and WRAPPER in needed else {}
+        return {"type": "object", "properties": {WRAPPER: held}, **required, "additionalProperties": False}
+
     def _root(self, root: Place, mask: Mask) -> Schema:
-        """The projected schema of the root; of a wrapped output the root is what the wrapper holds."""
-        if mask is not ALL and is_wrapped(root.schema):
-            held = self._root(root.named("properties")[WRAPPER], mask.child(WRAPPER))
-            return {"type": "object", "properties": {WRAPPER: held}, "required": [WRAPPER], **_CLOSED}
+        """The projected schema of the root, where a scalar of which a field was asked becomes null."""
         if mask is NONE:
             return self._emptied(root)
         return self._or_missing(root, mask, self.at(root, mask, closes=True), kind.SCALAR)

@@ -159,20 +159,20 @@ def typed(kinds: int) -> Keywords:
     return {"type": names[0] if len(names) == 1 else names}
 
 
-def _type(here: Here) -> Keywords | bool:
+def _type(here: Here) -> Keywords:
     """Under an include only null, objects and arrays are left; an exclude leaves every kind."""
     if here.mask.exclude:
         return {"type": here.words["type"]} if "type" in here.words else {}
     if here.closes:
         return typed(here.walk.kinds(here.place) & kind.STRUCTURE)
-    if "type" not in here.words:
-        return {}
-    left = kind.named_kinds(here.words["type"]) & kind.STRUCTURE
-    return typed(left) if left else False
+    return typed(kind.named_kinds(here.words["type"]) & kind.STRUCTURE)
 
 
-def _values(here: Here) -> Keywords | bool:
-    """What is left of a listed value is what is left of one of the listed values."""
+def _values(here: Here) -> Keywords:
+    """What is left of a listed value is what is left of one of the listed values.
+
+    There is one: where none is of a kind that can be left, the walk goes no further.
+    """
     out: Keywords = {}
     for keyword, listed in (("enum", here.words.get("enum")), ("const", [here.words.get("const")])):
         if keyword not in here.words or not is_array(listed):
@@ -183,13 +183,11 @@ def _values(here: Here) -> Keywords | bool:
                 here.walk.weigh(value)
                 kept = project(value, here.mask)
                 left[canonical(kept)] = kept
-        if not left:
-            return False
         out[keyword] = list(left.values()) if keyword == "enum" else next(iter(left.values()))
     return out
 
 
-def _members(here: Here) -> Keywords | bool:
+def _members(here: Here) -> Keywords:
     """Each member that can be left satisfies what is left of the schemas that applied to it."""
     if (not here.closes and here.words.keys().isdisjoint(_MEMBERS)) or not here.admits(kind.OBJECT):
         return {}
@@ -217,7 +215,7 @@ def _open_members(here: Here) -> Keywords:
     sealed = bool(additional) and additional[0].schema is False
     listed: dict[str, Schema] = {}
     for name, schema in place.named("properties").items():
-        if name not in mask.children and mask.other is not NONE:
+        if name not in mask.children:
             listed[name] = walk.at(schema, mask.other, here.closes)
     for name, below in mask.children.items():
         if below is not NONE:

@@ -167,7 +167,13 @@ class _Reader:
         return silent and any(self._kinds.of(place) & kind.OBJECT for place in spot)
 
     def _names(self, around: Sequence[Place]) -> dict[str, None]:
-        return {name: None for place in around for name in place.named("properties")}
+        """The names that a member can have."""
+        return {
+            name: None
+            for place in around
+            for name, member in place.named("properties").items()
+            if member.schema is not False
+        }
 
     def _meant(self, path: FieldPath, index: int, around: Sequence[Place], is_array: bool) -> FieldPath | None:
         """The path with its unknown step mended: a wildcard for a position, or the nearest name."""

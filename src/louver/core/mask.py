@@ -105,7 +105,7 @@ class _Automaton:
     def __init__(self, paths: Iterable[FieldPath], *, exclude: bool) -> None:
         self.exclude = exclude
         self.names: list[dict[str, int]] = [{}]
-        self.wild: list[int | None] = [None]
+        self.wild: dict[int, int] = {}
         self.ends: set[int] = set()
         self.deep: set[str] = set()
         self.steps = 0
@@ -118,11 +118,10 @@ class _Automaton:
     def _plant(self, path: FieldPath) -> None:
         at = 0
         for step in path.steps:
-            below = self.wild[at] if step is None else self.names[at].get(step)
+            below = self.wild.get(at) if step is None else self.names[at].get(step)
             if below is None:
                 below = len(self.names)
                 self.names.append({})
-                self.wild.append(None)
                 if step is None:
                     self.wild[at] = below
                 else:
@@ -168,7 +167,7 @@ class _Automaton:
             while at is not None:
                 if self.names[at]:
                     state.add(2 * at)
-                below = self.wild[at]
+                below = self.wild.get(at)
                 if below is not None:
                     state.add(2 * at + 1)
                 # In an exclude a wildcard with more behind it also takes no step.
@@ -184,9 +183,7 @@ class _Automaton:
         named: dict[str, set[int]] = {}
         for part in state:
             if part & 1:
-                below = self.wild[part >> 1]
-                if below is not None:
-                    always.add(below)
+                always.add(self.wild[part >> 1])
             else:
                 for name, below in self.names[part >> 1].items():
                     named.setdefault(name, set()).add(below)
@@ -199,8 +196,6 @@ class _Automaton:
         kept = {part for part in state if not part & 1}
         for part in state - kept:
             below = self.wild[part >> 1]
-            if below is None:
-                continue
             if self.exclude and below not in self.ends:
                 kept.add(part)
                 continue

@@ -124,7 +124,7 @@ class Plan:
         schema: Schema = True if self._source is None else self._source
         precision: Precision = "shape" if self._source is None else "exact"
         for mask in self._masks:
-            derived = derive(schema, mask)
+            derived = derive(schema, mask, wrapped=self._wrapped)
             schema = derived.schema
             precision = derived.precision if precision == "exact" else precision
         return Derived(schema, precision)

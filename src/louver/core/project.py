@@ -39,7 +39,7 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
         a root that is left out is `{}`, `[]` or `None`.
     """
     if mask is NONE:
-        return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
+        return emptied(value)
     if _is_missing(value, mask):
         return None
     order = order or {}
@@ -67,6 +67,11 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
                     todo.append((elements, position, element, mask.elem, level + 1))
             into[key] = elements
     return root[0]
+
+
+def emptied(value: Json) -> Json:
+    """What is left of a value of which everything is left out."""
+    return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
 
 
 def _is_missing(value: Json, mask: Mask, level: int = 0) -> bool:

@@ -69,7 +69,7 @@ class _Relaxing:
         schema = or_null(self._at(root)) if self._kinds.of(root) & kind.SCALAR else self._at(root)
         if is_object(schema) and is_wrapped(root.schema):
             # The wrapper stays on the wire, with null in it where a scalar is missing.
-            held = self._element(root.named("properties")[WRAPPER])
+            held = self._element(root.member("properties", WRAPPER) or root.at(True))
             schema = {**schema, "properties": {WRAPPER: held}}
         # Models read this, so members stand in the order that the author gave them.
         return self._definitions.finish(schema, MAX_WRITTEN_SIZE, sort=False)

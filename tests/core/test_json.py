@@ -1,0 +1,64 @@
+"""JSON values: the canonical form, and strict reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from louver.core.json import NotJson, canonical, compact, digest, is_array, is_object, parse
+from louver.limits import MAX_JSON_DEPTH
+
+
+def test_the_canonical_form_is_one_for_equal_values():
+    assert canonical({"b": 1, "a": "é"}) == b'{"a":"\xc3\xa9","b":1}'
+    assert canonical({"\ud800": [None, True, 1.5]}) == b'{"\xed\xa0\x80":[null,true,1.5]}'
+    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    assert len(digest(None)) == 16
+    assert compact({"b": 1, "a": ["é"]}) == '{"b":1,"a":["é"]}'
+    assert is_object({})
+    assert is_array([])
+    assert not is_object([])
+    assert not is_array({})
+
+
+def test_json_is_read():
+    assert parse(' {"a": [1, 2.5, "x\\"{", null]} ') == {"a": [1, 2.5, 'x"{', None]}
+    assert parse("[" * MAX_JSON_DEPTH + "]" * MAX_JSON_DEPTH) is not None
+    assert parse("[" + ",".join(['"[{"'] * MAX_JSON_DEPTH) + "]")[0] == "[{"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Expecting value"),
+        ("{'a': 1}", "Expecting property name"),
+        ("[1] 2", "Extra data"),
+        ("NaN", "no numbers of JSON"),
+        ("[-Infinity]", "no numbers of JSON"),
+        ("1e999", "too large"),
+        ("1" * 5000, "too many digits"),
+        ('{"a": 1, "b": 2, "a": 3}', "a key stands twice"),
+        ("[" * 1000 + "]" * 1000, "nested deeper"),
+        ('{"a":' * 201 + "1" + "}" * 201, "nested deeper"),
+    ],
+)
+def test_what_is_not_strictly_json_is_refused(text: str, reason: str):
+    """PRIVACY.md, "Hostile inputs": NaN, 1e999, a 5000-digit integer, depth 1000, duplicate keys."""
+    with pytest.raises(NotJson) as refused:
+        parse(text)
+    assert reason in refused.value.reason
+
+
+def test_a_refusal_says_where_or_which_key():
+    with pytest.raises(NotJson) as refused:
+        parse('{\n"a": x}')
+    assert refused.value.line == 2
+    with pytest.raises(NotJson) as refused:
+        parse('{"b": {"a": 1, "a": 2}}')
+    assert refused.value.key == "a"
+
+
+def test_a_depth_is_counted_outside_of_texts():
+    values: Any = parse('["\\\\", "[[[", ' + "[" * 190 + "]" * 190 + ', "\\"[" ]')
+    assert values[1] == "[[["

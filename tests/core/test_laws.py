@@ -1,0 +1,168 @@
+"""The laws of projection and derivation, on generated (schema, value, request) triples.
+
+Each `@example` is a counter-example that was found once.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given
+
+from fuzz.laws import Asked, Subject, restored, scalars, text
+from fuzz.requests import Request
+from louver.core.derive import derive
+from louver.core.mask import exclude_mask, include_mask
+from louver.core.path import FieldPath, fold
+from louver.core.project import project
+from strategies import JUDGE, Triple, asked_values, randoms, triples
+
+if TYPE_CHECKING:
+    from fuzz.schemas import Draft
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+def seen(schema: Any, value: Any, mode: Any, *fields: str, draft: Draft = "2020-12") -> Triple:
+    return Triple(draft, schema, value, Request(mode, fields))
+
+
+A_LEAF_UNDER_A_PATTERN = seen({"patternProperties": {"^a": True}}, {"a": {"y": 1}}, "include", "*.x", "a")
+AN_EMPTY_NAME_UNDER_A_PATTERN = seen({"patternProperties": {"^a*$": True}}, {"": "x"}, "include", "*.x", "``")
+THEN_BESIDE_A_REFERENCE_TO_IF = seen(
+    {"$ref": "#/$defs/d", "then": False, "$defs": {"d": {"if": True}}}, {"a": 1}, "include", "a"
+)
+THE_SAME_BELOW_A_LEAF = seen(
+    {"properties": {"a": {"$ref": "#/$defs/d", "then": False}}, "$defs": {"d": {"if": True}}},
+    {"a": 1},
+    "include",
+    "a",
+)
+POSITIONS_OF_A_BRANCH = seen({"allOf": [{"prefixItems": [{"minimum": 3}]}], "items": {}}, [5, 5], "include", "a")
+POSITIONS_OF_AN_ELSE = seen({"if": False, "else": {"prefixItems": [True]}}, [[{"a": 1}]], "exclude", "a")
+NEEDS_OF_BOTH_FORMS = seen(
+    {
+        "$schema": DRAFT_7,
+        "dependencies": {"a": {"required": ["b"]}, "c": ["a"]},
+        "properties": {"b": {"$ref": "#here"}},
+        "definitions": {"d": {"$id": "#here", "type": "array"}},
+    },
+    {"a": 1, "b": []},
+    "include",
+    "b",
+)
+
+
+def ask(triple: Triple) -> tuple[Subject, Asked, list[str]]:
+    subject = Subject(triple.schema, triple.draft, JUDGE)
+    return subject, *subject.asked(triple.request, Random(0))
+
+
+def kept(triple: Triple) -> Any:
+    return project(triple.value, triple.request.mask)
+
+
+@given(triples())
+@example(A_LEAF_UNDER_A_PATTERN)
+@example(AN_EMPTY_NAME_UNDER_A_PATTERN)
+@example(THEN_BESIDE_A_REFERENCE_TO_IF)
+@example(THE_SAME_BELOW_A_LEAF)
+@example(NEEDS_OF_BOTH_FORMS)
+def test_what_is_kept_of_a_valid_value_satisfies_the_derived_schema(triple: Triple):
+    """DERIVATION.md: *sound*."""
+    _, asked, _ = ask(triple)
+    assert asked.accepts is not None
+    assert asked.accepts(kept(triple)), asked.derived.schema
+
+
+@given(triples(), randoms())
+@example(POSITIONS_OF_A_BRANCH, Random(0))
+@example(POSITIONS_OF_AN_ELSE, Random(0))
+def test_a_value_that_holds_anything_left_out_is_refused(triple: Triple, rng: Random):
+    """DERIVATION.md: *tight*; the whole value, and what is kept of it with one thing back."""
+    _, asked, _ = ask(triple)
+    left = kept(triple)
+    one_back, is_more = restored(triple.value, left, rng)
+    assert is_more == (text(left) != text(triple.value))
+    if is_more:
+        assert asked.accepts is not None
+        assert not asked.accepts(triple.value), asked.derived.schema
+        assert not asked.accepts(one_back), asked.derived.schema
+
+
+@given(triples())
+@example(A_LEAF_UNDER_A_PATTERN)
+def test_the_listed_schema_accepts_every_valid_value_and_all_that_is_kept_of_it(triple: Triple):
+    """DERIVATION.md: `relax(S)` accepts every projection and every full value."""
+    subject, _, _ = ask(triple)
+    assert subject.relaxed_accepts is not None
+    assert subject.relaxed_accepts(triple.value), subject.relaxed
+    assert subject.relaxed_accepts(kept(triple)), subject.relaxed
+    assert list(subject.own()) == []
+
+
+@given(triples())
+@example(THE_SAME_BELOW_A_LEAF)
+def test_the_schema_of_everything_accepts_what_the_schema_accepts(triple: Triple):
+    """DERIVATION.md: derive(S, everything)."""
+    subject, _, _ = ask(triple)
+    assert subject.whole_accepts is not None
+    assert subject.whole_accepts(triple.value)
+
+
+@given(triples())
+def test_equal_requests_have_one_self_contained_schema_without_annotations(triple: Triple):
+    """DERIVATION.md: the order of paths does not matter; the result is one 2020-12 document."""
+    _, _, broken = ask(triple)
+    assert broken == []
+
+
+@given(triples(), triples())
+def test_what_is_projected_twice_satisfies_what_is_derived_twice(triple: Triple, other: Triple):
+    """PROJECTION.md, "Views": where a view has both, what it excludes is taken from what it includes."""
+    subject, first, _ = ask(triple)
+    _, second, _ = ask(Triple(triple.draft, triple.schema, triple.value, other.request))
+    assert list(subject.chained(first, second, triple.value)) == []
+
+
+@given(asked_values())
+def test_projecting_twice_is_projecting_once(pair: tuple[Any, Request]):
+    """DERIVATION.md: idempotent."""
+    value, request = pair
+    once = project(value, request.mask)
+    assert text(project(once, request.mask)) == text(once)
+
+
+@given(asked_values(), randoms())
+def test_the_order_of_paths_does_not_matter(pair: tuple[Any, Request], rng: Random):
+    """DERIVATION.md, "Laws"."""
+    value, request = pair
+    mixed = Request(request.mode, tuple(rng.sample(request.fields, len(request.fields))))
+    assert text(project(value, mixed.mask)) == text(project(value, request.mask))
+
+
+@given(asked_values())
+def test_include_and_exclude_of_the_same_leaves_part_the_scalars_of_a_value(pair: tuple[Any, Request]):
+    """DERIVATION.md: partitioned exactly, where an exclude does not read a wildcard more widely (PROJECTION.md)."""
+    value, request = pair
+    paths = fold(tuple(path for path in request.paths if not path.deep))
+    included, excluded = (dict(scalars(project(value, mask))) for mask in (include_mask(paths), exclude_mask(paths)))
+    assert included.keys().isdisjoint(excluded)
+    if not any(None in path.steps[:-1] for path in paths):
+        assert {**included, **excluded} == dict(scalars(value))
+
+
+@pytest.mark.parametrize("mode", ["include", "exclude"])
+def test_a_request_for_everything_and_its_opposite(mode: str):
+    """PROJECTION.md: `*` alone is everything; exclude of it leaves `{}`, `[]` or, for a scalar, null."""
+    everything = (FieldPath(()),)
+    mask = include_mask(everything) if mode == "include" else exclude_mask(everything)
+    for value, nothing in (({"a": [1]}, {}), ([1, {"a": 1}], []), ("x", None), (None, None)):
+        expected = value if mode == "include" else nothing
+        assert project(value, mask) == expected
+        accepts = JUDGE(derive(True, mask).schema, "2020-12")
+        assert accepts is not None
+        assert accepts(expected)
+        assert accepts(value) is (text(value) == text(expected))

@@ -1,0 +1,89 @@
+"""Name patterns: which are decided, and the shield around names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from louver.core.budget import Budget, OverBudget
+from louver.core.patterns import Patterns, is_linear, shielded
+
+
+def matches(pattern: str, name: str) -> bool | None:
+    return Patterns(Budget()).matches(pattern, name)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "found"),
+    [
+        ("^x-", "x-a", True),
+        ("^x-", "ax-", False),
+        ("b", "abc", True),
+        ("", "a", True),
+        ("^[a-z_]+$", "a_b", True),
+        ("^[^a]$", "a", False),
+        (r"^v\d$", "v1", True),
+        (r"^v\d{1,3}$", "v12", True),
+        ("^a.c$", "abc", True),
+        (r"\.", "a.b", True),
+        ("^[-a]$", "-", True),
+    ],
+)
+def test_a_plain_pattern_is_decided(pattern: str, name: str, found: bool):
+    assert matches(pattern, name) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("(a+)+$", "aaaa"),
+        ("(a|a)*b", "a"),
+        ("(?=x)", "x"),
+        ("(?i)a", "A"),
+        ("a*b*", "ab"),
+        ("a|b", "a"),
+        ("[a&&b]", "a"),
+        ("[a--b]", "a"),
+        ("[z-a]", "a"),
+        ("a{3,1}", "a"),
+        (r"\p{L}", "a"),
+        ("^a$", "é"),
+        ("^a$", "a\n"),
+        ("a" * 257, "a"),
+    ],
+)
+def test_of_any_other_pattern_nothing_is_concluded(pattern: str, name: str):
+    """PRIVACY.md, "Hostile inputs": a ReDoS pattern. Ours: nor of what dialects read differently."""
+    assert matches(pattern, name) is None
+
+
+def test_every_use_of_a_pattern_is_counted():
+    budget = Budget()
+    patterns = Patterns(budget)
+    before = budget.steps
+    patterns.matches("^a", "b")
+    first = before - budget.steps
+    patterns.matches("^a", "c")
+    assert 0 < before - first - budget.steps < first
+    with pytest.raises(OverBudget):
+        all(patterns.matches(f"^a{number}", "a") is not None for number in range(100_000))
+
+
+@given(
+    st.sampled_from(["^a", "b", "", "^[ab]$", "(?=a)", "a|b", "(?i)^AB"]),
+    st.lists(st.text("ab.$/|^", max_size=3), max_size=3),
+    st.text("ab.$/|^", max_size=3),
+)
+def test_a_shielded_pattern_is_found_where_it_was_but_in_none_of_the_names(pattern: str, names: list[str], text: str):
+    found = re.search(shielded(pattern, names), text) is not None
+    assert found == (re.search(pattern, text) is not None and text not in names)
+
+
+def test_a_pattern_is_linear_if_it_is_plain_and_no_repetition_can_begin_anywhere():
+    assert is_linear("^a*$")
+    assert is_linear("abc")
+    for pattern in ("a*b", "(a)", 7, "a" * 257):
+        assert not is_linear(pattern)

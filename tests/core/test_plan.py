@@ -1,0 +1,195 @@
+"""Plans: a request made ready for one tool's output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+
+from louver.core.json import digest
+from louver.core.measure import Sizes, measure
+from louver.core.plan import compile_projection
+from louver.core.projection import Projection
+from louver.core.relax import relax
+from louver.core.view import Views
+from louver.core.wrapper import is_wrapped, schema_of_text, wraps_text
+from louver.errors import ProjectionLimit, UnknownField, UnknownView
+from strategies import JUDGE, Triple, triples
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "user": {"type": "object", "properties": {"login": {"type": "string"}, "email": {"type": "string"}}},
+        "body": {"type": "string"},
+        "nextCursor": {"type": "string"},
+    },
+}
+VALUE: dict[str, Any] = {"id": 7, "user": {"login": "al", "email": "a@b.c"}, "body": "…", "nextCursor": "n"}
+
+
+def test_a_plan_trims_values_and_says_what_they_are():
+    plan = compile_projection(Projection.include("user.login", "id"), SCHEMA)
+    assert plan(VALUE) == {"id": 7, "user": {"login": "al"}}
+    assert plan.fields == ("id", "user.login")
+    assert plan.unmatched == plan.excluded == plan.always == ()
+    assert plan.precision == "exact"
+    assert plan.digest == digest(plan.schema)
+    assert isinstance(plan.schema, dict)
+    assert plan.schema["properties"].keys() == {"id", "user"}
+
+
+def test_an_exclude_names_what_it_leaves_out():
+    plan = compile_projection(Projection.exclude("user.email", "**.body", "nope"), SCHEMA)
+    assert plan(VALUE) == {"id": 7, "user": {"login": "al"}, "nextCursor": "n"}
+    assert plan.fields == ("nope", "user.email", "**.body")
+    assert plan.excluded == ()
+    assert plan.unmatched == ("nope",)
+
+
+def test_without_a_schema_every_field_is_possible():
+    """PROJECTION.md: without a schema `unmatched` is empty."""
+    plan = compile_projection(Projection.include("b", "a", strict=True))
+    assert plan({"b": 1, "c": 2}) == {"b": 1}
+    assert plan.fields == ("a", "b")
+    assert plan.unmatched == ()
+    assert plan.precision == "shape"
+
+
+def test_an_unknown_field_is_told_and_refused_where_the_request_is_strict():
+    """PROJECTION.md: lenient default, named in the receipt; with `strict` the call is refused."""
+    plan = compile_projection(Projection.include("user.lgoin", "id"), SCHEMA)
+    assert plan.unmatched == ("user.lgoin",)
+    assert plan.suggestions == {"user.lgoin": "user.login"}
+    with pytest.raises(UnknownField, match=r"did you mean 'user\.login'") as refused:
+        compile_projection(Projection.include("user.lgoin", strict=True), SCHEMA)
+    assert refused.value.to_json()["unmatched"] == ["user.lgoin"]
+    with pytest.raises(UnknownField, match=r"not a field of this tool's output$"):
+        compile_projection(Projection.include("zzz", strict=True), SCHEMA)
+
+
+def test_a_view_includes_then_excludes():
+    """PROJECTION.md, "Views": exclude wins."""
+    views = {"v": {"include": ["user", "id"], "exclude": ["user.email", "id"]}, "open": {"exclude": ["body"]}}
+    plan = compile_projection(Projection.view("v"), SCHEMA, views=views)
+    assert plan(VALUE) == {"user": {"login": "al"}}
+    assert plan.fields == ("id", "user")
+    assert plan.excluded == ("id", "user.email")
+    assert compile_projection(Projection.view("open"), SCHEMA, views=views).fields == ("*",)
+    with pytest.raises(UnknownView):
+        compile_projection(Projection.view("w"), SCHEMA, views=views)
+
+
+def test_what_the_author_always_keeps_is_added_unless_it_is_left_out():
+    """PROJECTION.md: `always`, and "Order of power"."""
+    views = Views.read({"v": {"include": ["id"], "exclude": ["nextCursor"]}}, always=["nextCursor"])
+    plan = compile_projection(Projection.include("id"), SCHEMA, views=views)
+    assert plan(VALUE) == {"id": 7, "nextCursor": "n"}
+    assert plan.always == ("nextCursor",)
+    assert compile_projection(Projection.include("*"), SCHEMA, views=views).always == ()
+    assert compile_projection(Projection.exclude("id"), SCHEMA, views=views).always == ()
+    left_out = compile_projection(Projection.view("v"), SCHEMA, views=views)
+    assert left_out(VALUE) == {"id": 7}
+    assert left_out.always == ()
+
+
+def test_paths_that_are_too_many_together_are_refused_when_the_plan_is_made():
+    texts = [".".join("*" if (bits >> at) & 1 else "a" for at in range(20)) for bits in range(1, 4000, 97)]
+    with pytest.raises(ProjectionLimit):
+        compile_projection(Projection.include(*texts))
+
+
+def test_members_are_written_in_the_order_of_the_schema():
+    plan = compile_projection(Projection.include("user.login", "id", "body", "user.email", "*.x"), SCHEMA)
+    assert plan.fields == ("*.x", "id", "user.login", "user.email", "body")
+    plan = compile_projection(Projection.include("body", "id"), SCHEMA)
+    assert list(plan({"body": 1, "x": 2, "id": 3})) == ["id", "body"]
+
+
+LABELS = {
+    "type": "object",
+    "properties": {
+        "result": {"type": "array", "items": {"type": "object", "properties": {"name": True, "result": True}}}
+    },
+    "required": ["result"],
+}
+
+
+def test_the_wrapper_of_an_output_is_looked_through():
+    """PROJECTION.md: `name` and `result.name` both work, the wrapper stays on the wire."""
+    value = {"result": [{"name": "a", "x": 1}]}
+    for path in ("name", "result.name"):
+        plan = compile_projection(Projection.include(path), LABELS)
+        assert plan(value) == {"result": [{"name": "a"}]}
+        assert plan.fields == ("result.name",)
+        assert plan.unmatched == ()
+    for request, left in ((Projection.exclude("*"), []), (Projection.exclude("name"), [{"x": 1}])):
+        plan = compile_projection(request, LABELS)
+        assert plan(value) == {"result": left}
+        accepts = JUDGE(plan.schema, "2020-12")
+        assert accepts is not None
+        assert accepts(plan(value))
+    assert compile_projection(Projection.exclude("**.x"), LABELS)(value) == {"result": [{"name": "a"}]}
+    assert compile_projection(Projection.include("name"), LABELS)({}) == {}
+    assert compile_projection(Projection.include("name"), LABELS)([]) == []
+
+
+def test_which_schema_only_wraps():
+    """PROJECTION.md: the sole property `result`, required, in a root object; or the mark of FastMCP."""
+    marked = {"type": "object", "properties": {"result": {}}, "x-fastmcp-wrap-result": True}
+    assert is_wrapped(LABELS)
+    assert is_wrapped(marked)
+    for other in (
+        None,
+        True,
+        {**LABELS, "type": ["object", "null"]},
+        {**LABELS, "required": []},
+        {**LABELS, "required": "result"},
+        {**LABELS, "properties": {"result": True}},
+        {**LABELS, "properties": {"result": {}, "x": {}}},
+        {**LABELS, "properties": []},
+    ):
+        assert not is_wrapped(other)
+    assert not wraps_text(LABELS)
+    assert not wraps_text(None)
+    assert wraps_text({**LABELS, "properties": {"result": {"type": "string"}}})
+    assert schema_of_text(True)["properties"]["result"]["contentSchema"] is True
+
+
+@given(triples(), triples())
+def test_what_a_plan_leaves_of_a_wrapped_output_satisfies_its_schema(triple: Triple, other: Triple):
+    """Soundness with the wrapper: for a request, and for a view that includes and excludes."""
+    assume(isinstance(triple.schema, dict) and "$ref" not in str(triple.schema) and "$id" not in triple.schema)
+    assume("$dynamic" not in str(triple.schema))
+    own = {"$schema": triple.schema["$schema"]} if "$schema" in triple.schema else {}
+    schema = {**own, "type": "object", "properties": {"result": triple.schema}, "required": ["result"]}
+    value = {"result": triple.value}
+    includes = [pair.request.fields for pair in (triple, other) if pair.request.mode == "include"]
+    excludes = [pair.request.fields for pair in (triple, other) if pair.request.mode == "exclude"]
+    view = {"include": [*includes[0]]} if includes else {}
+    view |= {"exclude": [*excludes[0]]} if excludes else {}
+    for nothing in ({}, {"exclude": ["*"]}):
+        plan = compile_projection(Projection.view("v"), schema, views={"v": {**view, **nothing}})
+        for document in (plan.schema, relax(schema)):
+            accepts = JUDGE(document, "2020-12")
+            assert accepts is not None
+            assert accepts(plan(value)), (document, plan(value))
+
+
+def test_a_schema_that_breaks_a_bound_is_answered_with_the_shape_through_a_view_too():
+    deep: Any = True
+    for _ in range(400):
+        deep = {"type": "object", "properties": {"a": deep}}
+    plan = compile_projection(Projection.view("v"), deep, views={"v": {"include": ["a"], "exclude": ["a.b"]}})
+    assert plan.precision == "shape"
+
+
+def test_the_sizes_of_an_answer():
+    plan = compile_projection(Projection.include("id"), SCHEMA)
+    sizes = measure(plan, VALUE)
+    assert sizes.kept == len('{"id":7}')
+    assert sizes.full > sizes.kept
+    assert 0 < sizes.saved < 1
+    assert not sizes.pays
+    assert Sizes(full=1000, kept=10, schema=100).pays

@@ -1,0 +1,95 @@
+"""Whether a value satisfies a schema, by each backend."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal
+
+import pytest
+
+from louver.core.validate import validator, without_slow_patterns
+
+BACKENDS: tuple[Literal["jsonschema", "jsonschema-rs"], ...] = ("jsonschema", "jsonschema-rs")
+SLOW = "(a+)+$"
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def test_a_value_satisfies_a_schema_or_not(backend: Any):
+    accepts = validator({"type": "object", "required": ["a"], "properties": {"a": {"minimum": 1}}}, backend)
+    assert accepts.is_valid({"a": 1})
+    assert not accepts.is_valid({"a": 0})
+    assert not accepts.is_valid({})
+
+
+def test_formats_are_not_asserted(backend: Any):
+    """2020-12 validation, 7.2.1: an annotation by default."""
+    assert validator({"format": "date"}, backend).is_valid("x")
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "https://elsewhere.example/schema"}, {"$ref": "#/nowhere"}, {"type": 7}])
+def test_a_schema_that_cannot_be_applied_admits_nothing(schema: Any, backend: Any):
+    """Nothing is ever fetched."""
+    assert not validator(schema, backend).is_valid("x")
+
+
+def test_a_value_that_is_no_json_is_not_admitted(backend: Any):
+    assert not validator({"type": "object"}, backend).is_valid({1, 2})
+
+
+def test_shielded_patterns_are_applied(backend: Any):
+    schema = {"patternProperties": {r"^(?!(?:ab)(?![\s\S]))[\s\S]*?(?:^a)": {"type": "string"}}}
+    assert validator(schema, backend).is_valid({"ab": 1, "ac": "x"})
+    assert validator(schema, backend).is_valid({"ac": 1}) is (backend == "jsonschema")
+
+
+def test_a_pattern_that_could_stall_does_not(backend: Any):
+    """PRIVACY.md, "Hostile inputs": a ReDoS pattern."""
+    hostile = "a" * 40 + "!"
+    validator({"pattern": SLOW}, backend).is_valid(hostile)
+    validator({"pattern": "(?=a)" + SLOW}, backend).is_valid(hostile)
+    validator({"patternProperties": {SLOW: False}}, backend).is_valid({hostile: 1})
+
+
+def test_elements_are_unique_as_json_says(backend: Any):
+    accepts = validator({"uniqueItems": True}, backend)
+    assert accepts.is_valid([1, True, "1", [1], {"a": 1}, None, 0, False])
+    assert not accepts.is_valid([1, 1.0])
+    assert not accepts.is_valid([{"a": [1], "b": 2}, {"b": 2.0, "a": [1.0]}])
+    assert accepts.is_valid("aa")
+    assert validator({"uniqueItems": False}, backend).is_valid([1, 1])
+    assert accepts.is_valid([[number] for number in range(20_000)])
+
+
+def test_where_a_slow_pattern_goes_what_depends_on_it_goes_too():
+    schema = {
+        "pattern": SLOW,
+        "items": {"pattern": SLOW},
+        "allOf": [{"pattern": "^a"}, True],
+        "properties": {"a": {"pattern": SLOW}},
+        "patternProperties": {SLOW: True, "^b": True},
+        "additionalProperties": False,
+        "unevaluatedProperties": False,
+        "required": ["a"],
+        "$defs": {"1": {"pattern": SLOW, "patternProperties": {"^a": False}, "additionalProperties": False}},
+    }
+    assert without_slow_patterns(schema) == {
+        "items": {},
+        "allOf": [{"pattern": "^a"}, True],
+        "properties": {"a": {}},
+        "required": ["a"],
+        "$defs": {"1": {"patternProperties": {"^a": False}, "additionalProperties": False}},
+    }
+    fine = {"pattern": "^a", "patternProperties": {"^b": False}, "unevaluatedProperties": False}
+    assert without_slow_patterns(fine) is fine
+    assert without_slow_patterns(True) is True
+
+
+def test_without_the_extra_the_other_backend_is_taken(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
+    assert validator({"type": "null"}).is_valid(None)
+    with pytest.raises(ImportError):
+        validator(True, "jsonschema-rs")

@@ -1,0 +1,97 @@
+"""Views: how they are read, joined and found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from louver.core.view import View, Views
+from louver.errors import InvalidView, UnknownView
+
+if TYPE_CHECKING:
+    from louver.core.path import FieldPath
+
+
+def texts(paths: tuple[FieldPath, ...]) -> list[str]:
+    return [str(path) for path in paths]
+
+
+def test_a_view_is_a_list_or_an_object_and_extends_another():
+    """PROJECTION.md, "Views": `extends` adds the parent's paths of the same kind."""
+    views = Views.read(
+        {
+            "minimal": ["name", "id"],
+            "public": {"exclude": ["**.email"]},
+            "contact": {"extends": "minimal", "include": ("email",), "exclude": ["email.x"]},
+            "more": {"extends": "contact", "exclude": ["id.y"]},
+        },
+        always=["nextCursor"],
+    )
+    assert texts(views.find("minimal").include) == ["id", "name"]
+    assert texts(views.find("public").exclude) == ["**.email"]
+    assert texts(views.find("contact").include) == ["email", "id", "name"]
+    assert texts(views.find("more").exclude) == ["email.x", "id.y"]
+    assert texts(views.always) == ["nextCursor"]
+    assert Views().named == {}
+
+
+@pytest.mark.parametrize(
+    ("view", "reason"),
+    [
+        ("id", "expected a list of field paths, or an object"),
+        (7, "expected a list of field paths, or an object"),
+        ({}, "not nothing"),
+        ([], "at least one field path"),
+        ({"include": []}, "at least one field path"),
+        ({"exclude": []}, "at least one field path"),
+        ({"fields": ["id"]}, "not 'fields'"),
+        ({"include": "id"}, "is a list of field paths"),
+        ({"include": None}, "is a list of field paths"),
+        ({"include": [7]}, "each a string"),
+        ({"include": ["a..b"]}, "at offset 2"),
+        ({"include": ["**.a"]}, "leaves fields out"),
+        ({"include": ["a" * 513]}, "at most 512"),
+        ({"extends": 7}, "name of another view"),
+        ({"extends": None}, "name of another view"),
+        ({"extends": "none"}, "not a view of this tool"),
+        ({"extends": "v"}, "extends itself: v -> v"),
+    ],
+)
+def test_a_view_of_another_form_is_refused(view: Any, reason: str):
+    """PROJECTION.md, "Views": cycles and unknown parents are errors."""
+    with pytest.raises(InvalidView) as refused:
+        Views.read({"v": view})
+    assert reason in refused.value.message
+    assert refused.value.to_json()["code"] == "INVALID_VIEW"
+
+
+def test_a_circle_of_views_is_named():
+    with pytest.raises(InvalidView, match="a -> b -> a"):
+        Views.read({"a": {"extends": "b"}, "b": {"extends": "a"}})
+
+
+def test_a_path_that_is_always_kept_is_read_like_an_include():
+    with pytest.raises(InvalidView, match="'always'"):
+        Views.read({}, always=["**.id"])
+
+
+def test_of_two_views_of_one_name_the_later_counts_when_joined():
+    joined = Views.read({"a": ["x"], "b": ["y"]}, ["p"]).joined(Views.read({"a": ["z"]}, ["p.q", "r"]))
+    assert texts(joined.find("a").include) == ["z"]
+    assert texts(joined.find("b").include) == ["y"]
+    assert texts(joined.always) == ["p", "r"]
+
+
+def test_a_view_that_does_not_exist_is_refused_with_those_that_do():
+    views = Views({"b": View(), "a": View()})
+    with pytest.raises(UnknownView) as refused:
+        views.find("c")
+    assert refused.value.to_json() == {
+        "code": "UNKNOWN_VIEW",
+        "message": "view 'c' is not a view of this tool: its views are 'a', 'b'",
+        "view": "c",
+        "views": ["a", "b"],
+    }
+    with pytest.raises(UnknownView, match="its views are none"):
+        Views().find("c")

@@ -1,0 +1,57 @@
+"""Hypothesis strategies: the generator of `tests/fuzz`, driven and shrunk by Hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from fuzz.judges import JUDGES
+from fuzz.laws import Subject
+from fuzz.requests import Request, random_request
+from fuzz.schemas import Draft, constant, random_schema
+from fuzz.values import grown
+
+if TYPE_CHECKING:
+    from random import Random
+
+JUDGE = next(iter(JUDGES.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A schema, a value that is valid under it, and a request."""
+
+    draft: Draft
+    schema: Any
+    value: Any
+    request: Request
+
+
+def randoms() -> st.SearchStrategy[Random]:
+    """A source of choices for the generator."""
+    return st.randoms(note_method_calls=False, use_true_random=False)
+
+
+@st.composite
+def triples(draw: st.DrawFn) -> Triple:
+    """Valid triples."""
+    rng = draw(randoms())
+    draft: Draft = rng.choice(("2020-12", "2019-09", "7"))
+    schema = random_schema(rng, draft)
+    valid = Subject(schema, draft, JUDGE).valid
+    assume(valid is not None)
+    tried = [grown(rng, schema, draft) for _ in range(4)]
+    value = next((value for value in tried if valid is not None and valid(value)), None)
+    assume(value is not None)
+    return Triple(draft, schema, value, random_request(rng, [value]))
+
+
+@st.composite
+def asked_values(draw: st.DrawFn) -> tuple[Any, Request]:
+    """A value and a request, without a schema."""
+    rng = draw(randoms())
+    value = constant(rng, 4)
+    return value, random_request(rng, [value])
