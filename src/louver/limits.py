@@ -58,3 +58,12 @@ MAX_KEPT_SCHEMAS = 1024
 
 MAX_ARRAY_LEVELS = 64
 """Arrays directly in one another through which a named field looks; an array nested deeper is missing."""
+
+MAX_WRITTEN_SIZE = 4 * MAX_SCHEMA_STEPS
+"""Largest derived schema, in JSON values, a long text counted for one every 100 characters.
+
+A large constant can be kept under each of the states of a mask.
+"""
+
+MAX_COMPARING = 2_000_000
+"""Pairs of characters (30 more for each pair of names) that one reading compares to suggest what was meant: 0.1 s."""

@@ -134,3 +134,5 @@ def test_of_many_names_only_some_are_compared():
     schema = {"properties": {f"name{number}": True for number in range(3000)}}
     assert unknown(schema, "nmae1") == {"nmae1": "name1"}
     assert unknown(schema, "nmae2999") != {"nmae2999": "name2999"}
+    long = {"properties": {"ab" * 100 + str(number): True for number in range(1000)}}
+    assert unknown(long, "ba" * 100) == {"ba" * 100: None}

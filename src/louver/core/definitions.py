@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.budget import OverBudget
 from louver.core.json import is_array, is_object
-from louver.limits import MAX_INLINE_DEPTH, MAX_SCHEMA_STEPS, MAX_WRITTEN_DEPTH
+from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -27,13 +27,6 @@ _ALONE = frozenset("type required enum const minItems maxItems minProperties max
 
 COMBINING = _ALONE | {"$ref", "allOf", "anyOf", "oneOf"}
 """Likewise, but `unevaluated*` beside them sees what they evaluate."""
-
-
-MAX_WRITTEN_SIZE = 4 * MAX_SCHEMA_STEPS
-"""Largest derived schema, in JSON values, a long text counted for one every 100 characters.
-
-A large constant can be kept under each of the states of a mask.
-"""
 
 
 class Link:

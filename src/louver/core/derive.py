@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
-from louver.core.definitions import COMBINING, MAX_WRITTEN_SIZE, Definitions
+from louver.core.definitions import COMBINING, Definitions
 from louver.core.json import is_array, is_object
 from louver.core.keywords import CLOSING, IN_PLACE, RULES, Here, both, duty, or_null, typed
 from louver.core.kinds import Kinds
@@ -41,6 +41,7 @@ from louver.core.patterns import Patterns
 from louver.core.references import UnknownDialect, document
 from louver.core.verbatim import Verbatim
 from louver.core.wrapper import WRAPPER
+from louver.limits import MAX_WRITTEN_SIZE
 
 if TYPE_CHECKING:
     from louver.core.json import Schema

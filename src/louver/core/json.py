@@ -104,9 +104,11 @@ def _depth(text: str) -> int:
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
-        raise NotJson("a key stands twice", key=twice)
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise NotJson("a key stands twice", key=key)
+            seen.add(key)
     return found
 
 

@@ -24,7 +24,7 @@ from louver.core.mask import NONE, Mask
 from louver.core.path import FieldPath
 from louver.core.patterns import Patterns
 from louver.core.references import UnknownDialect, document
-from louver.limits import MAX_SUGGESTION_NAMES
+from louver.limits import MAX_COMPARING, MAX_SUGGESTION_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from louver.core.references import Place
 
 _MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
+
+
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 
 
@@ -75,6 +77,7 @@ class _Reader:
         self._budget = Budget()
         self._kinds = Kinds(self._budget)
         self._matches = Patterns(self._budget).matches
+        self._comparing = MAX_COMPARING
         self._root = self._spot([document(schema)])
 
     def check(self, path: FieldPath, *, exclude: bool) -> FieldPath | None:
@@ -143,9 +146,8 @@ class _Reader:
         """The schemas that the member `name` can have; empty if there is no such member."""
         found: list[Place] = []
         for place in around:
-            listed = place.named("properties")
             patterns = place.named("patternProperties")
-            here = [listed[name]] if name in listed else []
+            here = [listed] if (listed := place.member("properties", name)) else []
             here += [schema for pattern, schema in patterns.items() if self._matches(pattern, name) is not False]
             found += here or place.below("additionalProperties")
         possible = [place for place in found if place.schema is not False]
@@ -183,7 +185,7 @@ class _Reader:
         if step.isdigit() and is_array:
             return FieldPath((*before, None, *after))
         names = self._names(around)
-        near = _nearest(step, names)
+        near = self._nearest(step, names)
         if near is not None:
             return FieldPath((*before, near, *after))
         return FieldPath(before) if not names and before else None
@@ -205,15 +207,19 @@ class _Reader:
                     below = [*self._elements([place]), *place.below("properties")]
                     below += [*place.below("patternProperties"), *place.below("additionalProperties")]
                     todo.extend(self._spot([part]) for part in below)
-        near = _nearest(name, names)
+        near = self._nearest(name, names)
         return None if near is None else FieldPath((near,), deep=True)
 
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant, if any is near; upper and lower case are the same for this."""
-    if "," in name:
-        # A list in one path: any one of its names would be half of what was meant.
-        return None
-    folded = {known.casefold(): known for known in list(names)[:MAX_SUGGESTION_NAMES]}
-    near = get_close_matches(name.casefold(), folded, n=1)
-    return folded[near[0]] if near else None
+    def _nearest(self, name: str, names: Iterable[str]) -> str | None:
+        """The name that was probably meant, if any is near; upper and lower case are the same for this."""
+        if "," in name:
+            # A list in one path: any one of its names would be half of what was meant.
+            return None
+        folded: dict[str, str] = {}
+        for known in list(names)[:MAX_SUGGESTION_NAMES]:
+            self._comparing -= 30 + len(name) * len(known)
+            if self._comparing < 0:
+                return None
+            folded[known.casefold()] = known
+        near = get_close_matches(name.casefold(), folded, n=1)
+        return folded[near[0]] if near else None

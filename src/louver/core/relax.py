@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
-from louver.core.definitions import MAX_WRITTEN_SIZE, Definitions
+from louver.core.definitions import Definitions
 from louver.core.json import is_array, is_object
 from louver.core.keywords import both, or_null
 from louver.core.kinds import Kinds
 from louver.core.references import NAMED, UnknownDialect, document
 from louver.core.verbatim import Verbatim
 from louver.core.wrapper import WRAPPER, is_wrapped
+from louver.limits import MAX_WRITTEN_SIZE
 
 if TYPE_CHECKING:
     from louver.core.json import Schema

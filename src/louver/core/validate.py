@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
 
+_SWITCHED = frozenset("not if then else unevaluatedItems unevaluatedProperties maxContains".split())
+"""Keywords under which, or beside which, looser is not looser."""
+
 Backend = Literal["jsonschema-rs", "jsonschema"]
 
 
@@ -105,8 +108,9 @@ class _Python:
 def without_slow_patterns(schema: Schema) -> Schema:
     """A schema that admits at least what `schema` admits, without patterns that could stall Python's `re`.
 
-    With a slow name pattern goes what depends on which names it matches: `additionalProperties`
-    beside it, and `unevaluatedProperties` everywhere.
+    With a slow pattern goes what could turn looser into stricter: `additionalProperties` beside a
+    slow name pattern, and everywhere `not`, `if`, `oneOf` (which becomes `anyOf`), `unevaluated*` and
+    `maxContains`.
     """
     patterns = [pattern for part in _parts(schema) for pattern in _patterns(part)]
     return schema if all(is_linear(pattern) for pattern in patterns) else _looser(schema)
@@ -115,8 +119,9 @@ def without_slow_patterns(schema: Schema) -> Schema:
 def _looser(schema: Schema) -> Schema:
     if isinstance(schema, bool):
         return schema
-    looser = {keyword: _mapped(keyword, argument) for keyword, argument in schema.items()}
-    looser.pop("unevaluatedProperties", None)
+    looser = {keyword: _mapped(keyword, argument) for keyword, argument in schema.items() if keyword not in _SWITCHED}
+    if "oneOf" in looser:
+        looser["allOf"] = [*looser.get("allOf", []), {"anyOf": looser.pop("oneOf")}]
     if not is_linear(schema.get("pattern", "")):
         del looser["pattern"]
     names: Any = schema.get("patternProperties")
