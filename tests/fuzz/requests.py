@@ -31,9 +31,12 @@ class Request:
         return include_mask(paths) if self.mode == "include" else exclude_mask(paths)
 
 
-def random_request(rng: Random, values: list[Any], names: tuple[str, ...] = NAMES) -> Request:
-    """One to four paths: often along one of the values, else made of `names`."""
-    mode: Literal["include", "exclude"] = "include" if rng.random() < 0.5 else "exclude"
+Mode = Literal["include", "exclude"]
+
+
+def random_request(rng: Random, values: list[Any], names: tuple[str, ...] = NAMES, mode: Mode | None = None) -> Request:
+    """One to four paths: often along one of the values, else made of `names`; in either mode by default."""
+    mode = mode or rng.choice(("include", "exclude"))
     texts: set[str] = set()
     for _ in range(rng.choice((1, 1, 2, 2, 3, 4))):
         if mode == "exclude" and rng.random() < 0.15:

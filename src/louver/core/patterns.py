@@ -85,5 +85,5 @@ def is_linear(pattern: object) -> bool:
     """Whether Python's `re` surely finds `pattern`, or does not, in time linear in the text."""
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
         return False
-    # A repetition that can begin anywhere is tried from everywhere.
-    return pattern.startswith("^") or not re.search(r"(?<!\\)[*+{]", pattern)
+    # A repetition that can begin anywhere, and can fail behind its end, is tried from everywhere.
+    return pattern.startswith("^") or not re.search(r"(?<!\\)(?:[*+]|\{\d+(?:,\d*)?\}).", pattern)

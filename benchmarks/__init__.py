@@ -1,0 +1,1 @@
+"""How fast, how large: one script a question, figures of one run."""
