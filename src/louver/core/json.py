@@ -105,10 +105,8 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise NotJson("a key stands twice", key=key)
-            seen.add(key)
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise NotJson("a key stands twice", key=twice)
     return found
 
 
