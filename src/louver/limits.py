@@ -67,3 +67,21 @@ A large constant can be kept under each of the states of a mask.
 
 MAX_COMPARING = 2_000_000
 """Pairs of characters (30 more for each pair of names) that one reading compares to suggest what was meant: 0.1 s."""
+
+MAX_GENERATED_LINES = 1000
+"""Lines, and names, of generated code for one plan. A wider plan is kept by closures."""
+
+MAX_GENERATED_DEPTH = 15
+"""Nesting of generated code; Python itself stops at 20 loops. A deeper plan is kept by closures."""
+
+MAX_GENERATIONS = 8
+"""How often code is generated anew for one plan, because a value was not as expected."""
+
+FIRST_CALLS = 3
+"""Values that are kept by closures, and learnt from, before code is generated."""
+
+FIRST_ELEMENTS = 300
+"""Likewise, elements of the root's arrays: of a large value one is enough."""
+
+MAX_SHAPE_SAMPLES = 64
+"""Elements of each array that are learnt from, at first."""

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from louver.core import known
+from louver.core.compile import Compiled
 from louver.core.derive import Derived, Precision, derive
 from louver.core.json import Json, Schema, digest, is_object
 from louver.core.mask import exclude_mask, include_mask
@@ -69,13 +70,22 @@ class Plan:
         """The kept part of `value`; `value` is not changed, and parts of it are shared."""
         if self._wrapped and is_object(value) and WRAPPER in value:
             # The wrapper stays whatever is left of what it holds.
-            return {WRAPPER: self._kept(value[WRAPPER], [mask.child(WRAPPER) for mask in self._masks])}
-        return self._kept(value, self._masks)
-
-    def _kept(self, value: Json, masks: list[Mask]) -> Json:
-        for mask in masks:
-            value = project(value, mask, self._order)
+            for keep in self._keepers:
+                value = {WRAPPER: keep(value[WRAPPER])}
+            return value
+        if self._wrapped:
+            for mask in self._masks:
+                value = project(value, mask, self._order)
+            return value
+        for keep in self._keepers:
+            value = keep(value)
         return value
+
+    @cached_property
+    def _keepers(self) -> list[Compiled]:
+        """The masks made fast; of a wrapped output, for what the wrapper holds."""
+        masks = [mask.child(WRAPPER) for mask in self._masks] if self._wrapped else self._masks
+        return [Compiled(mask, self._order) for mask in masks]
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -1,0 +1,200 @@
+"""Python source for one mask and one shape: the fastest compiled form.
+
+Where every value that was seen is alike, the code is one expression, such as a person would write::
+
+    {"issues": [{"id": e1["id"], "title": e1["title"]} for e1 in v["issues"]]}
+
+with one check of class an array, because an object that is not one fails by itself.
+Where values differ, statements ask first. A value that is not as expected raises, and
+is then kept by the closures; so the code need not know what to do with it.
+
+Names of members enter the source only through `repr` of a string.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core import kinds as kind
+from louver.core.mask import ALL, NONE, Mask
+from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from louver.core.json import Json
+    from louver.core.shape import Shape
+
+UNEXPECTED = (KeyError, TypeError, AttributeError, LookupError)
+"""What generated code raises at a value that it was not made for."""
+
+
+class NotGenerated(Exception):
+    """The mask is too deep or too wide, or has wildcards: the closures do as well."""
+
+
+def generated(shape: Shape, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[Json], Json]:
+    """The function that keeps of a value of `shape` what its mask keeps.
+
+    Raises:
+        NotGenerated: There is no code for this mask.
+    """
+    source = _Source(order).function(shape)
+    names: dict[str, Any] = {"unexpected": _unexpected, "missing": object()}
+    exec(compile(source, "<louver plan>", "exec"), names)
+    return names["keep"]
+
+
+def _unexpected() -> Any:
+    raise TypeError("a value is not as expected")
+
+
+class _Source:
+    """The lines of one function."""
+
+    def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
+        self._order = order
+        self._lines: list[str] = []
+        self._names = 0
+
+    def function(self, shape: Shape) -> str:
+        """The source of `keep(value)`."""
+        if self._is_plain(shape):
+            self._line(1, f"return {self._expression(shape, 'value', 0)}")
+        else:
+            self._statements(shape, "value", "kept", 1)
+            self._line(1, "return None if kept is missing else kept")
+        return "\n".join(["def keep(value):", *self._lines])
+
+    def _line(self, indent: int, text: str) -> None:
+        if len(self._lines) == MAX_GENERATED_LINES or indent > MAX_GENERATED_DEPTH:
+            raise NotGenerated
+        self._lines.append("    " * indent + text)
+
+    def _name(self) -> str:
+        self._names += 1
+        if self._names > MAX_GENERATED_LINES:
+            raise NotGenerated
+        return f"v{self._names}"
+
+    def _children(self, mask: Mask) -> list[tuple[str, Mask]]:
+        names = self._order.get(mask, tuple(mask.children))
+        return [(name, mask.children[name]) for name in names]
+
+    def _is_plain(self, shape: Shape) -> bool:
+        """Whether all values that were seen are alike, so that one expression keeps what is asked for."""
+        if shape.mask.exclude or shape.kinds not in (kind.OBJECT, kind.ARRAY):
+            return False
+        if shape.kinds == kind.ARRAY:
+            return shape.mask.elem is ALL or (shape.elements is not None and self._is_plain(shape.elements))
+        return shape.mask.other is NONE and all(
+            shape.is_certain(name) and (below is ALL or self._is_plain(shape.members[name]))
+            for name, below in shape.mask.children.items()
+        )
+
+    def _expression(self, shape: Shape, source: str, depth: int) -> str:
+        """The expression that keeps of `source`; `source` is used once, so it may be an expression too."""
+        if depth > MAX_GENERATED_DEPTH:
+            raise NotGenerated
+        name = self._name()
+        first, bound = (source, source) if source.isidentifier() else (f"({name} := {source})", name)
+        if shape.kinds == kind.ARRAY:
+            if shape.elements is None:
+                return f"({bound} if {first}.__class__ is list else unexpected())"
+            element = self._name()
+            kept = self._expression(shape.elements, element, depth + 1)
+            return f"([{kept} for {element} in {bound}] if {first}.__class__ is list else unexpected())"
+        parts: list[str] = []
+        for member, below in self._children(shape.mask):
+            value = f"{bound if parts else first}[{member!r}]"
+            parts.append(
+                f"{member!r}: {value if below is ALL else self._expression(shape.members[member], value, depth + 1)}"
+            )
+        return "{" + ", ".join(parts) + "}"
+
+    def _statements(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        """The lines that set `target` to what is kept of the variable `value`, or to `missing`."""
+        if self._is_plain(shape):
+            self._line(indent, f"{target} = {self._expression(shape, value, indent)}")
+            return
+        self._line(indent, f"if {value}.__class__ is dict:")
+        if shape.mask.exclude:
+            self._rest(shape, value, target, indent + 1)
+        elif shape.mask.other is NONE:
+            self._members(shape, value, target, indent + 1)
+        else:
+            raise NotGenerated
+        self._line(indent, f"elif {value}.__class__ is list:")
+        self._elements(shape, value, target, indent + 1)
+        if shape.mask.exclude:
+            self._line(indent, f"elif isinstance({value}, (dict, list)):")
+            self._line(indent + 1, "unexpected()")
+            self._line(indent, "else:")
+            self._line(indent + 1, f"{target} = {value}")
+        else:
+            self._line(indent, f"elif {value} is None:")
+            self._line(indent + 1, f"{target} = None")
+            self._line(indent, f"elif isinstance({value}, (dict, list)):")
+            self._line(indent + 1, "unexpected()")
+            self._line(indent, "else:")
+            self._line(indent + 1, f"{target} = missing")
+
+    def _members(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        """An include's members, each asked for first unless it is certain."""
+        self._line(indent, f"{target} = {{}}")
+        for member, below in self._children(shape.mask):
+            inside = indent
+            if not shape.is_certain(member):
+                self._line(indent, f"if {member!r} in {value}:")
+                inside = indent + 1
+            self._member(shape, member, below, value, target, inside)
+
+    def _member(self, shape: Shape, member: str, below: Mask, value: str, target: str, indent: int) -> None:
+        """One member that is there."""
+        if below is ALL:
+            self._line(indent, f"{target}[{member!r}] = {value}[{member!r}]")
+            return
+        inner = shape.members.get(member)
+        if inner is None:
+            # Never seen, so there is no code for it.
+            self._line(indent, "unexpected()")
+            return
+        part, kept = self._name(), self._name()
+        self._line(indent, f"{part} = {value}[{member!r}]")
+        self._statements(inner, part, kept, indent)
+        if below.exclude or self._is_plain(inner):
+            self._line(indent, f"{target}[{member!r}] = {kept}")
+        else:
+            self._line(indent, f"if {kept} is not missing:")
+            self._line(indent + 1, f"{target}[{member!r}] = {kept}")
+
+    def _rest(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        """An exclude's members: all, less what is left out."""
+        if shape.mask.other is NONE:
+            self._line(indent, f"{target} = {{}}")
+            return
+        if shape.mask.other is not ALL:
+            raise NotGenerated
+        self._line(indent, f"{target} = {value}.copy()")
+        for member, below in shape.mask.children.items():
+            if below is NONE:
+                certain = shape.objects and shape.is_certain(member)
+                self._line(indent, f"del {target}[{member!r}]" if certain else f"{target}.pop({member!r}, None)")
+            elif below is not ALL:
+                self._line(indent, f"if {member!r} in {value}:")
+                self._member(shape, member, below, value, target, indent + 1)
+
+    def _elements(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        if shape.mask.elem is ALL:
+            self._line(indent, f"{target} = {value}")
+        elif shape.mask.elem is NONE:
+            self._line(indent, f"{target} = []")
+        elif shape.elements is None:
+            self._line(indent, f"{target} = [] if not {value} else unexpected()")
+        else:
+            element, kept = self._name(), self._name()
+            self._line(indent, f"{target} = []")
+            self._line(indent, f"for {element} in {value}:")
+            self._statements(shape.elements, element, kept, indent + 1)
+            missing = not (shape.mask.exclude or self._is_plain(shape.elements))
+            self._line(indent + 1, f"{target}.append({f'None if {kept} is missing else {kept}' if missing else kept})")

@@ -1,0 +1,210 @@
+"""The compiled forms keep what the interpreter keeps, on every value; which form runs is counted, never timed."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from louver import Projection, compile_projection
+from louver.core.compile import Compiled
+from louver.core.json import compact
+from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask
+from louver.core.path import FieldPath
+from louver.core.project import project
+from louver.limits import FIRST_CALLS, MAX_GENERATIONS
+
+NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]
+ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
+ISSUES = {"issues": [copy.deepcopy(ISSUE) for _ in range(3)]}
+
+
+def include(*texts: str) -> Mask:
+    return include_mask([FieldPath.parse(text) for text in texts])
+
+
+def exclude(*texts: str) -> Mask:
+    return exclude_mask([FieldPath.parse(text, deep=True) for text in texts])
+
+
+def made(mask: Mask, *values: Any) -> Compiled:
+    """The compiled form after it has seen `values`, each as often as it takes."""
+    compiled = Compiled(mask, {})
+    for value in values:
+        for _ in range(FIRST_CALLS):
+            compiled(value)
+    return compiled
+
+
+def same(compiled: Compiled, mask: Mask, value: Any) -> None:
+    before = compact(value)
+    assert compact(compiled(value)) == compact(project(value, mask))
+    assert compact(value) == before
+
+
+values = st.recursive(
+    st.sampled_from([None, True, 1, 2.5, "x", "a b"]),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(NAMES), below, max_size=4),
+    max_leaves=12,
+)
+steps = st.sampled_from([*NAMES, *NAMES, None])
+paths = st.builds(FieldPath, st.lists(steps, min_size=1, max_size=4).map(tuple))
+deep = st.builds(lambda name: FieldPath((name,), deep=True), st.sampled_from(NAMES))
+
+
+@given(st.lists(paths, min_size=1, max_size=4), st.lists(values, min_size=1, max_size=6))
+def test_an_include_is_the_same_in_every_form(fields: list[FieldPath], seen: list[Any]):
+    """The interpreter is the oracle."""
+    mask = include_mask(fields)
+    compiled = Compiled(mask, {})
+    for value in seen + seen:
+        same(compiled, mask, value)
+
+
+@given(st.lists(paths | deep, min_size=1, max_size=4), st.lists(values, min_size=1, max_size=6))
+def test_an_exclude_is_the_same_in_every_form(fields: list[FieldPath], seen: list[Any]):
+    """The interpreter is the oracle."""
+    mask = exclude_mask(fields)
+    compiled = Compiled(mask, {})
+    for value in seen + seen:
+        same(compiled, mask, value)
+
+
+@pytest.mark.parametrize("mode", ["include", "exclude"])
+def test_values_that_grow_holes_are_the_same_in_every_form(mode: str):
+    """Alike at first, then with members gone, null, or of another kind: the generated code is made anew."""
+    rng = Random(3)
+    mask = (include if mode == "include" else exclude)("issues.title", "issues.user.login", "issues.labels.name")
+    compiled = Compiled(mask, {})
+    tiers: set[str] = set()
+    for round_ in range(300):
+        same(compiled, mask, _holed(rng, ISSUES, 0.0 if round_ < 5 else 0.02))
+        tiers.add(compiled.tier)
+    assert tiers == {"closures", "generated"}
+
+
+def _holed(rng: Random, value: Any, chance: float) -> Any:
+    if rng.random() < chance:
+        return rng.choice([None, 7, "text", [], {}, [[{"name": "n", "title": "t", "login": "l"}]]])
+    if isinstance(value, dict):
+        return {name: _holed(rng, below, chance) for name, below in value.items() if rng.random() >= chance}
+    return [_holed(rng, below, chance) for below in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("mask", "value"),
+    [
+        (include("issues.id", "issues.user.login", "issues.labels.name"), ISSUES),
+        (include("issues[*].labels"), ISSUES),
+        (include("id"), [{"id": 1}, {"id": 2, "x": 3}]),
+        (include("m.v"), {"m": [[{"v": 1}], [{"v": 2, "w": 3}]]}),
+        (exclude("issues.body", "issues.user.id", "issues.labels.color"), ISSUES),
+        (exclude("issues.labels[*]"), ISSUES),
+    ],
+)
+def test_alike_values_are_kept_by_generated_code(mask: Mask, value: Any):
+    """Ours: after three calls."""
+    compiled = made(mask, value)
+    assert compiled.tier == "generated"
+    same(compiled, mask, value)
+
+
+def test_one_large_value_is_enough_to_generate_code():
+    """Ours: after about 300 elements."""
+    mask = include("issues.id")
+    compiled = Compiled(mask, {})
+    compiled({"issues": [ISSUE] * 300})
+    assert compiled.tier == "generated"
+    listed = Compiled(include("id"), {})
+    listed([ISSUE] * 300)
+    assert listed.tier == "generated"
+
+
+@pytest.mark.parametrize(
+    "mask", [exclude("**.id"), include("*.id", "issues.title"), include(".".join("abcdefghijklmnopqrst"))]
+)
+def test_masks_without_code_stay_with_the_closures(mask: Mask):
+    """Ours: wildcards over members, names at any depth, deep plans."""
+    nested: Any = 1
+    for name in reversed("abcdefghijklmnopqrst"):
+        nested = {name: nested}
+    compiled = made(mask, ISSUES, nested)
+    same(compiled, mask, ISSUES)
+    same(compiled, mask, nested)
+
+
+def test_a_wide_plan_stays_with_the_closures():
+    """Ours: code is bounded."""
+    names = [f"n{number}" for number in range(2000)]
+    mask = include_mask([FieldPath((name, "x")) for name in names])
+    value = {name: {"x": 1, "y": 2} for name in names}
+    compiled = made(mask, value)
+    assert compiled.tier == "closures"
+    same(compiled, mask, value)
+
+
+@pytest.mark.parametrize("mask", [ALL, NONE])
+def test_all_and_nothing_need_no_code(mask: Mask):
+    compiled = made(mask, ISSUES, 7, [1])
+    assert compiled.tier == "closures"
+    for value in (ISSUES, 7, [1]):
+        same(compiled, mask, value)
+
+
+def test_a_value_too_deep_to_recurse_is_kept_by_the_interpreter():
+    """Ours: 10,000 levels, before and after code was generated."""
+    value: Any = {"a": 1}
+    for _ in range(10_000):
+        value = {"a": value, "b": [1]}
+    mask = exclude("**.b")
+    compiled = Compiled(mask, {})
+    for _ in range(5):
+        kept, depth = compiled(value), 0
+        while isinstance(kept, dict):
+            assert "b" not in kept
+            kept, depth = kept["a"], depth + 1
+        assert depth == 10_001
+    named = include("a.b")
+    assert compact(made(named, value)({"a": {"b": 1, "c": 2}})) == '{"a":{"b":1}}'
+
+
+def test_code_is_generated_only_so_often():
+    """Ours: then the closures stay."""
+
+    class Odd(list[Any]):
+        """An array that is not exactly a `list`, so never as expected."""
+
+    compiled = made(include("a.b"), {"a": [{"b": 1}]})
+    assert compiled.tier == "generated"
+    for _ in range(2 * MAX_GENERATIONS):
+        assert compiled({"a": Odd([{"b": 1, "c": 2}])}) == {"a": [{"b": 1}]}
+    assert compiled.tier == "closures"
+
+
+def test_names_enter_code_as_strings_only():
+    """Ours: a name is data."""
+    mask = include_mask([FieldPath((name, name)) for name in NAMES])
+    value = {name: {name: 1, "z": 2} for name in NAMES}
+    compiled = made(mask, value)
+    assert compiled.tier == "generated"
+    same(compiled, mask, value)
+
+
+def test_skipped_leaves_are_shared_and_not_copied():
+    """Ours: an allocation that is not made cannot be slow."""
+    value = {"keep": {"large": ["x"] * 10}, "drop": 1}
+    plan = compile_projection(Projection.include("keep"))
+    for _ in range(5):
+        assert plan(value)["keep"] is value["keep"]
+
+
+def test_a_plan_keeps_the_order_of_the_schema_in_every_form():
+    """PROJECTION: equal requests give equal bytes."""
+    schema = {"type": "object", "properties": {"z": {}, "a": {"type": "object", "properties": {"y": {}, "b": {}}}}}
+    plan = compile_projection(Projection.include("a.b", "a.y", "z"), schema)
+    for _ in range(6):
+        assert compact(plan({"a": {"b": 1, "y": 2}, "z": 3})) == '{"z":3,"a":{"y":2,"b":1}}'
