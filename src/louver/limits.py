@@ -85,3 +85,12 @@ FIRST_ELEMENTS = 300
 
 MAX_SHAPE_SAMPLES = 64
 """Elements of each array that are learnt from, at first."""
+
+MAX_ON_LOOP = 5_000
+"""Parts of a value that is projected and validated on the event loop; a larger one goes to a thread."""
+
+MAX_READING_STEPS = 20_000
+"""Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""
+
+MAX_EXTENDS = 32
+"""Views that extend one another, in a row."""

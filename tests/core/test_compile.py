@@ -208,3 +208,39 @@ def test_a_plan_keeps_the_order_of_the_schema_in_every_form():
     plan = compile_projection(Projection.include("a.b", "a.y", "z"), schema)
     for _ in range(6):
         assert compact(plan({"a": {"b": 1, "y": 2}, "z": 3})) == '{"z":3,"a":{"y":2,"b":1}}'
+
+
+@pytest.mark.parametrize(
+    ("mask", "seen"),
+    [
+        (include("*.id"), [{"a": 5, "b": {"id": 1, "x": 2}, "c": None}]),
+        (include("xs[*]"), [{"xs": [1, [2]]}]),
+        (include("xs[*]"), [{"xs": [1]}, {"xs": None}, {"xs": 7}, {}]),
+        (include("xs.id"), [{"xs": []}, {"xs": []}, {"xs": [{"id": 1, "x": 2}]}]),
+        (exclude("xs[*]", "y.z"), [{"xs": [1], "y": {"z": 1, "q": 2}}, {"xs": {"a": 1}, "y": 7}, {"xs": 5}]),
+    ],
+)
+def test_odd_corners_are_the_same_in_every_form(mask: Mask, seen: list[Any]):
+    """The interpreter is the oracle."""
+    compiled = Compiled(mask, {})
+    for value in seen * 4:
+        same(compiled, mask, value)
+
+
+def test_arrays_too_deep_to_learn_from_are_kept_by_the_interpreter():
+    """Ours: no recursion error."""
+    value: Any = []
+    for _ in range(10_000):
+        value = [value]
+    compiled = made(exclude("a.b"), value)
+    assert compiled.tier == "closures"
+
+
+def test_wide_values_that_differ_stay_with_the_closures():
+    """Ours: statements are bounded too."""
+    names = [f"n{number}" for number in range(600)]
+    mask = include_mask([FieldPath((name,)) for name in names])
+    compiled = made(mask, dict.fromkeys(names, 1), {})
+    compiled({"n1": 1})
+    assert compiled.tier == "closures"
+    same(compiled, mask, {"n1": 1, "x": 2})

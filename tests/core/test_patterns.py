@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver.core.budget import Budget, OverBudget
-from louver.core.patterns import Patterns, is_linear, shielded
+from louver.core.patterns import Patterns, for_python, shielded
 
 
 def matches(pattern: str, name: str) -> bool | None:
@@ -82,8 +82,22 @@ def test_a_shielded_pattern_is_found_where_it_was_but_in_none_of_the_names(patte
     assert found == (re.search(pattern, text) is not None and text not in names)
 
 
-def test_a_pattern_is_linear_if_it_is_plain_and_no_repetition_can_begin_anywhere():
-    assert is_linear("^a*$")
-    assert is_linear("abc")
-    for pattern in ("a*b", "(a)", 7, "a" * 257):
-        assert not is_linear(pattern)
+@pytest.mark.parametrize(
+    ("pattern", "read"),
+    [
+        ("^a*$", "^a*$"),
+        ("abc", "abc"),
+        ("f.*", "f.*"),
+        (r"\*b", r"\*b"),
+        ("[*]b", "[*]b"),
+        (r"^\d{5}$", r"(?a)^\d{5}$"),
+        *((pattern, None) for pattern in ("a*b", "f.*o", "(a)", "a" * 257, r"^\s$", r"\\*x", "[a]+$")),
+    ],
+)
+def test_a_pattern_is_run_by_python_if_it_means_the_same_there_and_cannot_stall(pattern: str, read: str | None):
+    """Ours: linear in the text, white space left aside, digits and letters of ASCII."""
+    assert for_python(pattern) == read
+
+
+def test_what_is_no_text_is_no_pattern():
+    assert for_python(7) is None

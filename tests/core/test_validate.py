@@ -108,3 +108,20 @@ def test_a_slow_pattern_that_is_not_run_never_makes_a_schema_stricter(schema, va
     """Ours: what the pattern could have made looser above it goes with it."""
     assert validator(schema, "jsonschema").is_valid(value)
     assert validator(schema, "jsonschema-rs").is_valid(value)
+
+
+@pytest.mark.parametrize("backend", ["jsonschema", "jsonschema-rs"])
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [(r"^\W$", "é"), (r"^\S$", "é"), (r"^[^\d]$", "٣"), ("^(a{1,500}){1,500}$", "aa")],
+)
+def test_a_valid_value_is_refused_by_neither_backend(pattern: str, value: str, backend: Any):
+    """Ours: ECMA 262 is what patterns mean; one that a backend cannot run is not run."""
+    assert validator({"pattern": pattern}, backend).is_valid(value)
+    assert validator({"patternProperties": {pattern: {"type": "integer"}}}, backend).is_valid({value: 1})
+
+
+def test_a_pattern_with_an_escaped_backslash_cannot_stall_the_python_backend():
+    """Found by a critic: what stands behind an escaped backslash is repeated, not escaped."""
+    schema = {"pattern": r"\\*x"}
+    assert without_slow_patterns(schema) == {}

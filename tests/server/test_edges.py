@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 
 import mcp_types as types
 import pytest
@@ -82,17 +83,46 @@ async def test_a_hidden_tool_that_fails_answers_as_without_projection(era):
     async with connect(made.server, era) as wire:
         before = await wire.call("hidden")
     async with attached(made.server, era) as wire:
-        assert await wire.call("hidden", projection={"mode": "nonsense"}) == before
+        assert await wire.call("hidden", projection=NAME) == before
 
 
-async def test_a_request_that_is_none_is_refused_on_a_hidden_tool_too(era):
-    """Fail closed: the full output never comes instead."""
+async def test_a_request_that_is_none_is_refused_before_a_hidden_tool_runs(era):
+    """Ours: refusals come before effects, for every tool."""
     made = lowlevel(page_size=0, hidden=tool(SCHEMA))
     async with attached(made.server, era) as wire:
         with pytest.raises(MCPError):
             await wire.call("hidden", projection={"mode": "nonsense"})
-        with pytest.raises(MCPError):
+    assert made.calls == []
+
+
+async def test_a_view_of_a_hidden_tool_never_gives_the_full_output(era):
+    """Ours: a hidden tool has no views; that it is not simply unknown shows only when it answers."""
+    made = lowlevel(page_size=0, hidden=tool(SCHEMA))
+    async with attached(made.server, era) as wire:
+        with pytest.raises(MCPError) as refused:
             await wire.call("hidden", projection={"mode": "view", "view": "none"})
+    assert refused.value.data["error"]["code"] == "UNKNOWN_VIEW"
+
+
+async def test_a_large_answer_is_projected_off_the_event_loop(era, monkeypatch):
+    """Ours: nobody waits for somebody else's large answer."""
+    threads = []
+    inside = louver.Plan.__call__
+
+    def remember(plan, value):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return inside(plan, value)
+
+    monkeypatch.setattr(louver.Plan, "__call__", remember)
+    rows = {"rows": [{"id": number, "text": "x"} for number in range(3000)]}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object"}}}}
+    made = lowlevel(large=tool(schema, structured(rows)), small=tool(schema, structured({"rows": [{"id": 1}]})))
+    async with attached(made.server, era) as wire:
+        wanted = {"mode": "include", "fields": ["rows.id"]}
+        answer = await wire.call("large", projection=wanted)
+        assert answer["structuredContent"]["rows"][2999] == {"id": 2999}
+        await wire.call("small", projection=wanted)
+    assert threads == [False, True]
 
 
 async def test_a_server_that_lists_nothing_is_projected(era):

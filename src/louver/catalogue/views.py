@@ -134,14 +134,18 @@ class ViewFolder:
         self._load()
 
     def find(self, tool: str) -> ViewFile | None:
-        """The views of `tool`; a changed file is read again, a changed one that is wrong is logged."""
-        if self._stamps != self._now():
-            try:
-                self._load()
-            except InvalidView as error:
-                self._stamps = self._now()
-                logger.error("views stay as they were: %s", error)
+        """The views of `tool`, as they were read last."""
         return self._files.get(tool)
+
+    def refresh(self) -> None:
+        """Read files that have changed again; one that is wrong now is logged, and nothing changes."""
+        if self._stamps == self._now():
+            return
+        try:
+            self._load()
+        except InvalidView as error:
+            self._stamps = self._now()
+            logger.error("views stay as they were: %s", error)
 
     def tools(self) -> list[str]:
         """The tools that have a file."""

@@ -20,7 +20,7 @@ def run(arguments: Namespace) -> int:
         LouverError: The options or the input are refused.
     """
     if arguments.relax:
-        if arguments.include or arguments.exclude or arguments.view is not None:
+        if arguments.include or arguments.exclude or arguments.view is not None or arguments.views is not None:
             raise InvalidProjection("--relax goes alone: its schema is that of every projection")
         write(relax(as_schema(read_input())))
         return 0

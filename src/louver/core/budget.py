@@ -30,8 +30,8 @@ class Budget:
 
     __slots__ = ("depth", "steps")
 
-    def __init__(self) -> None:
-        self.steps = MAX_SCHEMA_STEPS
+    def __init__(self, steps: int = MAX_SCHEMA_STEPS) -> None:
+        self.steps = steps
         self.depth = MAX_SCHEMA_DEPTH
 
     def step(self, steps: int = 1) -> None:

@@ -164,7 +164,10 @@ class _Walk:
         held = self._root(root.member("properties", WRAPPER) or root.at(True), mask.child(WRAPPER))
         needed: Any = root.words.get("required")
         required = {"required": [WRAPPER]} if is_array(needed) and WRAPPER in needed else {}
-        return {"type": "object", "properties": {WRAPPER: held}, **required, "additionalProperties": False}
+        # Members beside it are there only in an output that is not the SDK's; an exclude leaves them.
+        others = root.words.get("additionalProperties") is not False and self.shape(mask.other)
+        rest = {} if others is True else {"additionalProperties": others}
+        return {"type": "object", "properties": {WRAPPER: held}, **required, **rest}
 
     def _root(self, root: Place, mask: Mask) -> Schema:
         """The projected schema of the root, where a scalar of which a field was asked becomes null."""

@@ -180,14 +180,12 @@ class _Source:
             if below is NONE:
                 certain = shape.objects and shape.is_certain(member)
                 self._line(indent, f"del {target}[{member!r}]" if certain else f"{target}.pop({member!r}, None)")
-            elif below is not ALL:
+            else:
                 self._line(indent, f"if {member!r} in {value}:")
                 self._member(shape, member, below, value, target, indent + 1)
 
     def _elements(self, shape: Shape, value: str, target: str, indent: int) -> None:
-        if shape.mask.elem is ALL:
-            self._line(indent, f"{target} = {value}")
-        elif shape.mask.elem is NONE:
+        if shape.mask.elem is NONE:
             self._line(indent, f"{target} = []")
         elif shape.elements is None:
             self._line(indent, f"{target} = [] if not {value} else unexpected()")

@@ -145,6 +145,8 @@ def or_null(schema: Schema) -> Schema:
     """`schema`, or null."""
     if isinstance(schema, bool):
         return schema or {"type": "null"}
+    if not schema:
+        return schema
     names: Any = schema.get("type")
     names = [names] if isinstance(names, str) else _strings(names)
     if names and schema.keys().isdisjoint(("$ref", "allOf", "anyOf", "enum", "const")):

@@ -15,16 +15,17 @@ derivation never relies on it.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
+from louver.core.json import is_object
 from louver.core.kinds import Kinds
 from louver.core.mask import NONE, Mask
 from louver.core.path import FieldPath
 from louver.core.patterns import Patterns
 from louver.core.references import UnknownDialect, document
-from louver.limits import MAX_COMPARING, MAX_SUGGESTION_NAMES
+from louver.limits import MAX_COMPARING, MAX_READING_STEPS, MAX_SUGGESTION_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,7 +75,8 @@ class _Reader:
     """One reading of a schema. A *spot* is all schemas that say something of one place of a value."""
 
     def __init__(self, schema: Schema) -> None:
-        self._budget = Budget()
+        self._budget = Budget(MAX_READING_STEPS)
+        self._listed: dict[tuple[Place, ...], dict[str, None]] = {}
         self._kinds = Kinds(self._budget)
         self._matches = Patterns(self._budget).matches
         self._comparing = MAX_COMPARING
@@ -136,6 +138,7 @@ class _Reader:
 
     def _through_arrays(self, spot: tuple[Place, ...]) -> tuple[Place, ...]:
         """`spot`, and what a name looks through to should arrays stand there."""
+        self._budget.step(len(spot))
         around = dict.fromkeys(spot)
         while elements := [place for place in self._spot(self._elements(spot)) if place not in around]:
             around.update(dict.fromkeys(elements))
@@ -144,6 +147,7 @@ class _Reader:
 
     def _named(self, around: Sequence[Place], name: str) -> list[Place]:
         """The schemas that the member `name` can have; empty if there is no such member."""
+        self._budget.step(len(around))
         found: list[Place] = []
         for place in around:
             patterns = place.named("patternProperties")
@@ -159,6 +163,7 @@ class _Reader:
         for place in spot:
             found += [*place.below("properties"), *place.below("patternProperties")]
             found += place.below("additionalProperties")
+        self._budget.step(len(found))
         possible = [place for place in found if place.schema is not False]
         free = self._is_free(spot) or any(self._kinds.of(place) & kind.ARRAY for place in spot[:1])
         return possible if possible or not free else [spot[0].at(True)]
@@ -168,16 +173,19 @@ class _Reader:
         silent = all(place.words.keys().isdisjoint(_MEMBERS) for place in spot)
         return silent and any(self._kinds.of(place) & kind.OBJECT for place in spot)
 
-    def _names(self, around: Sequence[Place]) -> dict[str, None]:
+    def _names(self, around: tuple[Place, ...]) -> dict[str, None]:
         """The names that a member can have."""
-        return {
-            name: None
-            for place in around
-            for name, member in place.named("properties").items()
-            if member.schema is not False
-        }
+        names = self._listed.get(around)
+        if names is None:
+            names = self._listed[around] = {}
+            for place in around:
+                listed: Any = place.words.get("properties")
+                if is_object(listed):
+                    self._budget.step(1 + len(listed) // 10)
+                    names.update((name, None) for name, member in listed.items() if member is not False)
+        return names
 
-    def _meant(self, path: FieldPath, index: int, around: Sequence[Place], is_array: bool) -> FieldPath | None:
+    def _meant(self, path: FieldPath, index: int, around: tuple[Place, ...], is_array: bool) -> FieldPath | None:
         """The path with its unknown step mended: a wildcard for a position, or the nearest name."""
         step, before, after = path.steps[index], path.steps[:index], path.steps[index + 1 :]
         if step is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from louver.core.json import canonical, compact
+from louver.core.json import canonical, compact, is_array, is_object
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -48,6 +48,23 @@ def measure(plan: Plan, value: Json) -> Sizes:
     """The sizes of `value`, of what `plan` keeps of it, and of the schema that this satisfies."""
     kept = plan(value)
     return Sizes(*(len(text) for text in (_bytes(value), _bytes(kept), canonical(plan.schema))))
+
+
+def is_larger(value: Json, most: int) -> bool:
+    """Whether a value has more than `most` parts: members and elements at any depth; counted no further than that."""
+    parts, level = 0, [value]
+    while level:
+        parts += len(level)
+        if parts > most:
+            return True
+        below: list[Json] = []
+        for part in level:
+            if is_object(part):
+                below += part.values()
+            elif is_array(part):
+                below += part
+        level = below
+    return False
 
 
 def _bytes(value: Json) -> bytes:

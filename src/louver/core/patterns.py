@@ -81,9 +81,17 @@ def shielded(pattern: str, names: Iterable[str]) -> str:
     return rf"^(?!(?:{alternatives})(?![\s\S]))[\s\S]*?(?:{scoped})"
 
 
-def is_linear(pattern: object) -> bool:
-    """Whether Python's `re` surely finds `pattern`, or does not, in time linear in the text."""
+def for_python(pattern: object) -> str | None:
+    """A pattern that Python's `re` reads as ECMA 262 does, in time linear in the text; `None` if there is none."""
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
-        return False
+        return None
+    escapes = set(re.findall(r"\\(.)", pattern))
+    if not escapes.isdisjoint("sS"):
+        # The white space of the two is not the same.
+        return None
+    outline = re.sub(r"\[[^\]]*\]", "x", re.sub(r"\\.", "x", pattern))
     # A repetition that can begin anywhere, and can fail behind its end, is tried from everywhere.
-    return pattern.startswith("^") or not re.search(r"(?<!\\)(?:[*+]|\{\d+(?:,\d*)?\}).", pattern)
+    if not pattern.startswith("^") and re.search(r"(?:[*+]|\{\d+(?:,\d*)?\}).", outline):
+        return None
+    # Digits and letters are those of ASCII.
+    return pattern if escapes.isdisjoint("dDwW") else f"(?a){pattern}"

@@ -21,7 +21,7 @@ from louver.core import known
 from louver.core.compile import Compiled
 from louver.core.derive import Derived, Precision, derive
 from louver.core.json import Json, Schema, digest, is_object
-from louver.core.mask import exclude_mask, include_mask
+from louver.core.mask import NONE, exclude_mask, include_mask
 from louver.core.project import project
 from louver.core.view import View, Views
 from louver.core.wrapper import WRAPPER, is_wrapped, within
@@ -68,7 +68,7 @@ class Plan:
 
     def __call__(self, value: Json) -> Json:
         """The kept part of `value`; `value` is not changed, and parts of it are shared."""
-        if self._wrapped and is_object(value) and WRAPPER in value:
+        if self._wrapped and is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
             # The wrapper stays whatever is left of what it holds.
             for keep in self._keepers:
                 value = {WRAPPER: keep(value[WRAPPER])}

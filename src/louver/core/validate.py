@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from louver.core.json import canonical, is_array, is_object
-from louver.core.patterns import is_linear
+from louver.core.patterns import for_python
 from louver.core.references import MANY, NAMED, ONE
 from louver.limits import MAX_BACKTRACKS
 
@@ -68,14 +68,14 @@ class _Rust:
 
         linear, bounded = jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(MAX_BACKTRACKS)
         self._validator: Any = None
-        for patterns in (linear, bounded):
+        # The linear engine knows no look-around, which shielded patterns need; neither takes a huge pattern.
+        for patterns, readable in ((linear, schema), (bounded, schema), (linear, without_slow_patterns(schema))):
             try:
                 self._validator = jsonschema_rs.Draft202012Validator(
-                    schema, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns
+                    readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns
                 )
                 return
             except ValueError:
-                # The linear engine knows no look-around, which shielded patterns need.
                 continue
 
     def is_valid(self, value: Json) -> bool:
@@ -106,38 +106,49 @@ class _Python:
 
 
 def without_slow_patterns(schema: Schema) -> Schema:
-    """A schema that admits at least what `schema` admits, without patterns that could stall Python's `re`.
+    """A schema that admits at least what `schema` admits, with patterns that Python's `re` can run.
 
-    With a slow pattern goes what could turn looser into stricter: `additionalProperties` beside a
-    slow name pattern, and everywhere `not`, `if`, `oneOf` (which becomes `anyOf`), `unevaluated*` and
+    With a pattern that it cannot run goes what could turn looser into stricter: `additionalProperties`
+    beside a name pattern, and everywhere `not`, `if`, `oneOf` (which becomes `anyOf`), `unevaluated*` and
     `maxContains`.
     """
     patterns = [pattern for part in _parts(schema) for pattern in _patterns(part)]
-    return schema if all(is_linear(pattern) for pattern in patterns) else _looser(schema)
+    readable = {pattern: for_python(pattern) for pattern in patterns if isinstance(pattern, str)}
+    if all(pattern == read for pattern, read in readable.items()):
+        return schema
+    return _looser(schema, loosen=None in readable.values())
 
 
-def _looser(schema: Schema) -> Schema:
+def _looser(schema: Schema, *, loosen: bool) -> Schema:
     if isinstance(schema, bool):
         return schema
-    looser = {keyword: _mapped(keyword, argument) for keyword, argument in schema.items() if keyword not in _SWITCHED}
-    if "oneOf" in looser:
+    looser = {
+        keyword: _mapped(keyword, argument, loosen=loosen)
+        for keyword, argument in schema.items()
+        if not (loosen and keyword in _SWITCHED)
+    }
+    if loosen and "oneOf" in looser:
         looser["allOf"] = [*looser.get("allOf", []), {"anyOf": looser.pop("oneOf")}]
-    if not is_linear(schema.get("pattern", "")):
-        del looser["pattern"]
-    names: Any = schema.get("patternProperties")
-    if is_object(names) and not all(is_linear(name) for name in names):
-        del looser["patternProperties"]
-        looser.pop("additionalProperties", None)
+    if "pattern" in looser:
+        read = for_python(looser.pop("pattern"))
+        looser |= {} if read is None else {"pattern": read}
+    names: Any = looser.get("patternProperties")
+    if is_object(names):
+        read_names = {for_python(name): part for name, part in names.items()}
+        looser["patternProperties"] = read_names
+        if None in read_names:
+            del looser["patternProperties"]
+            looser.pop("additionalProperties", None)
     return looser
 
 
-def _mapped(keyword: str, argument: Any) -> Any:
+def _mapped(keyword: str, argument: Any, *, loosen: bool) -> Any:
     if keyword in ONE and (isinstance(argument, bool) or is_object(argument)):
-        return _looser(argument)
+        return _looser(argument, loosen=loosen)
     if keyword in MANY and is_array(argument):
-        return [_looser(part) for part in argument]
+        return [_looser(part, loosen=loosen) for part in argument]
     if (keyword in NAMED or keyword == "$defs") and is_object(argument):
-        return {name: _looser(part) for name, part in argument.items()}
+        return {name: _looser(part, loosen=loosen) for name, part in argument.items()}
     return argument
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import is_object
 from louver.core.path import FieldPath, fold
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
+from louver.limits import MAX_EXTENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,6 +130,8 @@ def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPa
 def _flattened(name: str, written: Mapping[str, _Written], below: tuple[str, ...]) -> View:
     if name in below:
         raise InvalidView(f"view {name!r} extends itself: {' -> '.join((*below, name))}")
+    if len(below) == MAX_EXTENDS:
+        raise InvalidView(f"view {below[0]!r} extends more than {MAX_EXTENDS} views in a row")
     view = written[name]
     parent = View()
     if view.extends is not None:

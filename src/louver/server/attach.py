@@ -105,6 +105,7 @@ class _Attached:
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = result_dict(await call_next(ctx))
+        self._tools.views.refresh()
         listed: list[dict[str, Any]] = []
         tools: list[dict[str, Any]] = result.get("tools") or []
         for tool in tools:

@@ -13,10 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anyio import to_thread
+
 from louver.catalogue.entry import Entry
 from louver.core.json import is_object
+from louver.core.measure import is_larger
 from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
+from louver.limits import MAX_ON_LOOP
 from louver.protocol.names import ARGUMENT
 from louver.protocol.receipt import Applied, NotApplied, Reason
 from louver.server.asked import Asked, Asking, RefusedArgument, refuse
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
     from louver.catalogue.entry import ReadyPlan
+    from louver.core.json import Json
     from louver.core.projection import Projection
     from louver.server.schemas import ProjectedSchemas
     from louver.server.tools import Tools
@@ -67,13 +72,16 @@ class ProjectedCalls:
             return await call_next(ctx)
         try:
             entry = await self._tools.find(name, ctx, call_next)
-            if entry is None:
-                return await self._unlisted(name, ctx, call_next)
-            return await self._listed(entry, ctx, call_next)
+            if entry is not None:
+                return await self._call(entry, ctx, call_next)
+            # Unknown, or hidden: if it answers, what it answers is projected all the same.
+            return await self._call(Entry({"name": name, "inputSchema": {}}, Views()), ctx, call_next, listed=False)
         except RefusedArgument as refused:
             return error_result(refused.error, self._envelope(ctx))
 
-    async def _listed(self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _call(
+        self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext, *, listed: bool = True
+    ) -> HandlerResult:
         asked = self._asking.read(entry, ctx.params or {})
         inner = _without_argument(ctx) if self._asking.offers_argument(entry) else ctx
         if asked is None:
@@ -82,25 +90,17 @@ class ProjectedCalls:
             if asked.projection.required:
                 return error_result(_required("not_supported"), self._envelope(ctx))
             return _with_receipt(result_dict(await call_next(inner)), asked, NotApplied(reason="not_supported"))
+        if not listed:
+            # What the request names is unknown with the tool, whose own answer comes first.
+            result = result_dict(await call_next(inner))
+            if _left_alone(result):
+                return result
+            entry, checked = await self._plan(entry, asked, ctx, call_next)
+            return await self._answer(entry, checked, asked, result, ctx, call_next)
         entry, checked = await self._plan(entry, asked, ctx, call_next)
         result = result_dict(await call_next(inner))
         if reason := _left_alone(result):
             return _with_receipt(result, asked, NotApplied(reason=reason))
-        return await self._answer(entry, checked, asked, result, ctx, call_next)
-
-    async def _unlisted(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer of a tool that the caller does not see listed: unknown, so its answer says that, or hidden."""
-        result = result_dict(await call_next(ctx))
-        if _left_alone(result):
-            return result
-        entry = Entry({"name": name, "inputSchema": {}}, Views())
-        asked = self._asking.read(entry, ctx.params or {})
-        if asked is None:
-            return result
-        try:
-            checked = _plan_before(entry, asked.projection)
-        except LouverError as error:
-            refuse(error, asked)
         return await self._answer(entry, checked, asked, result, ctx, call_next)
 
     async def _plan(
@@ -135,14 +135,14 @@ class ProjectedCalls:
             return _with_receipt(result, asked, NotApplied(reason="no_structured_output"))
         try:
             ready = _plan_after(entry, checked, asked.projection, output)
-            kept = ready.plan(output.value)
-            if not ready.validator.is_valid(kept):
+            kept, valid = await _keep(ready, output.value)
+            if not valid:
                 # The server may have changed the tool since it was last listed.
                 entry = await self._tools.refresh(entry.name, ctx, call_next) or entry
                 ready = _plan_after(entry, _plan_before(entry, asked.projection), asked.projection, output)
-                kept = ready.plan(output.value)
-                if not ready.validator.is_valid(kept):
-                    raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
+                kept, valid = await _keep(ready, output.value)
+            if not valid:
+                raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
         except LouverError as error:
             return error_result(error, envelope_of(result))
         dropped = 0
@@ -152,6 +152,16 @@ class ProjectedCalls:
             dropped = write_output(result, output.seat, kept, keep_blocks=asked.projection.mode == "exclude")
         self._schemas.remember(ready)
         return _with_receipt(result, asked, _receipt(ready, asked, kept != output.value, dropped))
+
+
+async def _keep(ready: ReadyPlan, value: Json) -> tuple[Json, bool]:
+    """What is kept of a value, and whether it is valid; of a large value worked out off the event loop."""
+
+    def work() -> tuple[Json, bool]:
+        kept = ready.plan(value)
+        return kept, ready.validator.is_valid(kept)
+
+    return await to_thread.run_sync(work) if is_larger(value, MAX_ON_LOOP) else work()
 
 
 def _plan_before(entry: Entry, projection: Projection) -> ReadyPlan:

@@ -37,7 +37,7 @@ class Tools:
     """
 
     def __init__(self, views: ToolViews) -> None:
-        self._views = views
+        self.views = views
         self._latest: dict[str, Entry] = {}
         self._seen: OrderedDict[Hashable, dict[str, Entry]] = OrderedDict()
 
@@ -45,8 +45,8 @@ class Tools:
         """The entry of a tool as it was just listed; the one that is there, if nothing has changed."""
         name = tool["name"]
         entry = self._latest.get(name)
-        if entry is None or not entry.is_of(tool) or not self._views.are_current(entry):
-            entry = self._latest[name] = self._views.entry(tool, entry)
+        if entry is None or not entry.is_of(tool) or not self.views.are_current(entry):
+            entry = self._latest[name] = self.views.entry(tool, entry)
         caller = _caller()
         self._seen.setdefault(caller, {})[name] = entry
         self._seen.move_to_end(caller)
@@ -61,8 +61,9 @@ class Tools:
 
     async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """The entry of a tool, as the caller sees it; `None` if the caller sees no such tool."""
+        self.views.refresh()
         entry = self._seen.get(_caller(), {}).get(name)
-        if entry is not None and self._views.are_current(entry):
+        if entry is not None and self.views.are_current(entry):
             return entry
         return await self.refresh(name, ctx, call_next)
 

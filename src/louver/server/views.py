@@ -43,6 +43,11 @@ class ToolViews:
         self._given = {tool: Views.read(named) for tool, named in given.items()}
         self._defaults = defaults
 
+    def refresh(self) -> None:
+        """Read files of views again that have changed."""
+        if self._folder is not None:
+            self._folder.refresh()
+
     def are_current(self, entry: Entry) -> bool:
         """Whether the file that the entry was made with is still as it was."""
         return self._file(entry.name) is entry.file
