@@ -20,7 +20,7 @@ MAX_MASK_STATES = 4096
 MAX_MASK_STEPS = 600_000
 """Elementary steps of determinising a mask. Few states with wide sets cost as much as many states."""
 
-MAX_SCHEMA_STEPS = 50_000
+MAX_SCHEMA_STEPS = 20_000
 """Schema objects visited by one derivation. Over it: shape only."""
 
 MAX_SCHEMA_DEPTH = 80
@@ -59,7 +59,7 @@ MAX_KEPT_SCHEMAS = 1024
 MAX_ARRAY_LEVELS = 64
 """Arrays directly in one another through which a named field looks; an array nested deeper is missing."""
 
-MAX_WRITTEN_SIZE = 4 * MAX_SCHEMA_STEPS
+MAX_WRITTEN_SIZE = 10 * MAX_SCHEMA_STEPS
 """Largest derived schema, in JSON values, a long text counted for one every 100 characters.
 
 A large constant can be kept under each of the states of a mask.

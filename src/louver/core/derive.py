@@ -88,6 +88,7 @@ class _Walk:
         self.kinds = self._kinds.of
         self.matches = Patterns(self._budget).matches
         self.weigh = self._budget.weigh
+        self.step = self._budget.step
 
     def document(self, root: Place, mask: Mask, wrapped: bool, most: int | None) -> Schema:
         """The whole derived document, of at most the size `most`."""

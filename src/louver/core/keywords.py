@@ -63,6 +63,10 @@ class Walk(Protocol):
         """Count the parts of a constant as work."""
         ...
 
+    def step(self) -> None:
+        """Count one member as work."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Here:
@@ -104,6 +108,7 @@ class Here:
 
     def member(self, name: str) -> Schema:
         """The projected schema of the member `name`, which is not left out."""
+        self.walk.step()
         mask = self.mask.child(name)
         first, *others = self.schemas_of(name)[0] or [self.place.at(True)]
         parts = [self.walk.at(first, mask, self.closes)]
