@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from louver.core.json import is_array, is_object
+from louver.core.json import levels
 from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS, MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
@@ -66,16 +66,7 @@ class Budget:
         Raises:
             OverBudget: It is too large, or nested too deep to be written.
         """
-        level = [value]
-        for _ in range(MAX_WRITTEN_DEPTH):
+        for depth, level in enumerate(levels(value)):
             self.step(len(level))
-            below: list[Json] = []
-            for part in level:
-                if is_object(part):
-                    below += part.values()
-                elif is_array(part):
-                    below += part
-            if not below:
-                return
-            level = below
-        raise OverBudget
+            if depth == MAX_WRITTEN_DEPTH:
+                raise OverBudget

@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
+from louver.core.combine import both, or_null, typed
 from louver.core.definitions import COMBINING, Definitions
 from louver.core.json import is_array, is_object
-from louver.core.keywords import CLOSING, IN_PLACE, RULES, Here, both, duty, or_null, typed
+from louver.core.keywords import CLOSING, IN_PLACE, RULES, Here, duty
 from louver.core.kinds import Kinds
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import Patterns

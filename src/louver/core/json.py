@@ -15,9 +15,12 @@ from __future__ import annotations
 import hashlib
 import json
 from math import isfinite
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from louver.limits import MAX_JSON_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Json = Any
 """`None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`."""
@@ -82,6 +85,25 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether a JSON value is an array."""
     return isinstance(value, list)
+
+
+def strings(value: Json) -> list[str]:
+    """The texts among the elements of an array; none of anything else."""
+    return [element for element in value if isinstance(element, str)] if is_array(value) else []
+
+
+def levels(value: Json) -> Iterator[list[Json]]:
+    """The parts of a value level by level: itself, its members or elements, theirs, and so on."""
+    level = [value]
+    while level:
+        yield level
+        below: list[Json] = []
+        for part in level:
+            if is_object(part):
+                below += part.values()
+            elif is_array(part):
+                below += part
+        level = below
 
 
 def _depth(text: str) -> int:

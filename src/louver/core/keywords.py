@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.core import kinds as kind
-from louver.core.json import Json, Schema, canonical, is_array, is_object
+from louver.core.combine import both, either, typed
+from louver.core.json import Json, Schema, canonical, is_array, is_object, strings
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import shielded
 from louver.core.project import project
@@ -126,46 +127,6 @@ class Here:
         return not admitted & kind.SCALAR
 
 
-def both(parts: list[Schema]) -> Schema:
-    """All of `parts` at once."""
-    if False in parts:
-        return False
-    asserting = [part for part in parts if part is not True and part != {}]
-    if not asserting:
-        return True
-    return asserting[0] if len(asserting) == 1 else {"allOf": asserting}
-
-
-def either(parts: list[Schema]) -> Schema:
-    """At least one of `parts`."""
-    if True in parts or {} in parts:
-        return True
-    possible = [part for part in parts if part is not False]
-    if not possible:
-        return False
-    return possible[0] if len(possible) == 1 else {"anyOf": possible}
-
-
-def or_null(schema: Schema) -> Schema:
-    """`schema`, or null."""
-    if isinstance(schema, bool):
-        return schema or {"type": "null"}
-    if not schema:
-        return schema
-    names: Any = schema.get("type")
-    names = [names] if isinstance(names, str) else _strings(names)
-    if names and schema.keys().isdisjoint(("$ref", "allOf", "anyOf", "enum", "const")):
-        return schema if "null" in names else {**schema, "type": sorted([*names, "null"])}
-    branches: list[Schema] = schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
-    return {"anyOf": branches if {"type": "null"} in branches else [*branches, {"type": "null"}]}
-
-
-def typed(kinds: int) -> Keywords:
-    """The `type` keyword that admits `kinds`."""
-    names = kind.type_names(kinds)
-    return {"type": names[0] if len(names) == 1 else names}
-
-
 def _type(here: Here) -> Keywords:
     """Under an include only null, objects and arrays are left; an exclude leaves every kind."""
     if here.mask.exclude:
@@ -256,7 +217,7 @@ def _caught(here: Here, pattern: str) -> list[str]:
 def _required(here: Here) -> Keywords:
     """A member that is there and surely survives is still there."""
     here.walk.weigh(here.words["required"])
-    kept = [name for name in _strings(here.words["required"]) if here.survives(name)]
+    kept = [name for name in strings(here.words["required"]) if here.survives(name)]
     return {"required": kept} if kept else {}
 
 
@@ -270,7 +231,7 @@ def _dependents(here: Here) -> Keywords:
             name: kept
             for name, argument in needs.items()
             if here.mask.child(name) is not NONE
-            and (kept := [other for other in _strings(argument) if here.survives(other)])
+            and (kept := [other for other in strings(argument) if here.survives(other)])
         }
         if left:
             out["dependentRequired"] = left
@@ -375,10 +336,6 @@ def _scalars(here: Here) -> Keywords:
 
 def _kept(here: Here, *keywords: str) -> Keywords:
     return {keyword: here.words[keyword] for keyword in keywords if keyword in here.words}
-
-
-def _strings(argument: Any) -> list[str]:
-    return [name for name in argument if isinstance(name, str)] if is_array(argument) else []
 
 
 _OF_SCALARS = (

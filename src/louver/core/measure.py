@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from louver.core.json import canonical, compact, is_array, is_object
+from louver.core.json import canonical, compact, levels
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -52,18 +52,11 @@ def measure(plan: Plan, value: Json) -> Sizes:
 
 def is_larger(value: Json, most: int) -> bool:
     """Whether a value has more than `most` parts: members and elements at any depth; counted no further than that."""
-    parts, level = 0, [value]
-    while level:
+    parts = 0
+    for level in levels(value):
         parts += len(level)
         if parts > most:
             return True
-        below: list[Json] = []
-        for part in level:
-            if is_object(part):
-                below += part.values()
-            elif is_array(part):
-                below += part
-        level = below
     return False
 
 

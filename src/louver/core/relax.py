@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
+from louver.core.combine import both, or_null
 from louver.core.definitions import Definitions
 from louver.core.json import is_array, is_object
-from louver.core.keywords import both, or_null
 from louver.core.kinds import Kinds
 from louver.core.references import NAMED, UnknownDialect, document
 from louver.core.verbatim import Verbatim
