@@ -1,8 +1,9 @@
 """Every bound, with its unit and its reason.
 
-A bound is a promise in both directions: what stays under it is served, what
-goes over it is refused with `PROJECTION_LIMIT` (a request) or answered with
-the always sound shape (a schema), in bounded time.
+A bound is a promise in both directions: what stays under it is served. What goes
+over it is refused with `PROJECTION_LIMIT` (a request), answered with the always
+sound shape (a schema), read as no JSON (a text), or forgotten (what is only kept to
+be fast).
 """
 
 MAX_PATHS = 256

@@ -1,1 +1,1 @@
-"""The shapes on the wire: names, pydantic models, error codes. How they are used is not known here."""
+"""The shapes on the wire: names and pydantic models. How they are used is not known here."""

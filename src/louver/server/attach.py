@@ -9,9 +9,11 @@
 
     louver.attach(server)
 
-The server itself is not changed: a middleware stands before it, outermost, because
-only what is added there reaches the wire (the SDK drops members that its models do
-not know). It looks at four methods and passes everything else on.
+A middleware stands before the server, outermost, because only what is added there
+reaches the wire (the SDK drops members that its models do not know). It looks at the
+opening, at tools, and at reads of projected schemas, and passes everything else on. An
+`MCPServer` also checks its views when it starts, and a lowlevel server that does not say its
+input schemas answers from what it listed.
 """
 
 from __future__ import annotations
