@@ -20,6 +20,7 @@ from louver.core.json import Json, Schema, canonical, is_array, is_object, strin
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import shielded
 from louver.core.project import project
+from louver.core.references import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,7 +158,7 @@ def _values(here: Here) -> Keywords:
 
 def _members(here: Here) -> Keywords:
     """Each member that can be left satisfies what is left of the schemas that applied to it."""
-    if (not here.closes and here.words.keys().isdisjoint(_MEMBERS)) or not here.admits(kind.OBJECT):
+    if (not here.closes and here.words.keys().isdisjoint(MEMBERS)) or not here.admits(kind.OBJECT):
         return {}
     return _named_members(here) if here.mask.other is NONE else _open_members(here)
 
@@ -342,13 +343,12 @@ _OF_SCALARS = (
     "multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern"
     " format contentEncoding contentMediaType"
 ).split()
-_MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
 _ELEMENTS = frozenset({"prefixItems", "items"})
 
 RULES: tuple[tuple[frozenset[str], Callable[[Here], Schema]], ...] = (
     (frozenset({"type"}), _type),
     (frozenset({"enum", "const"}), _values),
-    (_MEMBERS, _members),
+    (MEMBERS, _members),
     (frozenset({"required"}), _required),
     (frozenset({"dependentRequired", "dependentSchemas"}), _dependents),
     (frozenset({"minProperties", "maxProperties"}), _member_counts),
@@ -376,7 +376,7 @@ IN_PLACE = (_reference, _all_of, _any_of, _one_of, _conditional)
 
 def duty(words: Keywords, resolves: bool) -> str:
     """Which keyword closes a place: what lists parts itself, else a reference, else branches."""
-    if not words.keys().isdisjoint(_MEMBERS | _ELEMENTS):
+    if not words.keys().isdisjoint(MEMBERS | _ELEMENTS):
         return "self"
     if "$ref" in words and resolves:
         return "$ref"

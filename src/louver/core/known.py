@@ -24,7 +24,7 @@ from louver.core.kinds import Kinds
 from louver.core.mask import NONE, Mask
 from louver.core.path import FieldPath
 from louver.core.patterns import Patterns
-from louver.core.references import UnknownDialect, document
+from louver.core.references import MEMBERS, UnknownDialect, document
 from louver.limits import MAX_COMPARING, MAX_READING_STEPS, MAX_SUGGESTION_NAMES
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
     from louver.core.json import Schema
     from louver.core.references import Place
-
-_MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
-
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 
@@ -170,7 +167,7 @@ class _Reader:
 
     def _is_free(self, spot: Sequence[Place]) -> bool:
         """Whether objects can stand here of whose members nothing at all is said."""
-        silent = all(place.words.keys().isdisjoint(_MEMBERS) for place in spot)
+        silent = all(place.words.keys().isdisjoint(MEMBERS) for place in spot)
         return silent and any(self._kinds.of(place) & kind.OBJECT for place in spot)
 
     def _names(self, around: tuple[Place, ...]) -> dict[str, None]:

@@ -68,6 +68,8 @@ MANY = frozenset({"prefixItems", "allOf", "anyOf", "oneOf"})
 NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 """Keywords of 2020-12 whose argument is an object of schemas."""
 
+MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
+"""Keywords that say what members there can be."""
 
 _HOLDS = ("$defs", "definitions")
 """Keywords whose argument is an object of schemas that assert nothing by themselves."""

@@ -69,7 +69,8 @@ class _Rust:
         linear, bounded = jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(MAX_BACKTRACKS)
         self._validator: Any = None
         # The linear engine knows no look-around, which shielded patterns need; neither takes a huge pattern.
-        for patterns, readable in ((linear, schema), (bounded, schema), (linear, without_slow_patterns(schema))):
+        for patterns, leave_out in ((linear, False), (bounded, False), (linear, True)):
+            readable = without_slow_patterns(schema) if leave_out else schema
             try:
                 self._validator = jsonschema_rs.Draft202012Validator(
                     readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns

@@ -73,6 +73,16 @@ def plain(model):
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+def told(result):
+    """A result of the clients that name its members in Python's way."""
+    return {
+        "structuredContent": result.structured_content,
+        "content": [plain(block) for block in result.content],
+        "meta": result.meta,
+        "isError": result.is_error,
+    }
+
+
 def reason(error):
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from common import STEP_SECONDS, exercise, main, plain
+from common import STEP_SECONDS, exercise, main, told
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
@@ -19,12 +19,7 @@ async def drive(request):
             # A failure to parse `data`, which is what this client's users read, is only logged: make it one.
             if result.structured_content is not None and result.data is None and not result.is_error:
                 raise ValueError(f"the client could not parse the structured content of {tool} into `data`")
-            return {
-                "structuredContent": result.structured_content,
-                "content": [plain(block) for block in result.content],
-                "meta": result.meta,
-                "isError": result.is_error,
-            }
+            return told(result)
 
         return await exercise(
             request,

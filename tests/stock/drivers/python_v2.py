@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from common import STEP_SECONDS, all_pages, exercise, main, plain
+from common import STEP_SECONDS, all_pages, exercise, main, told
 from mcp import Client, StdioServerParameters
 
 
@@ -15,12 +15,7 @@ async def drive(request):
 
         async def call_tool(tool, arguments, meta):
             result = await client.call_tool(tool, arguments, meta=meta)
-            return {
-                "structuredContent": result.structured_content,
-                "content": [plain(block) for block in result.content],
-                "meta": result.meta,
-                "isError": result.is_error,
-            }
+            return told(result)
 
         return await exercise(
             request,
