@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
+from louver.core.learning import NotSpecial
 from louver.core.mask import ALL, NONE, Mask
 from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES
 
@@ -29,15 +30,11 @@ UNEXPECTED = (KeyError, TypeError, AttributeError, LookupError)
 """What generated code raises at a value that it was not made for."""
 
 
-class NotGenerated(Exception):
-    """The mask is too deep or too wide, or has wildcards: the closures do as well."""
-
-
 def generated(shape: Shape, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[Json], Json]:
     """The function that keeps of a value of `shape` what its mask keeps.
 
     Raises:
-        NotGenerated: There is no code for this mask.
+        NotSpecial: The mask is too deep or too wide, or has wildcards.
     """
     source = _Source(order).function(shape)
     names: dict[str, Any] = {"unexpected": _unexpected, "missing": object()}
@@ -68,13 +65,13 @@ class _Source:
 
     def _line(self, indent: int, text: str) -> None:
         if len(self._lines) == MAX_GENERATED_LINES or indent > MAX_GENERATED_DEPTH:
-            raise NotGenerated
+            raise NotSpecial
         self._lines.append("    " * indent + text)
 
     def _name(self) -> str:
         self._names += 1
         if self._names > MAX_GENERATED_LINES:
-            raise NotGenerated
+            raise NotSpecial
         return f"v{self._names}"
 
     def _children(self, mask: Mask) -> list[tuple[str, Mask]]:
@@ -95,7 +92,7 @@ class _Source:
     def _expression(self, shape: Shape, source: str, depth: int) -> str:
         """The expression that keeps of `source`; `source` is used once, so it may be an expression too."""
         if depth > MAX_GENERATED_DEPTH:
-            raise NotGenerated
+            raise NotSpecial
         name = self._name()
         first, bound = (source, source) if source.isidentifier() else (f"({name} := {source})", name)
         if shape.kinds == kind.ARRAY:
@@ -123,7 +120,7 @@ class _Source:
         elif shape.mask.other is NONE:
             self._members(shape, value, target, indent + 1)
         else:
-            raise NotGenerated
+            raise NotSpecial
         self._line(indent, f"elif {value}.__class__ is list:")
         self._elements(shape, value, target, indent + 1)
         if shape.mask.exclude:
@@ -174,7 +171,7 @@ class _Source:
             self._line(indent, f"{target} = {{}}")
             return
         if shape.mask.other is not ALL:
-            raise NotGenerated
+            raise NotSpecial
         self._line(indent, f"{target} = {value}.copy()")
         for member, below in shape.mask.children.items():
             if below is NONE:

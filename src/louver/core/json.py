@@ -60,16 +60,34 @@ def parse(text: str) -> Json:
     Raises:
         NotJson: It is not JSON; a key stands twice; a number is not finite; it is nested too deep.
     """
-    if text.count("{") + text.count("[") > MAX_JSON_DEPTH and _depth(text) > MAX_JSON_DEPTH:
-        raise NotJson(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
+    check_depth(text)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise NotJson(error.msg, error.lineno) from None
     except ValueError as error:
         if isinstance(error, NotJson):
             raise
         raise NotJson("an integer has too many digits") from None
+
+
+def check_depth(text: str) -> None:
+    """Refuse a text that recursion could not read.
+
+    Raises:
+        NotJson: It is nested deeper than `MAX_JSON_DEPTH` levels.
+    """
+    if text.count("{") + text.count("[") > MAX_JSON_DEPTH and _depth(text) > MAX_JSON_DEPTH:
+        raise NotJson(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
+
+
+def constant(_name: str) -> Json:
+    """What `json.loads` calls at `NaN` and the infinities.
+
+    Raises:
+        NotJson: Always.
+    """
+    raise NotJson("NaN and infinities are no numbers of JSON")
 
 
 def compact(value: Json) -> str:
@@ -130,10 +148,6 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         raise NotJson("a key stands twice", key=twice)
     return found
-
-
-def _constant(_name: str) -> Json:
-    raise NotJson("NaN and infinities are no numbers of JSON")
 
 
 def _finite(text: str) -> float:

@@ -5,6 +5,7 @@ request and a schema, and used for every answer::
 
     plan = compile_projection(Projection.include("id", "user.login"), schema)
     plan(value)         the kept part of a value
+    plan.project_json(data)   the same of JSON text
     plan.schema         the schema that every kept part satisfies
     plan.fields         ("id", "user.login")
     plan.unmatched      paths that the schema does not know
@@ -23,6 +24,7 @@ from louver.core.derive import Derived, Precision, derive
 from louver.core.json import Json, Schema, digest, is_object
 from louver.core.mask import NONE, exclude_mask, include_mask
 from louver.core.project import project
+from louver.core.spelling import read, written
 from louver.core.view import View, Views
 from louver.core.wrapper import WRAPPER, is_wrapped, within
 from louver.errors import UnknownField
@@ -30,6 +32,7 @@ from louver.errors import UnknownField
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from louver.core.bytes import BytesPlan
     from louver.core.mask import Mask
     from louver.core.path import FieldPath
     from louver.core.projection import Projection
@@ -81,11 +84,35 @@ class Plan:
             value = keep(value)
         return value
 
+    def project_json(self, data: bytes) -> bytes:
+        """The kept part of JSON text, as text: what is left out is skipped, not read.
+
+        Args:
+            data: JSON in UTF-8. A member that stands twice counts as its last one.
+
+        Returns:
+            JSON in UTF-8, numbers spelled as they were. With the extra `fast` what is kept whole is
+            copied as it stands; without it, it is written anew without white space.
+
+        Raises:
+            ValueError: `data` is not JSON, or nested too deep: up to `MAX_JSON_DEPTH` levels are read.
+        """
+        kept = None if self._bytes is None else self._bytes(data)
+        return written(self(read(data))) if kept is None else kept
+
     @cached_property
     def _keepers(self) -> list[Compiled]:
         """The masks made fast; of a wrapped output, for what the wrapper holds."""
         masks = [mask.child(WRAPPER) for mask in self._masks] if self._wrapped else self._masks
         return [Compiled(mask, self._order) for mask in masks]
+
+    @cached_property
+    def _bytes(self) -> BytesPlan | None:
+        try:
+            from louver.core.bytes import BytesPlan
+        except ImportError:
+            return None
+        return BytesPlan(self._masks, self._order, wrapped=self._wrapped)
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -1,0 +1,105 @@
+"""A function that becomes a faster one once it knows what its values look like.
+
+It begins as the general form, which takes any value, and learns the shape of the first
+values. Then a special form is made for that shape. A value that it was not made for goes to
+the general form and widens the shape, and a new special form is made. That ends: a shape can
+only widen so often, and after `MAX_GENERATIONS` the general form stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from louver.core.json import is_array, is_object
+from louver.core.shape import Shape
+from louver.limits import FIRST_CALLS, FIRST_ELEMENTS, MAX_GENERATIONS, MAX_SHAPE_SAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.core.json import Json
+    from louver.core.mask import Mask
+
+Value = TypeVar("Value")
+
+
+class NotSpecial(Exception):
+    """There is no special form for this mask and shape: the general form does as well."""
+
+
+class Learning(Generic[Value]):
+    """The function.
+
+    Args:
+        mask: What is kept, whose shapes are learnt.
+        general: What takes any value.
+        special: Makes the special form of a shape, or raises `NotSpecial`.
+        unexpected: What a special form raises at a value that it was not made for.
+        seen: The JSON value of a value, to learn from.
+    """
+
+    def __init__(
+        self,
+        mask: Mask,
+        general: Callable[[Value], Value],
+        special: Callable[[Shape], Callable[[Value], Value]],
+        unexpected: tuple[type[Exception], ...],
+        seen: Callable[[Value], Json],
+    ) -> None:
+        self._general = general
+        self._special: Callable[[Value], Value] | None = None
+        self._make = special
+        self._unexpected = unexpected
+        self._seen = seen
+        self._shape = Shape(mask)
+        self._calls = 0
+        # A mask that keeps all or nothing has nothing to learn.
+        self._generations = 0 if mask.is_inner() else MAX_GENERATIONS
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the next value goes to a special form first."""
+        return self._special is not None
+
+    def __call__(self, value: Value) -> Value:
+        """What both forms make of `value`."""
+        # Large values are kept in threads, so another call may take the special form away meanwhile.
+        special = self._special
+        if special is not None:
+            try:
+                return special(value)
+            except self._unexpected:
+                self._special = None
+                self._learn(self._seen(value), most=None)
+                self._generate()
+        elif self._generations < MAX_GENERATIONS:
+            self._calls += 1
+            seen = self._seen(value)
+            self._learn(seen, MAX_SHAPE_SAMPLES)
+            if self._calls >= FIRST_CALLS or _size(seen) >= FIRST_ELEMENTS:
+                self._generate()
+        return self._general(value)
+
+    def _learn(self, seen: Json, most: int | None) -> None:
+        try:
+            self._shape.learn(seen, most)
+        except RecursionError:
+            self._generations = MAX_GENERATIONS
+
+    def _generate(self) -> None:
+        if self._generations == MAX_GENERATIONS:
+            return
+        self._generations += 1
+        try:
+            self._special = self._make(self._shape)
+        except NotSpecial:
+            self._generations = MAX_GENERATIONS
+
+
+def _size(value: Json) -> int:
+    """The elements of the longest array at the root or directly below it."""
+    if is_array(value):
+        return len(value)
+    if is_object(value):
+        return max((len(member) for member in value.values() if is_array(member)), default=0)
+    return 0

@@ -1,0 +1,194 @@
+"""Text in, text out: what comes out, read again, is what the interpreter keeps of the value."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from louver import Projection, compile_projection
+from louver.core.bytes import CompiledBytes
+from louver.core.json import NotJson, compact
+from louver.core.mask import exclude_mask, include_mask
+from louver.core.path import FieldPath
+from louver.core.plan import Plan
+from louver.core.project import project
+from louver.core.spelling import read, written
+from louver.limits import FIRST_CALLS, MAX_JSON_DEPTH
+
+NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", '"', "é", "\x00"]
+ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
+WRAPPED = {"type": "object", "properties": {"result": {"type": "array"}}, "required": ["result"]}
+
+values = st.recursive(
+    st.sampled_from([None, True, 1, 2.5, 10**30, "x", "a b", "\ud800", "é\\"]),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(NAMES), below, max_size=4),
+    max_leaves=12,
+)
+steps = st.sampled_from([*NAMES, *NAMES, None])
+paths = st.builds(FieldPath, st.lists(steps, min_size=1, max_size=4).map(tuple))
+deep = st.builds(lambda name: FieldPath((name,), deep=True), st.sampled_from(NAMES))
+spaces = st.sampled_from([None, 1])
+
+
+@pytest.fixture
+def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without the extra `fast`."""
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+    monkeypatch.delitem(sys.modules, "louver.core.bytes")
+
+
+def plan(mode: str, *fields: str, schema: Any = None) -> Plan:
+    return compile_projection(Projection.from_wire({"mode": mode, "fields": list(fields)}), schema)
+
+
+def text_of(value: Any, indent: int | None = None) -> bytes:
+    return json.dumps(value, indent=indent).encode()
+
+
+def same(kept: bytes, expected: Any) -> None:
+    """The same members in the same order."""
+    assert compact(json.loads(kept)) == compact(expected)
+
+
+@given(st.lists(paths, min_size=1, max_size=4), st.lists(values, min_size=1, max_size=6), spaces)
+def test_an_include_of_text_is_what_the_interpreter_keeps(fields: list[FieldPath], seen: list[Any], indent: int | None):
+    """The interpreter is the oracle."""
+    plan = Plan(Projection("include", tuple(fields)), tuple(fields), (), (), None)
+    for value in seen + seen:
+        same(plan.project_json(text_of(value, indent)), project(value, include_mask(fields)))
+
+
+@given(st.lists(paths | deep, min_size=1, max_size=4), st.lists(values, min_size=1, max_size=6), spaces)
+def test_an_exclude_of_text_is_what_the_interpreter_keeps(fields: list[FieldPath], seen: list[Any], indent: int | None):
+    """The interpreter is the oracle."""
+    plan = Plan(Projection("exclude", tuple(fields)), (), tuple(fields), (), None)
+    for value in seen + seen:
+        same(plan.project_json(text_of(value, indent)), project(value, exclude_mask(fields)))
+
+
+@given(st.lists(paths, min_size=1, max_size=3), st.lists(deep, min_size=1, max_size=2), st.lists(values, min_size=1))
+def test_text_in_the_wrapper_is_kept_as_its_value_is(chosen: list[FieldPath], left: list[FieldPath], seen: list[Any]):
+    """The wrapper stays; a view's fields and its exclusions come one after the other."""
+    view = Plan(Projection.view("v"), tuple(chosen), tuple(left), (), WRAPPED)
+    for value in seen:
+        for output in ({"result": value}, {"result": value, "b": 1}, value):
+            same(view.project_json(text_of(output)), view(output))
+
+
+@given(values)
+def test_text_that_was_read_and_written_is_the_same_value(value: Any):
+    """Lone surrogates, large numbers and all."""
+    assert json.loads(written(read(text_of(value)))) == value
+
+
+def test_alike_texts_are_kept_by_a_generated_type():
+    """Ours: after three calls, or one large value."""
+    mask = include_mask([FieldPath.parse(path) for path in ("issues.id", "issues.user.login", "issues.labels.name")])
+    compiled = CompiledBytes(mask, {})
+    tiers: list[str] = []
+    for _ in range(FIRST_CALLS + 1):
+        tiers.append(compiled.tier)
+        kept = compiled(text_of({"issues": [ISSUE, {**ISSUE, "user": None}]}))
+    assert tiers == ["walked"] * FIRST_CALLS + ["typed"]
+    assert kept == (
+        b'{"issues":[{"id":1,"labels":[{"name":"n"}],"user":{"login":"l"}},'
+        b'{"id":1,"labels":[{"name":"n"}],"user":null}]}'
+    )
+    large = CompiledBytes(mask, {})
+    large(text_of({"issues": [ISSUE] * 300}))
+    assert large.tier == "typed"
+
+
+@pytest.mark.parametrize("mask", [exclude_mask([FieldPath.parse("a")]), include_mask([FieldPath.parse("*.a")])])
+def test_an_exclude_and_a_wildcard_have_no_type(mask: Any):
+    """They look at members that they do not name."""
+    compiled = CompiledBytes(mask, {})
+    for _ in range(FIRST_CALLS + 1):
+        compiled(b'{"a": {"a": 1}}')
+    assert compiled.tier == "walked"
+
+
+@pytest.mark.parametrize("extra", [True, False])
+@pytest.mark.parametrize("number", ["1.10", "1e3", "-0.0", "1e999", "0.1000000000000000055511151231257827", "9" * 60])
+def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.FixtureRequest):
+    """In every form, with the extra `fast` and without it."""
+    if not extra:
+        request.getfixturevalue("no_extra")
+    chosen = [plan("include", "issues.id"), plan("exclude", "issues.title")]
+    kept = '{"issues":[{"id":' + number + "}]}"
+    data = kept.replace("}]", ',"title":"t"}]').encode()
+    for _ in range(FIRST_CALLS + 1):
+        assert [each.project_json(data).decode() for each in chosen] == [kept, kept]
+
+
+@pytest.mark.parametrize("extra", [True, False])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"  ",
+        b"{",
+        b'{"a": 1} x',
+        b'{"a": 1, "b": nul}',
+        b'{"a": NaN}',
+        b'{"a": 01}',
+        b'{"b": "\\q"}',
+        b'{"a": "\xff"}',
+        b"\xef\xbb\xbf{}",
+        b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
+        b'{"b": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+)
+def test_what_is_no_json_is_refused_in_every_form(data: bytes, extra: bool, request: pytest.FixtureRequest):
+    """Even where what is wrong is left out; no message tells a value."""
+    if not extra:
+        request.getfixturevalue("no_extra")
+    chosen = plan("include", "a")
+    for _ in range(FIRST_CALLS):
+        with pytest.raises(NotJson):
+            chosen.project_json(data)
+    assert chosen.project_json(b'{"a": 1, "b": 2}') == b'{"a":1}'
+    with pytest.raises(NotJson):
+        chosen.project_json(data)
+
+
+@pytest.mark.parametrize("extra", [True, False])
+def test_text_is_read_down_to_the_bound(extra: bool, request: pytest.FixtureRequest):
+    """Ours."""
+    if not extra:
+        request.getfixturevalue("no_extra")
+    below = MAX_JSON_DEPTH - 1
+    data = b'{"b":' + b"[" * below + b"]" * below + b',"a":1}'
+    assert plan("include", "a").project_json(data) == b'{"a":1}'
+    assert plan("exclude", "a").project_json(data) == data.replace(b',"a":1', b"")
+
+
+@pytest.mark.parametrize("extra", [True, False])
+def test_a_member_that_stands_twice_counts_as_its_last(extra: bool, request: pytest.FixtureRequest):
+    """Also where the first one would be kept, or is spelled with an escape."""
+    if not extra:
+        request.getfixturevalue("no_extra")
+    data = b'{"user": {"email": "1"}, "\\u0075ser": {"email": "2", "id": 3}}'
+    for _ in range(FIRST_CALLS + 1):
+        assert plan("exclude", "user.email").project_json(data) == b'{"user":{"id":3}}'
+        assert plan("include", "user.id").project_json(data) == b'{"user":{"id":3}}'
+
+
+def test_what_is_left_out_takes_no_memory():
+    """Counted, not timed: four megabytes of text, of which one number a row is kept."""
+    data = text_of({"rows": [{"id": number, "text": "x" * 4000} for number in range(1000)]})
+    ids = plan("include", "rows.id")
+    ids.project_json(data)
+    tracemalloc.start()
+    try:
+        ids.project_json(data)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < len(data) / 20
