@@ -33,8 +33,11 @@ MAX_INLINE_DEPTH = 40
 MAX_SUGGESTION_NAMES = 1000
 """Names of a schema that are compared with an unknown one to suggest what was meant."""
 
-MAX_PLANS_PER_TOOL = 256
-"""Plans kept for one tool of a server, the least recently used go first."""
+MAX_PLANS = 4096
+"""Plans kept for the tools of one server, the least recently used go first."""
+
+MAX_PLAN_NODES = 500_000
+"""Likewise, the size of them all: nodes of their masks and JSON values of their schemas, some 100 MB."""
 
 MAX_TOOL_PAGES = 100
 """Pages of a `tools/list` that are read, so that a cursor which never ends cannot hang a call."""

@@ -7,7 +7,6 @@ from louver.core.projection import Projection
 from louver.core.relax import relax
 from louver.core.view import Views
 from louver.errors import UnknownField, UnknownView
-from louver.limits import MAX_PLANS_PER_TOOL
 
 SCHEMA = {
     "type": "object",
@@ -33,18 +32,6 @@ def test_a_plan_is_made_once():
     assert first.plan({"id": 1, "name": "Ann"}) == {"id": 1}
     assert first.validator.is_valid({"id": 1})
     assert not first.validator.is_valid({"id": 1, "name": "Ann"})
-
-
-def test_the_plans_that_were_not_used_for_longest_go_first():
-    """Ours: a client cannot fill the memory with requests."""
-    known = entry()
-    first, second = known.plan(Projection.include("id")), known.plan(Projection.include("name"))
-    for n in range(MAX_PLANS_PER_TOOL - 2):
-        known.plan(Projection.include(f"f{n}"))
-    assert known.plan(Projection.include("id")) is first
-    known.plan(Projection.include("one.more"))
-    assert known.plan(Projection.include("id")) is first
-    assert known.plan(Projection.include("name")) is not second
 
 
 def test_a_request_that_is_not_possible_is_refused_each_time():

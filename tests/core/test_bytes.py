@@ -19,7 +19,7 @@ from louver.core.path import FieldPath
 from louver.core.plan import Plan
 from louver.core.project import project
 from louver.core.spelling import read, written
-from louver.limits import FIRST_CALLS, MAX_JSON_DEPTH
+from louver.limits import FIRST_CALLS, MAX_ARRAY_LEVELS, MAX_JSON_DEPTH
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", '"', "é", "\x00"]
 ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
@@ -178,6 +178,16 @@ def test_a_member_that_stands_twice_counts_as_its_last(extra: bool, request: pyt
     for _ in range(FIRST_CALLS + 1):
         assert plan("exclude", "user.email").project_json(data) == b'{"user":{"id":3}}'
         assert plan("include", "user.id").project_json(data) == b'{"user":{"id":3}}'
+
+
+@pytest.mark.parametrize("nested", [MAX_ARRAY_LEVELS, MAX_ARRAY_LEVELS + 1, MAX_ARRAY_LEVELS + 5])
+def test_arrays_in_arrays_are_looked_through_to_the_same_depth(nested: int):
+    """An array that is nested deeper is missing."""
+    value: Any = {"a": 1, "b": 2}
+    for _ in range(nested):
+        value = [value]
+    for _ in range(FIRST_CALLS):
+        same(plan("include", "a").project_json(text_of(value)), project(value, include_mask([FieldPath(("a",))])))
 
 
 def test_what_is_left_out_takes_no_memory():

@@ -1,20 +1,18 @@
-"""A tool as the catalogue knows it: its schemas, its views, and the plans made for it."""
+"""A tool as the catalogue knows it: its schemas, its views, and how requests for it are planned."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.plans import Plans, ReadyPlan
 from louver.core.json import digest as digest_of
 from louver.core.json import is_object
 from louver.core.path import FieldPath
-from louver.core.plan import Plan, compile_projection
+from louver.core.plan import compile_projection
 from louver.core.relax import relax
-from louver.core.validate import Validator, validator
+from louver.core.validate import validator
 from louver.core.wrapper import WRAPPER, schema_of_text, wraps_text
-from louver.limits import MAX_PLANS_PER_TOOL
 from louver.protocol.names import ARGUMENT
 
 if TYPE_CHECKING:
@@ -22,27 +20,10 @@ if TYPE_CHECKING:
 
     from louver.catalogue.views import ViewFile
     from louver.core.json import Schema
+    from louver.core.plan import Plan
     from louver.core.projection import Projection
     from louver.core.view import Views
     from louver.protocol.hint import ContentMode
-
-
-@dataclass(frozen=True, slots=True)
-class ReadyPlan:
-    """A plan, the validator of what it leaves, and the schema that answers tell.
-
-    Args:
-        plan: What is kept.
-        validator: Of the kept value against the plan's schema.
-        schema: Of the whole `structuredContent`: the plan's own, but where the kept value is
-            written as JSON text within it.
-        digest: Names `schema`.
-    """
-
-    plan: Plan
-    validator: Validator
-    schema: Schema
-    digest: str
 
 
 class Entry:
@@ -53,6 +34,7 @@ class Entry:
         views: The views of its author and of its file.
         content: What becomes of its `content`.
         file: The file of views that was read for it.
+        plans: Where its plans are kept.
     """
 
     def __init__(
@@ -61,6 +43,7 @@ class Entry:
         views: Views,
         content: ContentMode = "project",
         file: ViewFile | None = None,
+        plans: Plans | None = None,
     ) -> None:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
@@ -69,8 +52,7 @@ class Entry:
         self.content: ContentMode = content
         self.file = file
         self._meta = tool.get("_meta")
-        self._plans: OrderedDict[Projection, ReadyPlan] = OrderedDict()
-        self._text_plans: OrderedDict[Projection, ReadyPlan] = OrderedDict()
+        self._plans = Plans() if plans is None else plans
 
     def is_of(self, tool: dict[str, Any]) -> bool:
         """Whether this is still the entry of `tool`: its schemas and its author's hint are as they were."""
@@ -105,14 +87,26 @@ class Entry:
         """Whether the output is one string in the SDK's wrapper, which may be JSON text."""
         return wraps_text(self.output_schema)
 
+    @cached_property
+    def _plans_of(self) -> str:
+        """Names what a plan for the structured output depends on beside the request."""
+        return digest_of(["structured", self.output_schema, self.views.to_json()])
+
+    @cached_property
+    def _text_plans_of(self) -> str:
+        """Likewise, of a plan for JSON text."""
+        return digest_of(["wrapped text" if self.holds_text else "text", self.views.to_json()])
+
     def plan(self, projection: Projection) -> ReadyPlan:
         """The plan of a request for the structured output.
 
         Raises:
             InvalidProjection: The request is not possible for this tool.
         """
-        return _cached(
-            self._plans, projection, lambda: compile_projection(projection, self.output_schema, views=self.views)
+        return self._plans.find(
+            self._plans_of,
+            projection,
+            lambda: _ready(compile_projection(projection, self.output_schema, views=self.views)),
         )
 
     def text_plan(self, projection: Projection) -> ReadyPlan:
@@ -129,7 +123,9 @@ class Entry:
             )
             projection = projection.with_fields(fields)
         wrap = schema_of_text if self.holds_text else _as_it_is
-        return _cached(self._text_plans, projection, lambda: compile_projection(projection, views=self.views), wrap)
+        return self._plans.find(
+            self._text_plans_of, projection, lambda: _ready(compile_projection(projection, views=self.views), wrap)
+        )
 
 
 _PLAIN = frozenset(
@@ -141,18 +137,6 @@ def _as_it_is(schema: Schema) -> Schema:
     return schema
 
 
-def _cached(
-    plans: OrderedDict[Projection, ReadyPlan],
-    projection: Projection,
-    make: Callable[[], Plan],
-    told: Callable[[Schema], Schema] = _as_it_is,
-) -> ReadyPlan:
-    ready = plans.get(projection)
-    if ready is None:
-        plan = make()
-        schema = told(plan.schema)
-        ready = plans[projection] = ReadyPlan(plan, validator(plan.schema), schema, digest_of(schema))
-        if len(plans) > MAX_PLANS_PER_TOOL:
-            plans.popitem(last=False)
-    plans.move_to_end(projection)
-    return ready
+def _ready(plan: Plan, told: Callable[[Schema], Schema] = _as_it_is) -> ReadyPlan:
+    schema = told(plan.schema)
+    return ReadyPlan(plan, validator(plan.schema), schema, digest_of(schema))

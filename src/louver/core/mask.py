@@ -64,6 +64,15 @@ class Mask:
             node = node.other if step is None else node.child(step)
         return node is NONE
 
+    def size(self) -> int:
+        """The number of nodes from here on, each counted once."""
+        seen: set[Mask] = set()
+        todo: set[Mask] = {self}
+        while todo:
+            seen |= todo
+            todo = {below for node in todo for below in (*node.children.values(), node.other, node.elem)} - seen
+        return len(seen)
+
     def is_inner(self) -> bool:
         """Whether a place is neither kept whole nor left out."""
         return self is not ALL and self is not NONE

@@ -115,18 +115,23 @@ class Plan:
         return BytesPlan(self._masks, self._order, wrapped=self._wrapped)
 
     @property
+    def states(self) -> int:
+        """The size of the plan: the nodes of its masks."""
+        return sum(mask.size() for mask in self._masks)
+
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """The canonical list of what was asked for: in the order of the schema's properties."""
         if self.request.mode == "exclude":
             return tuple(str(path) for path in self._exclude)
         return tuple(str(path) for path in self._sorted) or ("*",)
 
-    @property
+    @cached_property
     def excluded(self) -> tuple[str, ...]:
         """What a view leaves out of its fields."""
         return () if self.request.mode == "exclude" else tuple(str(path) for path in self._exclude)
 
-    @property
+    @cached_property
     def always(self) -> tuple[str, ...]:
         """The canonical list of what the tool's author adds to every request."""
         return tuple(str(path) for path in self._always)
@@ -136,7 +141,7 @@ class Plan:
         """For unmatched paths, the path that was probably meant."""
         return {str(path): str(meant) for path, meant in self._unmatched.items() if meant is not None}
 
-    @property
+    @cached_property
     def unmatched(self) -> tuple[str, ...]:
         """The requested paths that the schema does not know; none without a schema."""
         return tuple(str(path) for path in self._unmatched)

@@ -71,6 +71,13 @@ class Views:
         """These views and `other`; of two of one name that of `other`."""
         return Views({**self.named, **other.named}, fold((*self.always, *other.always)))
 
+    def to_json(self) -> Json:
+        """A JSON value that is the same for the same views."""
+        named = {
+            name: [list(map(str, view.include)), list(map(str, view.exclude))] for name, view in self.named.items()
+        }
+        return [named, list(map(str, self.always))]
+
     def find(self, name: str) -> View:
         """The view called `name`.
 

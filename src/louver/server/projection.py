@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
-    from louver.catalogue.entry import ReadyPlan
+    from louver.catalogue.plans import ReadyPlan
     from louver.core.json import Json
     from louver.core.projection import Projection
     from louver.server.schemas import ProjectedSchemas
@@ -75,7 +75,8 @@ class ProjectedCalls:
             if entry is not None:
                 return await self._call(entry, ctx, call_next)
             # Unknown, or hidden: if it answers, what it answers is projected all the same.
-            return await self._call(Entry({"name": name, "inputSchema": {}}, Views()), ctx, call_next, listed=False)
+            unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
+            return await self._call(unseen, ctx, call_next, listed=False)
         except RefusedArgument as refused:
             return error_result(refused.error, self._envelope(ctx))
 

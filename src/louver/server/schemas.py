@@ -26,7 +26,7 @@ from louver.protocol.names import SCHEMAS_URI
 if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
-    from louver.catalogue.entry import ReadyPlan
+    from louver.catalogue.plans import ReadyPlan
     from louver.core.json import Schema
 
 _DAY_MS = 86_400_000

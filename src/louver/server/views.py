@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from louver.catalogue.entry import Entry
+from louver.catalogue.plans import Plans
 from louver.catalogue.views import ViewFile, ViewFolder, misfit
 from louver.core.view import Views
 from louver.errors import InvalidView
@@ -42,6 +43,7 @@ class ToolViews:
         given: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
         self._given = {tool: Views.read(named) for tool, named in given.items()}
         self._defaults = defaults
+        self.plans = Plans()
 
     def refresh(self) -> None:
         """Read files of views again that have changed."""
@@ -64,7 +66,7 @@ class ToolViews:
         except InvalidView as error:
             logger.error("the views of tool %r are not used: %s", tool["name"], error)
             views = before.views if before is not None and before.is_of(tool) else Views()
-            return Entry(tool, views, file=self._file(tool["name"]))
+            return Entry(tool, views, file=self._file(tool["name"]), plans=self.plans)
 
     def check(self, tool: dict[str, Any]) -> Entry:
         """Likewise, but views that do not fit are an error.
@@ -85,7 +87,7 @@ class ToolViews:
         merged = sources[0].joined(sources[1]).joined(sources[2])
         if name in self._defaults and self._defaults[name] not in merged.named:
             raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default")
-        return Entry(tool, merged, content, file)
+        return Entry(tool, merged, content, file, self.plans)
 
     def check_names(self, tools: set[str]) -> None:
         """Hold the tools that views were given for against those that there are.

@@ -1,0 +1,77 @@
+"""Plans are shared by what they depend on, and bounded by number and by size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue import plans as plans_module
+from louver.catalogue.entry import Entry
+from louver.catalogue.plans import Plans, ReadyPlan
+from louver.core.projection import Projection
+from louver.core.view import Views
+
+if TYPE_CHECKING:
+    import pytest
+
+SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
+
+
+def entry(plans: Plans, name: str = "t", schema: Any = SCHEMA, views: dict[str, Any] | None = None) -> Entry:
+    tool = {"name": name, "inputSchema": {"type": "object"}, "outputSchema": schema}
+    return Entry(tool, Views.read(views or {}), plans=plans)
+
+
+def ready(entry: Entry, *fields: str) -> ReadyPlan:
+    return entry.plan(Projection.include(*fields))
+
+
+def test_tools_with_one_schema_share_their_plans():
+    """Ours: also a tool that is listed anew."""
+    plans = Plans()
+    assert ready(entry(plans), "id") is ready(entry(plans, "other"), "id")
+
+
+def test_what_a_plan_depends_on_sets_it_apart():
+    """Schema, views, mode, fields and strictness; not how the schema is told."""
+    plans = Plans()
+    tool = entry(plans, views={"v": ["id"]})
+    first = ready(tool, "id")
+    assert tool.plan(Projection.include("id", schema="digest", required=True)) is first
+    others = [
+        ready(entry(plans, schema={**SCHEMA, "required": ["id"]}, views={"v": ["id"]}), "id"),
+        ready(entry(plans, views={"v": ["name"]}), "id"),
+        tool.plan(Projection.exclude("id")),
+        tool.plan(Projection.view("v")),
+        tool.plan(Projection.include("id", strict=True)),
+        tool.text_plan(Projection.include("id")),
+        ready(tool, "name"),
+    ]
+    assert len({id(plan) for plan in [first, *others]}) == 8
+
+
+def test_the_plans_that_were_not_used_for_longest_go_first(monkeypatch: pytest.MonkeyPatch):
+    """Ours: a client cannot fill the memory with requests."""
+    monkeypatch.setattr(plans_module, "MAX_PLANS", 3)
+    tool = entry(Plans())
+    first, second = ready(tool, "id"), ready(tool, "name")
+    ready(tool, "f")
+    assert ready(tool, "id") is first
+    ready(tool, "one.more")
+    assert ready(tool, "id") is first
+    assert ready(tool, "name") is not second
+
+
+def test_large_plans_push_others_out_sooner(monkeypatch: pytest.MonkeyPatch):
+    """Ours: by the nodes of masks and the values of schemas; one plan always stays."""
+    wide = {"type": "object", "properties": {f"p{n}": {"type": "integer", "minimum": n} for n in range(100)}}
+    plans = Plans()
+    narrow, broad = entry(plans), entry(plans, schema=wide)
+    first = ready(narrow, "id")
+    large = ready(broad, *(f"p{n}" for n in range(100)))
+    assert first.nodes < 20
+    assert large.nodes > 300
+    monkeypatch.setattr(plans_module, "MAX_PLAN_NODES", large.nodes)
+    assert ready(narrow, "id") is first
+    ready(narrow, "name")
+    assert ready(broad, *(f"p{n}" for n in range(100))) is not large
+    assert ready(narrow, "id") is not first
