@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import accumulate
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -126,19 +127,13 @@ def levels(value: Json) -> Iterator[list[Json]]:
 
 def _depth(text: str) -> int:
     """The deepest nesting of a JSON text, strings left aside; read without recursion."""
-    depth = deepest = 0
-    quoted = escaped = False
-    for character in text:
-        if quoted:
-            quoted, escaped = escaped or character != '"', not escaped and character == "\\"
-        elif character == '"':
-            quoted = True
-        elif character in "{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "}]":
-            depth -= 1
-    return deepest
+    structure = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
+    brackets = structure.encode("utf-8", "replace").translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets), initial=0))
+
+
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
