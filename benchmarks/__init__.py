@@ -1,1 +1,7 @@
-"""How fast, how large: one script a question, figures of one run."""
+"""How fast, how large, how safe: figures of one run, and the claims that they are held against.
+
+    python -m benchmarks run [--scenario NAME] [--rounds N] [--json FILE]
+    python -m benchmarks check FILE
+
+How it is measured is told in `benchmarks.measuring`, what is claimed stands in `benchmarks.claims`.
+"""

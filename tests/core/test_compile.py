@@ -36,13 +36,13 @@ def made(mask: Mask, *values: Any) -> Compiled:
     compiled = Compiled(mask, {})
     for value in values:
         for _ in range(FIRST_CALLS):
-            compiled(value)
+            compiled.keep(value)
     return compiled
 
 
 def same(compiled: Compiled, mask: Mask, value: Any) -> None:
     before = compact(value)
-    assert compact(compiled(value)) == compact(project(value, mask))
+    assert compact(compiled.keep(value)) == compact(project(value, mask))
     assert compact(value) == before
 
 
@@ -117,10 +117,10 @@ def test_one_large_value_is_enough_to_generate_code():
     """Ours: after about 300 elements."""
     mask = include("issues.id")
     compiled = Compiled(mask, {})
-    compiled({"issues": [ISSUE] * 300})
+    compiled.keep({"issues": [ISSUE] * 300})
     assert compiled.tier == "generated"
     listed = Compiled(include("id"), {})
-    listed([ISSUE] * 300)
+    listed.keep([ISSUE] * 300)
     assert listed.tier == "generated"
 
 
@@ -163,13 +163,13 @@ def test_a_value_too_deep_to_recurse_is_kept_by_the_interpreter():
     mask = exclude("**.b")
     compiled = Compiled(mask, {})
     for _ in range(5):
-        kept, depth = compiled(value), 0
+        kept, depth = compiled.keep(value), 0
         while isinstance(kept, dict):
             assert "b" not in kept
             kept, depth = kept["a"], depth + 1
         assert depth == 10_001
     named = include("a.b")
-    assert compact(made(named, value)({"a": {"b": 1, "c": 2}})) == '{"a":{"b":1}}'
+    assert compact(made(named, value).keep({"a": {"b": 1, "c": 2}})) == '{"a":{"b":1}}'
 
 
 def test_code_is_generated_only_so_often():
@@ -181,7 +181,7 @@ def test_code_is_generated_only_so_often():
     compiled = made(include("a.b"), {"a": [{"b": 1}]})
     assert compiled.tier == "generated"
     for _ in range(2 * MAX_GENERATIONS):
-        assert compiled({"a": Odd([{"b": 1, "c": 2}])}) == {"a": [{"b": 1}]}
+        assert compiled.keep({"a": Odd([{"b": 1, "c": 2}])}) == {"a": [{"b": 1}]}
     assert compiled.tier == "closures"
 
 
@@ -241,6 +241,6 @@ def test_wide_values_that_differ_stay_with_the_closures():
     names = [f"n{number}" for number in range(600)]
     mask = include_mask([FieldPath((name,)) for name in names])
     compiled = made(mask, dict.fromkeys(names, 1), {})
-    compiled({"n1": 1})
+    compiled.keep({"n1": 1})
     assert compiled.tier == "closures"
     same(compiled, mask, {"n1": 1, "x": 2})

@@ -51,10 +51,14 @@ class ReadyPlan:
 
 
 class Plans:
-    """Ready plans; the least recently used go first."""
+    """Ready plans; those that were not used for long go first.
+
+    Which was used last is not remembered, only which was used since the last look: finding a plan then
+    asks for its hash but once, which is half of what it costs ("second chance", or CLOCK).
+    """
 
     def __init__(self) -> None:
-        self._plans: OrderedDict[Hashable, tuple[ReadyPlan, int]] = OrderedDict()
+        self._plans: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._nodes = 0
 
     def find(self, of: str, projection: Projection, make: Callable[[], ReadyPlan]) -> ReadyPlan:
@@ -66,12 +70,33 @@ class Plans:
             make: Makes the plan; what it raises is passed on.
         """
         key = (of, projection.mode, projection.fields, projection.name, projection.strict)
-        found = self._plans.get(key)
-        if found is None:
-            ready = make()
-            found = self._plans[key] = (ready, ready.nodes)
-            self._nodes += found[1]
-            while len(self._plans) > MAX_PLANS or (self._nodes > MAX_PLAN_NODES and len(self._plans) > 1):
-                self._nodes -= self._plans.popitem(last=False)[1][1]
-        self._plans.move_to_end(key)
-        return found[0]
+        kept = self._plans.get(key)
+        if kept is None:
+            kept = _Kept(make())
+            self._make_room(kept.nodes)
+            self._plans[key] = kept
+            self._nodes += kept.nodes
+        else:
+            kept.used = True
+        return kept.ready
+
+    def _make_room(self, nodes: int) -> None:
+        """Let the oldest go that were not used since they were last looked at."""
+        while self._plans and (len(self._plans) >= MAX_PLANS or self._nodes + nodes > MAX_PLAN_NODES):
+            key, kept = self._plans.popitem(last=False)
+            if kept.used:
+                kept.used = False
+                self._plans[key] = kept
+            else:
+                self._nodes -= kept.nodes
+
+
+class _Kept:
+    """A plan with its size, which takes a while to count, and whether it was used lately."""
+
+    __slots__ = ("nodes", "ready", "used")
+
+    def __init__(self, ready: ReadyPlan) -> None:
+        self.ready = ready
+        self.nodes = ready.nodes
+        self.used = False

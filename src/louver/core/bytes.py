@@ -41,50 +41,61 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
-class BytesPlan:
-    """What a plan keeps of a value, kept of its JSON text.
+def keeper(
+    masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], otherwise: Callable[[bytes], bytes], *, wrapped: bool
+) -> Callable[[bytes], bytes]:
+    """The function that keeps of JSON text what a plan keeps of its value.
 
     Args:
         masks: What is kept, one mask after the other.
         order: For an include: the order of members.
+        otherwise: Takes a text of which msgspec reads no JSON: there may be none, or it is very deep.
         wrapped: Whether the text is an object that only wraps the value.
     """
+    chain = _Chain(masks, order, wrapped=wrapped)
+    first = chain.keepers[0] if len(masks) == 1 and not wrapped else None
+
+    def keep(data: bytes) -> bytes:
+        try:
+            kept = chain.keep(data) if first is None else first.keep(data)
+            if not kept.isascii():
+                # msgspec takes the bytes of a string as they are.
+                kept.decode()
+            return kept
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            pass
+        return otherwise(data)
+
+    return keep
+
+
+class _Chain:
+    """Several masks, one after the other, and perhaps a wrapper around what they look at."""
 
     def __init__(self, masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> None:
         self._masks = masks
         self._order = order
         self._wrapped = wrapped
-        below = [mask.child(WRAPPER) for mask in masks] if wrapped else masks
-        self.keepers = [CompiledBytes(mask, order) for mask in below]
+        self.keepers = [CompiledBytes(mask.child(WRAPPER) if wrapped else mask, order) for mask in masks]
 
-    def __call__(self, data: bytes) -> bytes | None:
-        """The kept part; `None` where msgspec reads no JSON: there may be none, or it is very deep."""
-        try:
-            kept = self._kept(data)
-            # msgspec takes the bytes of a string as they are.
-            kept.decode()
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            return None
-        return kept
-
-    def _kept(self, data: bytes) -> bytes:
+    def keep(self, data: bytes) -> bytes:
         if not self._wrapped:
-            for keep in self.keepers:
-                data = keep(data)
-            return data
+            return self._below(data)
         found = _members(data) if data.lstrip()[:1] == b"{" else {}
         if WRAPPER in found and (len(found) == 1 or NONE in self._masks):
-            inner = bytes(found[WRAPPER])
-            for keep in self.keepers:
-                inner = keep(inner)
-            return _encode({WRAPPER: Raw(inner)})
+            return _encode({WRAPPER: Raw(self._below(bytes(found[WRAPPER])))})
         for mask in self._masks:
             data = _walked(mask, self._order, data)
         return data
 
+    def _below(self, data: bytes) -> bytes:
+        for keeper in self.keepers:
+            data = keeper.keep(data)
+        return data
+
 
 class CompiledBytes(Learning[bytes]):
-    """The projection of JSON text by one mask, as a function of the text.
+    """The projection of JSON text by one mask, as a function of the text: `keep`.
 
     Args:
         mask: What is kept.
@@ -92,13 +103,7 @@ class CompiledBytes(Learning[bytes]):
     """
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
-        super().__init__(
-            mask,
-            partial(_walked, mask, order),
-            lambda shape: _typed(shape, order),
-            (msgspec.ValidationError,),
-            msgspec.json.decode,
-        )
+        super().__init__(mask, partial(_walked, mask, order), partial(_typed, order), msgspec.json.decode)
 
     @property
     def tier(self) -> str:
@@ -106,14 +111,24 @@ class CompiledBytes(Learning[bytes]):
         return "typed" if self.is_special else "walked"
 
 
-def _typed(shape: Shape, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[bytes], bytes]:
+def _typed(
+    order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[bytes], bytes]
+) -> Callable[[bytes], bytes]:
     """The function that keeps of a text what `shape` says.
 
     Raises:
         NotSpecial: No type says it.
     """
     decode = msgspec.json.Decoder(_Types(order).of(shape, 0)).decode
-    return lambda data: _encode(decode(data))
+
+    def keep(data: bytes) -> bytes:
+        try:
+            return _encode(decode(data))
+        except msgspec.ValidationError:
+            pass
+        return unexpected(data)
+
+    return keep
 
 
 class _Types:

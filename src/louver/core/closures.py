@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _MISSING: Any = object()
 """What a node returns for a value that has no such fields."""
 
@@ -138,7 +139,11 @@ class _Closures:
             for name, member in value.items():
                 if name not in gone:
                     part_of = below.get(name, other)
-                    kept[name] = member if part_of is None else part_of(member, 0)
+                    # An exclude leaves a scalar as it is, and most members are scalars.
+                    if part_of is None or member.__class__ in _SCALARS:
+                        kept[name] = member
+                    else:
+                        kept[name] = part_of(member, 0)
             return kept
 
         return keep

@@ -11,10 +11,11 @@ Law: all three keep the same (`tests/core/test_compile.py`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from louver.core.closures import closures
-from louver.core.generate import UNEXPECTED, generated
+from louver.core.generate import generated
 from louver.core.learning import Learning
 from louver.core.project import project
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Compiled(Learning["Json"]):
-    """`project(value, mask, order)` as a function of the value.
+    """`project(value, mask, order)` as a function of the value: `keep`.
 
     Args:
         mask: What is kept.
@@ -42,7 +43,7 @@ class Compiled(Learning["Json"]):
             except RecursionError:
                 return project(value, mask, order)
 
-        super().__init__(mask, general, lambda shape: generated(shape, order), UNEXPECTED, lambda value: value)
+        super().__init__(mask, general, partial(generated, order), lambda value: value)
 
     @property
     def tier(self) -> str:

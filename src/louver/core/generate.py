@@ -26,18 +26,27 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.core.shape import Shape
 
-UNEXPECTED = (KeyError, TypeError, AttributeError, LookupError)
-"""What generated code raises at a value that it was not made for."""
 
-
-def generated(shape: Shape, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[Json], Json]:
+def generated(
+    order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[Json], Json]
+) -> Callable[[Json], Json]:
     """The function that keeps of a value of `shape` what its mask keeps.
+
+    Args:
+        order: For an include: the order of members.
+        shape: What values look like.
+        unexpected: Keeps a value that does not look like that.
 
     Raises:
         NotSpecial: The mask is too deep or too wide, or has wildcards.
     """
     source = _Source(order).function(shape)
-    names: dict[str, Any] = {"unexpected": _unexpected, "missing": object()}
+    names: dict[str, Any] = {
+        "unexpected": _unexpected,
+        "missing": object(),
+        "errors": (LookupError, TypeError, AttributeError),
+        "otherwise": unexpected,
+    }
     exec(compile(source, "<louver plan>", "exec"), names)
     return names["keep"]
 
@@ -53,15 +62,18 @@ class _Source:
         self._order = order
         self._lines: list[str] = []
         self._names = 0
+        self._parts = 0
 
     def function(self, shape: Shape) -> str:
         """The source of `keep(value)`."""
         if self._is_plain(shape):
-            self._line(1, f"return {self._expression(shape, 'value', 0)}")
+            self._line(2, f"return {self._expression(shape, 'value', 0)}")
         else:
-            self._statements(shape, "value", "kept", 1)
-            self._line(1, "return None if kept is missing else kept")
-        return "\n".join(["def keep(value):", *self._lines])
+            self._statements(shape, "value", "kept", 2)
+            self._line(2, "return None if kept is missing else kept")
+        # What was raised has ended before the value is kept otherwise.
+        ending = ["    except errors:", "        pass", "    return otherwise(value)"]
+        return "\n".join(["def keep(value):", "    try:", *self._lines, *ending])
 
     def _line(self, indent: int, text: str) -> None:
         if len(self._lines) == MAX_GENERATED_LINES or indent > MAX_GENERATED_DEPTH:
@@ -89,25 +101,48 @@ class _Source:
             for name, below in shape.mask.children.items()
         )
 
-    def _expression(self, shape: Shape, source: str, depth: int) -> str:
-        """The expression that keeps of `source`; `source` is used once, so it may be an expression too."""
+    def _expression(self, shape: Shape, source: str, depth: int, clauses: list[str] | None = None) -> str:
+        """The expression that keeps of `source`; `source` is used once, so it may be an expression too.
+
+        Args:
+            shape: What is there.
+            source: Where it is.
+            depth: In how many expressions this one stands.
+            clauses: Of the comprehension that this stands in; names are bound there.
+        """
         if depth > MAX_GENERATED_DEPTH:
             raise NotSpecial
-        name = self._name()
-        first, bound = (source, source) if source.isidentifier() else (f"({name} := {source})", name)
         if shape.kinds == kind.ARRAY:
+            first, bound = self._bound(source, clauses)
             if shape.elements is None:
                 return f"({bound} if {first}.__class__ is list else unexpected())"
-            element = self._name()
-            kept = self._expression(shape.elements, element, depth + 1)
-            return f"([{kept} for {element} in {bound}] if {first}.__class__ is list else unexpected())"
+            element, inner = self._name(), list[str]()
+            kept = self._expression(shape.elements, element, depth + 1, inner)
+            loop = f"for {element} in {bound}{''.join(inner)}"
+            return f"([{kept} {loop}] if {first}.__class__ is list else unexpected())"
+        children = self._children(shape.mask)
+        self._parts += len(children)
+        if self._parts > MAX_GENERATED_LINES:
+            raise NotSpecial
+        # Looked at once, it needs no name.
+        first, bound = self._bound(source, clauses) if len(children) > 1 else (source, source)
         parts: list[str] = []
-        for member, below in self._children(shape.mask):
+        for member, below in children:
             value = f"{bound if parts else first}[{member!r}]"
-            parts.append(
-                f"{member!r}: {value if below is ALL else self._expression(shape.members[member], value, depth + 1)}"
-            )
+            kept = value if below is ALL else self._expression(shape.members[member], value, depth + 1, clauses)
+            parts.append(f"{member!r}: {kept}")
         return "{" + ", ".join(parts) + "}"
+
+    def _bound(self, source: str, clauses: list[str] | None) -> tuple[str, str]:
+        """An expression given a name: how it is written the first time, and after that."""
+        if source.isidentifier():
+            return source, source
+        name = self._name()
+        if clauses is None:
+            return f"({name} := {source})", name
+        # A walrus would bind outside of the comprehension, which is slower; this is an assignment within it.
+        clauses.append(f" for {name} in ({source},)")
+        return name, name
 
     def _statements(self, shape: Shape, value: str, target: str, indent: int) -> None:
         """The lines that set `target` to what is kept of the variable `value`, or to `missing`."""

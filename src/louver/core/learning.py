@@ -8,6 +8,7 @@ only widen so often, and after `MAX_GENERATIONS` the general form stays.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from louver.core.json import is_array, is_object
@@ -28,13 +29,13 @@ class NotSpecial(Exception):
 
 
 class Learning(Generic[Value]):
-    """The function.
+    """The function, in whatever form it has by now: `keep`.
 
     Args:
         mask: What is kept, whose shapes are learnt.
         general: What takes any value.
-        special: Makes the special form of a shape, or raises `NotSpecial`.
-        unexpected: What a special form raises at a value that it was not made for.
+        special: Makes the special form of a shape, or raises `NotSpecial`. A special form hands a value
+            that it was not made for to the function that it is given, and returns what that returns.
         seen: The JSON value of a value, to learn from.
     """
 
@@ -42,42 +43,36 @@ class Learning(Generic[Value]):
         self,
         mask: Mask,
         general: Callable[[Value], Value],
-        special: Callable[[Shape], Callable[[Value], Value]],
-        unexpected: tuple[type[Exception], ...],
+        special: Callable[[Shape, Callable[[Value], Value]], Callable[[Value], Value]],
         seen: Callable[[Value], Json],
     ) -> None:
         self._general = general
-        self._special: Callable[[Value], Value] | None = None
-        self._make = special
-        self._unexpected = unexpected
+        self._special = special
         self._seen = seen
         self._shape = Shape(mask)
         self._calls = 0
+        self._generations = 0
         # A mask that keeps all or nothing has nothing to learn.
-        self._generations = 0 if mask.is_inner() else MAX_GENERATIONS
+        self.keep: Callable[[Value], Value] = self._first if mask.is_inner() else general
 
     @property
     def is_special(self) -> bool:
         """Whether the next value goes to a special form first."""
-        return self._special is not None
+        return self.keep not in (self._general, self._first)
 
-    def __call__(self, value: Value) -> Value:
-        """What both forms make of `value`."""
-        # Large values are kept in threads, so another call may take the special form away meanwhile.
-        special = self._special
-        if special is not None:
-            try:
-                return special(value)
-            except self._unexpected:
-                self._special = None
-                self._learn(self._seen(value), most=None)
-                self._generate()
-        elif self._generations < MAX_GENERATIONS:
-            self._calls += 1
-            seen = self._seen(value)
-            self._learn(seen, MAX_SHAPE_SAMPLES)
-            if self._calls >= FIRST_CALLS or _size(seen) >= FIRST_ELEMENTS:
-                self._generate()
+    def _first(self, value: Value) -> Value:
+        """Keep one of the first values, and learn from it."""
+        self._calls += 1
+        seen = self._seen(value)
+        self._learn(seen, MAX_SHAPE_SAMPLES)
+        if self._calls >= FIRST_CALLS or _size(seen) >= FIRST_ELEMENTS:
+            self._specialise()
+        return self._general(value)
+
+    def _unexpected(self, value: Value) -> Value:
+        """Keep a value that the special form was not made for."""
+        self._learn(self._seen(value), most=None)
+        self._specialise()
         return self._general(value)
 
     def _learn(self, seen: Json, most: int | None) -> None:
@@ -86,14 +81,12 @@ class Learning(Generic[Value]):
         except RecursionError:
             self._generations = MAX_GENERATIONS
 
-    def _generate(self) -> None:
-        if self._generations == MAX_GENERATIONS:
-            return
-        self._generations += 1
-        try:
-            self._special = self._make(self._shape)
-        except NotSpecial:
-            self._generations = MAX_GENERATIONS
+    def _specialise(self) -> None:
+        self.keep = self._general
+        if self._generations < MAX_GENERATIONS:
+            self._generations += 1
+            with suppress(NotSpecial):
+                self.keep = self._special(self._shape, self._unexpected)
 
 
 def _size(value: Json) -> int:

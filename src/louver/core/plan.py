@@ -30,9 +30,8 @@ from louver.core.wrapper import WRAPPER, is_wrapped, within
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from louver.core.bytes import BytesPlan
     from louver.core.mask import Mask
     from louver.core.path import FieldPath
     from louver.core.projection import Projection
@@ -68,21 +67,13 @@ class Plan:
             self._masks.append(exclude_mask(exclude))
             self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
         self._order = known.order(source, self._masks[0]) if include and source is not None else {}
+        chain = _Chain(self._masks, self._order, wrapped=self._wrapped)
+        self._keeper = chain.keepers[0] if len(self._masks) == 1 and not self._wrapped else chain
+        self._keep_text: Callable[[bytes], bytes] | None = None
 
     def __call__(self, value: Json) -> Json:
         """The kept part of `value`; `value` is not changed, and parts of it are shared."""
-        if self._wrapped and is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
-            # The wrapper stays whatever is left of what it holds.
-            for keep in self._keepers:
-                value = {WRAPPER: keep(value[WRAPPER])}
-            return value
-        if self._wrapped:
-            for mask in self._masks:
-                value = project(value, mask, self._order)
-            return value
-        for keep in self._keepers:
-            value = keep(value)
-        return value
+        return self._keeper.keep(value)
 
     def project_json(self, data: bytes) -> bytes:
         """The kept part of JSON text, as text: what is left out is skipped, not read.
@@ -97,22 +88,20 @@ class Plan:
         Raises:
             ValueError: `data` is not JSON, or nested too deep: up to `MAX_JSON_DEPTH` levels are read.
         """
-        kept = None if self._bytes is None else self._bytes(data)
-        return written(self(read(data))) if kept is None else kept
+        if self._keep_text is None:
+            self._keep_text = self._text_keeper()
+        return self._keep_text(data)
 
-    @cached_property
-    def _keepers(self) -> list[Compiled]:
-        """The masks made fast; of a wrapped output, for what the wrapper holds."""
-        masks = [mask.child(WRAPPER) for mask in self._masks] if self._wrapped else self._masks
-        return [Compiled(mask, self._order) for mask in masks]
-
-    @cached_property
-    def _bytes(self) -> BytesPlan | None:
+    def _text_keeper(self) -> Callable[[bytes], bytes]:
         try:
-            from louver.core.bytes import BytesPlan
+            from louver.core.bytes import keeper
         except ImportError:
-            return None
-        return BytesPlan(self._masks, self._order, wrapped=self._wrapped)
+            return self._keep_read
+        return keeper(self._masks, self._order, self._keep_read, wrapped=self._wrapped)
+
+    def _keep_read(self, data: bytes) -> bytes:
+        """The kept part of JSON text, which is read whole."""
+        return written(self(read(data)))
 
     @property
     def states(self) -> int:
@@ -194,6 +183,32 @@ class Plan:
             return key
 
         return sorted(self._include, key=position)
+
+
+class _Chain:
+    """Several masks, one after the other, and perhaps a wrapper around what they look at."""
+
+    def __init__(self, masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> None:
+        self._masks = masks
+        self._order = order
+        self._wrapped = wrapped
+        self.keepers = [Compiled(mask.child(WRAPPER) if wrapped else mask, order) for mask in masks]
+
+    def keep(self, value: Json) -> Json:
+        """The kept part of `value`."""
+        if not self._wrapped:
+            return self._below(value)
+        if is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
+            # The wrapper stays whatever is left of what it holds.
+            return {WRAPPER: self._below(value[WRAPPER])}
+        for mask in self._masks:
+            value = project(value, mask, self._order)
+        return value
+
+    def _below(self, value: Json) -> Json:
+        for keeper in self.keepers:
+            value = keeper.keep(value)
+        return value
 
 
 def compile_projection(

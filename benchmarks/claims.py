@@ -1,0 +1,140 @@
+"""What is claimed, as data, and how a run is held against it.
+
+    Claim("include, 1 kB to 10 MB", "engine/include", "louver", "hand-written", "at most", 1.2, sizes=ANY)
+
+A claim holds for the worst of the payloads and sizes that it is about. One whose scenario did
+not run is not judged; one whose figures are not there although it ran is missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from benchmarks import figures
+
+if TYPE_CHECKING:
+    from benchmarks.results import Group, Results
+
+ANY = (0, 10**9)
+UP_TO_100_KB = (0, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence with its target: `of` is so many times `against`.
+
+    Args:
+        sentence: What is claimed.
+        case: Where it is measured: the scenario, and the case within it.
+        of: The row that is judged.
+        against: The row that it is set against; without one the figure is absolute.
+        bound: Whether less is better or more.
+        target: How many times, or how many of the group's unit.
+        sizes: Of payloads, the smallest and the largest that count.
+        payload: The payload that counts; all by default.
+    """
+
+    sentence: str
+    case: str
+    of: str
+    against: str | None
+    bound: Literal["at most", "at least"]
+    target: float
+    sizes: tuple[int, int] = UP_TO_100_KB
+    payload: str | None = None
+
+    def value(self, group: Group) -> float | None:
+        """The figure of one group, if it has both rows."""
+        of = group.median(self.of)
+        if self.against is None or of is None:
+            return of
+        against = group.median(self.against)
+        return None if against is None else of / against
+
+    def is_about(self, group: Group) -> bool:
+        """Whether a group of the scenario counts."""
+        least, most = self.sizes
+        right = group.case == self.case.partition("/")[2] and self.payload in (None, group.payload)
+        return right and least <= group.size <= most
+
+
+CLAIMS = (
+    Claim("include, against code by hand, 1 kB to 10 MB", "engine/include", "louver", "by hand", "at most", 1.2, ANY),
+    Claim("include without a schema", "engine/include, no schema", "louver", "by hand", "at most", 1.5),
+    Claim("half missing, against guarded code", "engine/include, holes", "louver", "guarded by hand", "at most", 2.3),
+    Claim(
+        "half missing, against plain code, nothing missing", "engine/include, holes", "louver", "plain", "at most", 2.3
+    ),
+    Claim("exclude, against include by hand", "engine/exclude", "louver", "include by hand", "at most", 2.4),
+    Claim("deepcopy and delete, against exclude", "engine/exclude", "deepcopy and del", "louver", "at least", 12),
+    Claim("jsonpath-ng, find and rebuild, against include", "engine/peers", "jsonpath-ng", "louver", "at least", 35),
+    Claim("jmespath, against include", "engine/peers", "jmespath", "louver", "at least", 10),
+    Claim("glom, against include", "engine/peers", "glom", "louver", "at least", 100),
+    Claim("jq, against include", "engine/peers", "jq", "louver", "at least", 50),
+    Claim("dpath, against include", "engine/peers", "dpath", "louver", "at least", 500),
+    Claim("pydantic dump(include), against include", "engine/peers", "pydantic dump", "louver", "at least", 3),
+    Claim("pydantic validate and dump, against include", "engine/peers", "pydantic validate", "louver", "at least", 8),
+    Claim("bytes to bytes, against `orjson.loads` alone", "bytes/include", "louver", "orjson.loads", "at most", 0.8),
+    Claim("pydantic bytes to bytes, against louver's", "bytes/include", "pydantic", "louver", "at least", 5),
+    Claim("cold plan of 7 paths", "plan/cold", "louver", None, "at most", 0.5e-3),
+    Claim("warm look-up of a plan", "plan/warm", "louver", None, "at most", 1e-6),
+    Claim("projected over HTTP, 100 kB", "wire/http", "projected", "whole", "at most", 0.8, (100_000, 100_000)),
+    Claim("projected over HTTP, 1 MB", "wire/http", "projected", "whole", "at most", 0.4, (1_000_000, 1_000_000)),
+    Claim("tokens of 38 issues, 7 fields (o200k)", "tokens/tokens", "kept", "whole", "at most", 0.1, ANY, "38 issues"),
+    Claim("too many mask nodes, refused", "adversarial/time", "louver", None, "at most", 0.3, payload="too many nodes"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a run says of a claim.
+
+    Args:
+        claim: The claim.
+        ran: Whether its scenario ran.
+        value: The worst figure; `None` if there is none.
+        worst: Where it was met.
+    """
+
+    claim: Claim
+    ran: bool
+    value: float | None = None
+    worst: Group | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether the target is met; a claim that was not tried does not fail."""
+        if self.value is None:
+            return not self.ran
+        return self.value <= self.claim.target if self.claim.bound == "at most" else self.value >= self.claim.target
+
+    @property
+    def line(self) -> str:
+        """A row of a Markdown table: verdict, claim, target, measured, where, noise."""
+        shown = figures.ratio if self.claim.against is not None else lambda value: figures.figure(value, "s")
+        target = f"{self.claim.bound} {shown(self.claim.target)}"
+        verdict = "not run" if not self.ran else "pass" if self.passes else "**miss**"
+        if self.value is None or self.worst is None:
+            return f"| {verdict} | {self.claim.sentence} | {target} | | | |"
+        noise = "" if self.worst.noise is None else f"{self.worst.noise:.1%}"
+        where = f"{self.worst.payload} {figures.size(self.worst.size)}".strip()
+        return f"| {verdict} | {self.claim.sentence} | {target} | {shown(self.value)} | {where} | {noise} |"
+
+
+HEAD = "| | claim | target | measured | worst at | noise |\n|---|---|---|---|---|---|"
+
+
+def judged(results: Results) -> list[Verdict]:
+    """The verdict on every claim."""
+    return [_verdict(claim, results) for claim in CLAIMS]
+
+
+def _verdict(claim: Claim, results: Results) -> Verdict:
+    scenario = claim.case.partition("/")[0]
+    about = [group for group in results.get(scenario, ()) if claim.is_about(group)]
+    found = [(value, group) for group in about if (value := claim.value(group)) is not None]
+    if not found:
+        return Verdict(claim, scenario in results)
+    worst = (max if claim.bound == "at most" else min)(found, key=lambda pair: pair[0])
+    return Verdict(claim, True, *worst)

@@ -1,0 +1,193 @@
+"""What a user would pick instead: other libraries, asked for the same seven fields of issues.
+
+    peers(page)    jsonpath-ng, python-jsonpath, jmespath, jq, glom, dpath, pydantic, each as its manual has it
+
+What can be prepared is prepared outside the measured time: paths are compiled, models validated.
+A library that is not installed is left out; the dependency group `bench` has them all.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from pydantic import BaseModel, TypeAdapter
+
+from benchmarks import models
+from benchmarks.measuring import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.core.json import Json
+
+    Work = Callable[[], Json]
+
+PYDANTIC_INCLUDE: dict[str, Any] = {
+    "items": {
+        "__all__": {
+            **dict.fromkeys(("id", "number", "title", "state", "created_at"), True),
+            "user": {"login"},
+            "labels": {"__all__": {"name"}},
+        }
+    }
+}
+
+
+def peers(page: Json) -> list[Candidate]:
+    """A candidate for each way that is installed."""
+    return [
+        Candidate(name, prepare(page), mended)
+        for name, module, prepare, mended in _PEERS
+        if find_spec(module) is not None
+    ]
+
+
+def _jsonpath_ng(page: Json) -> Work:
+    """Find each field of all issues, and put them together again."""
+    from jsonpath_ng import parse
+
+    find = {name: parse(f"$.items[*].{name}").find for name in ("id", "number", "title", "state", "created_at")}
+    logins, labels, names = parse("$.items[*].user.login").find, parse("$.items[*].labels").find, parse("[*].name").find
+
+    def work() -> Json:
+        columns = [[match.value for match in found(page)] for found in find.values()]
+        items = [dict(zip(find, row, strict=True)) for row in zip(*columns, strict=True)]
+        for item, login, label in zip(items, logins(page), labels(page), strict=True):
+            item["user"] = {"login": login.value}
+            item["labels"] = [{"name": name.value} for name in names(label.value)]
+        return {"items": items}
+
+    return work
+
+
+def _python_jsonpath(page: Json) -> Work:
+    import jsonpath
+
+    root = jsonpath.compile("$.items[*]")
+    fields = ("id", "number", "title", "user.login", "labels[*].name", "state", "created_at")
+    chosen = [jsonpath.compile(field) for field in fields]
+    return lambda: {"items": list(root.query(page).select(*chosen))}
+
+
+def _empty_labels(answer: Json) -> Json:
+    """`answer` with the empty arrays that JSONPath does not find, because they hold no match."""
+    return {"items": [{"labels": [], **item} for item in answer["items"]]}
+
+
+def _jmespath(page: Json) -> Work:
+    import jmespath
+
+    fields = "id: id, number: number, title: title, state: state, created_at: created_at"
+    nested = "user: {login: user.login}, labels: labels[*].{name: name}"
+    query = jmespath.compile(f"{{items: items[*].{{{fields}, {nested}}}}}")
+    return lambda: query.search(page)
+
+
+def _jq(page: Json) -> Work:
+    """Through text in and out, which is how Python reaches jq."""
+    import jq
+
+    nested = "user: {login: .user.login}, labels: [.labels[] | {name}]"
+    program = jq.compile(f"{{items: [.items[] | {{id, number, title, state, created_at, {nested}}}]}}")
+    return lambda: program.input_value(page).first()
+
+
+def _glom(page: Json) -> Work:
+    from glom import glom
+
+    fields: dict[str, Any] = {name: name for name in ("id", "number", "title", "state", "created_at")}
+    fields |= {"user": {"login": "user.login"}, "labels": ("labels", [{"name": "name"}])}
+    return lambda: glom(page, {"items": ("items", [fields])})
+
+
+def _dpath(page: Json) -> Work:
+    import dpath
+
+    fields = ("id", "number", "title", "user/login", "labels/*/name", "state", "created_at")
+
+    def work() -> Json:
+        answer: Json = {}
+        for field in fields:
+            for path, value in dpath.search(page, f"items/*/{field}", yielded=True):
+                dpath.new(answer, path, value)
+        return answer
+
+    return work
+
+
+def _pydantic_dump(page: Json) -> Work:
+    model = models.Issues.model_validate(page)
+    return lambda: model.model_dump(include=PYDANTIC_INCLUDE)
+
+
+def _pydantic_validate(page: Json) -> Work:
+    return lambda: models.Issues.model_validate(page).model_dump(include=PYDANTIC_INCLUDE)
+
+
+_PEERS: tuple[tuple[str, str, Callable[[Json], Work], Callable[[Json], Json] | None], ...] = (
+    ("jsonpath-ng", "jsonpath_ng", _jsonpath_ng, None),
+    ("python-jsonpath", "jsonpath", _python_jsonpath, _empty_labels),
+    ("jmespath", "jmespath", _jmespath, None),
+    ("jq", "jq", _jq, None),
+    ("glom", "glom", _glom, None),
+    ("dpath", "dpath", _dpath, _empty_labels),
+    ("pydantic dump", "pydantic", _pydantic_dump, None),
+    ("pydantic validate", "pydantic", _pydantic_validate, None),
+)
+
+
+class _KeptUser(BaseModel):
+    login: str
+
+
+class _KeptLabel(BaseModel):
+    name: str
+
+
+class _KeptIssue(BaseModel):
+    id: int
+    number: int
+    title: str
+    user: _KeptUser
+    labels: list[_KeptLabel]
+    state: str
+    created_at: str
+
+
+class _KeptIssues(BaseModel):
+    items: list[_KeptIssue]
+
+
+class _StructUser(msgspec.Struct):
+    login: str
+
+
+class _StructLabel(msgspec.Struct):
+    name: str
+
+
+class _StructIssue(msgspec.Struct):
+    id: int
+    number: int
+    title: str
+    user: _StructUser
+    labels: list[_StructLabel]
+    state: str
+    created_at: str
+
+
+class _StructIssues(msgspec.Struct):
+    items: list[_StructIssue]
+
+
+def bytes_peers(data: bytes) -> list[Candidate]:
+    """Likewise from JSON text to JSON text."""
+    full, kept = TypeAdapter(models.Issues), TypeAdapter(_KeptIssues)
+    decode, encode = msgspec.json.Decoder(_StructIssues).decode, msgspec.json.Encoder().encode
+    return [
+        Candidate("pydantic", lambda: full.dump_json(full.validate_json(data), include=PYDANTIC_INCLUDE)),
+        Candidate("pydantic, small", lambda: kept.dump_json(kept.validate_json(data))),
+        Candidate("msgspec, small", lambda: encode(decode(data))),
+    ]

@@ -1,0 +1,45 @@
+"""The scenarios: what `python -m benchmarks run` can run, each a module of its own.
+
+    for group in scenario("engine")(Setting(rounds=15)): ...
+
+A scenario yields its groups as they are measured. A new one is a module with such a `run`,
+and a name in the list below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from benchmarks.payloads import SIZES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.results import Group
+
+SCENARIOS = ("engine", "bytes", "plan", "derivation", "tokens", "adversarial", "wire")
+"""The modules, in the order in which they run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How much is measured.
+
+    Args:
+        rounds: How often each candidate takes its turn.
+        most_bytes: The size of the largest payload.
+    """
+
+    rounds: int
+    most_bytes: int = SIZES["10 MB"]
+
+    def sizes(self, most: str) -> list[int]:
+        """The sizes of payloads, up to the one called `most`."""
+        return [size for size in SIZES.values() if size <= min(SIZES[most], self.most_bytes)]
+
+
+def scenario(name: str) -> Callable[[Setting], Iterator[Group]]:
+    """What runs a scenario; imported only now, because peers take long to import."""
+    return import_module(f"{__name__}.{name}").run

@@ -1,0 +1,43 @@
+"""JSON text in, the kept JSON text out: what a gateway does, which never needs the value.
+
+Against `orjson.loads` alone, which only reads the text and gives no answer: what skips the rest
+can be faster than reading all of it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import orjson
+
+from benchmarks.measuring import Candidate, measured
+from benchmarks.payloads import ISSUES, PAYLOADS
+from benchmarks.peers import bytes_peers
+from louver import Projection, compile_projection
+from louver.core.json import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.payloads import Payload
+    from benchmarks.results import Group
+    from benchmarks.scenarios import Setting
+
+
+def run(setting: Setting) -> Iterator[Group]:
+    """Includes of all payloads; the peers, which need a model, of issues."""
+    for payload in PAYLOADS:
+        for size in setting.sizes("10 MB"):
+            data = compact(payload.make(size)).encode()
+            yield measured("include", payload.name, size, _ways(payload, data), setting.rounds)
+
+
+def _ways(payload: Payload, data: bytes) -> list[Candidate]:
+    plan = compile_projection(Projection.include(*payload.include), payload.schema)
+    return [
+        Candidate("orjson.loads", partial(orjson.loads, data), yardstick=True),
+        Candidate("louver", partial(plan.project_json, data)),
+        Candidate("orjson and plan", lambda: orjson.dumps(plan(orjson.loads(data)))),
+        *(bytes_peers(data) if payload is ISSUES else []),
+    ]

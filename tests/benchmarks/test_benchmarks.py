@@ -1,0 +1,154 @@
+"""The benchmarks measure what they say. Counted and compared here, never timed: CI machines are no place for that."""
+
+import gc
+from dataclasses import replace
+from functools import partial
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks import claims, corpus, figures, results
+from benchmarks.__main__ import main
+from benchmarks.chart import svg
+from benchmarks.measuring import Candidate, OtherAnswer, compare, measured
+from benchmarks.payloads import PAYLOADS, SIZES
+from benchmarks.results import Group, Row
+from benchmarks.scenarios import SCENARIOS, Setting, adversarial, scenario
+from core.corpus import rows
+from docs.pages import DOCS
+from louver import Projection, compile_projection
+from louver.core.json import compact
+
+SMALL = Setting(rounds=1, most_bytes=SIZES["1 kB"])
+EVERY_PAYLOAD = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    """One run a sample is enough where nothing is timed, and what tests hold need not be collected each time."""
+    monkeypatch.setattr("benchmarks.measuring.SAMPLE_S", 0)
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@EVERY_PAYLOAD
+@pytest.mark.parametrize("size", [SIZES["1 kB"], SIZES["100 kB"], SIZES["1 MB"]], ids=figures.size)
+def test_a_payload_has_its_size_and_is_the_same_every_time(payload, size):
+    """#4: a seeded generator."""
+    text = compact(payload.make(size))
+    assert abs(len(text) - size) <= size / 10
+    assert compact(payload.make(size)) == text
+
+
+@EVERY_PAYLOAD
+def test_a_payload_is_what_its_model_declares(payload):
+    """*Ours*: else plans would be made from a schema that says something else."""
+    value = payload.make(SIZES["100 kB"])
+    assert payload.model.model_validate(value, strict=True).model_dump() == value
+
+
+@EVERY_PAYLOAD
+def test_the_plan_that_is_measured_warm_runs_as_generated_code(payload):
+    """#4: CI checks which tier ran."""
+    plan = compile_projection(Projection.include(*payload.include), payload.schema)
+    for _ in range(5):
+        plan(payload.make(SIZES["1 kB"]))
+    assert [keeper.tier for keeper in plan._keepers] == ["generated"]
+
+
+@pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name != "adversarial"])
+def test_all_candidates_of_a_scenario_give_the_same_answer(name):
+    """#4: answers compared before they are timed. Every claim has its row, unless a peer is not installed."""
+    if name != "bytes":
+        next(rows(corpus.FILE.name))
+    groups = list(scenario(name)(SMALL))
+    assert all(group.noise is not None for group in groups if group.unit == "s" and group.baseline)
+    unsaid = {verdict.claim.of for verdict in claims.judged({name: groups}) if verdict.ran and verdict.value is None}
+    assert unsaid <= {"jmespath", "glom", "jq", "dpath", "kept"}
+
+
+def test_a_candidate_with_another_answer_is_an_error():
+    """#4; a yardstick is there to do something else, and a known difference is put right."""
+    right, wrong = Candidate("right", lambda: {"a": 1}), Candidate("wrong", lambda: {"a": True})
+    with pytest.raises(OtherAnswer, match="wrong"):
+        measured("case", "payload", 0, [right, wrong], rounds=1)
+    compare([right, replace(wrong, yardstick=True), replace(wrong, mended=lambda _: {"a": 1})])
+    compare([right, Candidate("text", lambda: b'{"a": 1}')])
+
+
+def test_every_attack_ends_as_it_should(monkeypatch):
+    """#4: bounded, no recursion error, and names that look like code are data."""
+    monkeypatch.setattr(adversarial, "ROWS", 1_000)
+    groups = list(scenario("adversarial")(SMALL))
+    assert len(groups) == 2 * len(adversarial.ATTACKS)
+    assert all(verdict.value is not None for verdict in claims.judged({"adversarial": groups}) if verdict.ran)
+
+
+@pytest.mark.parametrize(("louver", "status"), [(1.1, 0), (1.3, 1)])
+def test_check_tells_a_claim_that_is_missed(louver, status, tmp_path, capsys):
+    """#4: `python -m benchmarks check FILE`."""
+    groups = [_group(claim, louver) for claim in claims.CLAIMS if claim.case == "engine/include"]
+    file = tmp_path / "run.json"
+    results.write(file, results.about(rounds=1), {"engine": [*groups, *_met("engine", but="engine/include")]})
+    assert main(["check", str(file)]) == status
+    printed = capsys.readouterr().out
+    assert printed.count("**miss**") == status
+    assert "| not run | tokens" in printed
+
+
+def test_figures_that_are_not_there_although_the_scenario_ran_are_missed():
+    """*Ours*: a peer that was not installed is no pass."""
+    assert not any(verdict.passes for verdict in claims.judged({"tokens": []}) if verdict.ran)
+
+
+def test_a_run_writes_what_check_reads_and_a_chart(tmp_path, capsys, monkeypatch):
+    """#4: a chart of each scenario, next to the figures."""
+    monkeypatch.setattr("benchmarks.__main__.Setting", partial(Setting, most_bytes=SMALL.most_bytes))
+    file = tmp_path / "run.json"
+    assert main(["run", "--scenario", "bytes", "--rounds", "1", "--json", str(file)]) == 0
+    assert {row.name for group in results.read(file)["bytes"] for row in group.rows} >= {"louver", "orjson.loads"}
+    ElementTree.parse(tmp_path / "run.bytes.svg")
+    assert "louver" in capsys.readouterr().out
+
+
+def test_a_chart_is_small_and_names_are_data_in_it():
+    """#4: our own small writer."""
+    told = tuple(Row.exact(name, value) for name, value in [("base", 1e-6), ("<b>&'\"", 2e-6), ("louver", 0.5e-6)])
+    groups = [Group(f"case {number} <", "payload", 1_000, "s", "base", told) for number in range(20)]
+    chart = svg("engine & more", groups)
+    assert len(chart.encode()) < 20_000
+    assert "http" not in chart.replace("http://www.w3.org/2000/svg", "")
+    texts = [element.text for element in ElementTree.fromstring(chart).iter() if element.text]
+    assert "<b>&'\"" in texts
+    assert "2.00x" in texts
+
+
+def test_a_chart_of_absolute_figures_is_in_their_unit():
+    """*Ours*."""
+    told = (Row("louver", 0.5e-3, 0.3e-3, 1.1e-3),)
+    assert "500 µs" in svg("plan", [Group("cold", "issues", 0, "s", None, told)])
+
+
+def test_the_page_tells_of_the_run_that_stands_beside_it():
+    """#4: `performance.md` shows the last committed figures, those that were missed among them."""
+    folder = DOCS / "explanation"
+    found = results.read(folder / "performance.json")
+    page = (folder / "performance.md").read_text(encoding="utf-8")
+    for name, groups in found.items():
+        assert (folder / f"performance.{name}.svg").read_text(encoding="utf-8") == svg(name, groups)
+        assert f"(performance.{name}.svg)" in page
+    for verdict in claims.judged(found):
+        assert verdict.line in page, f"run `python -m benchmarks check` and paste its table: {verdict.line}"
+
+
+def _met(scenario, but):
+    """Groups that meet every claim of a scenario, but those of one case."""
+    of_scenario = [claim for claim in claims.CLAIMS if claim.case.startswith(f"{scenario}/") and claim.case != but]
+    return [_group(claim, claim.target) for claim in of_scenario]
+
+
+def _group(claim, value):
+    told = [Row.exact(claim.of, value)] + [Row.exact(claim.against, 1.0)] * (claim.against is not None)
+    return Group(claim.case.partition("/")[2], claim.payload or "payload", claim.sizes[0], "s", None, tuple(told))
