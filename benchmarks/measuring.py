@@ -120,5 +120,6 @@ def _sample(work: Callable[[], Any], repeats: int) -> float:
 
 
 def row(name: str, times: list[float]) -> Row:
+    """The row of a candidate that took so many seconds each time."""
     low, _, high = quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
     return Row(name, median(times), low, high)

@@ -1,7 +1,7 @@
 """A call over HTTP: a projecting lowlevel server against the same server without projection.
 
-    prepared    the tool answers what was prepared, so what is timed is the serving alone
-    written     the tool writes its text anew for every call, as most tools do
+    http            the tool answers what was prepared, so what is timed is the serving alone
+    http, written   the tool writes its text anew for every call, as most tools do
 
 Two processes on this machine, one client that reads the whole answer and does nothing with it; the
 time from the request to the last byte, of protocol 2026-07-28. The rules of measuring are those of
@@ -44,15 +44,15 @@ def run(setting: Setting) -> Iterator[Group]:
     """Answers of 1 kB to 1 MB."""
     with _serving() as plain, _serving("--attach") as attached:
         for size in setting.sizes("1 MB"):
-            for case, tool in (("prepared", str(size)), ("written", f"{size}{WRITTEN}")):
+            for case, tool in (("http", str(size)), ("http, written", f"{size}{WRITTEN}")):
                 works = {
-                    "unprojected": partial(_call, plain, tool),
-                    "unprojected" + TWIN: partial(_call, plain, tool),
-                    "louver, 7 fields": partial(_call, attached, tool, PROJECTION),
-                    "louver, nothing asked": partial(_call, attached, tool),
+                    "whole": partial(_call, plain, tool),
+                    "whole" + TWIN: partial(_call, plain, tool),
+                    "projected": partial(_call, attached, tool, PROJECTION),
+                    "attached, not asked": partial(_call, attached, tool),
                 }
                 _compare(works, size)
-                yield Group(case, "issues", size, "s", "unprojected", _timed(works, setting.rounds * CALLS_A_ROUND))
+                yield Group(case, "issues", size, "s", "whole", _timed(works, setting.rounds * CALLS_A_ROUND))
 
 
 def _compare(works: dict[str, Callable[[], bytes]], size: int) -> None:
@@ -60,7 +60,7 @@ def _compare(works: dict[str, Callable[[], bytes]], size: int) -> None:
     kept = compile_projection(Projection.from_wire(PROJECTION), ISSUES.schema)(value)
     for name, work in works.items():
         answer = json.loads(work())["result"]["structuredContent"]
-        assert answer == (kept if name == "louver, 7 fields" else value), f"{name} gives another answer"
+        assert answer == (kept if name == "projected" else value), f"{name} gives another answer"
 
 
 def _timed(works: dict[str, Callable[[], Any]], rounds: int) -> tuple[Any, ...]:

@@ -12,9 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from louver.core.json import canonical, compact, levels
+from louver.core.json import canonical, compact, is_array, is_object
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from louver.core.json import Json
     from louver.core.plan import Plan
 
@@ -52,12 +54,15 @@ def measure(plan: Plan, value: Json) -> Sizes:
 
 def is_larger(value: Json, most: int) -> bool:
     """Whether a value has more than `most` parts: members and elements at any depth; counted no further than that."""
-    parts = 0
-    for level in levels(value):
-        parts += len(level)
-        if parts > most:
-            return True
-    return False
+    parts = 1
+    todo = [value]
+    while todo and parts <= most:
+        part = todo.pop()
+        below: Collection[Json] = part.values() if is_object(part) else part if is_array(part) else ()
+        parts += len(below)
+        # Most parts are scalars, which need not be looked at.
+        todo += [each for each in below if each.__class__ is dict or each.__class__ is list]
+    return parts > most
 
 
 def _bytes(value: Json) -> bytes:

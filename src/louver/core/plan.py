@@ -75,6 +75,11 @@ class Plan:
         """The kept part of `value`; `value` is not changed, and parts of it are shared."""
         return self._keeper.keep(value)
 
+    @property
+    def is_generated(self) -> bool:
+        """Whether the next value goes to generated code first."""
+        return self._keeper.is_special
+
     def project_json(self, data: bytes) -> bytes:
         """The kept part of JSON text, as text: what is left out is skipped, not read.
 
@@ -204,6 +209,11 @@ class _Chain:
         for mask in self._masks:
             value = project(value, mask, self._order)
         return value
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the next value goes to generated code alone."""
+        return all(keeper.is_special for keeper in self.keepers)
 
     def _below(self, value: Json) -> Json:
         for keeper in self.keepers:

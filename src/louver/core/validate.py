@@ -33,7 +33,13 @@ Backend = Literal["jsonschema-rs", "jsonschema"]
 
 
 class Validator(Protocol):
-    """A schema made ready to be applied."""
+    """A schema made ready to be applied.
+
+    Attributes:
+        is_quick: Whether even a large value takes little time.
+    """
+
+    is_quick: bool
 
     def is_valid(self, value: Json) -> bool:
         """Whether `value` satisfies the schema."""
@@ -63,6 +69,8 @@ def validator(schema: Schema, backend: Backend | None = None) -> Validator:
 class _Rust:
     """The backend of the extra `fast`."""
 
+    is_quick = True
+
     def __init__(self, schema: Schema) -> None:
         import jsonschema_rs
 
@@ -88,6 +96,8 @@ class _Rust:
 
 class _Python:
     """The backend that is always there."""
+
+    is_quick = False
 
     def __init__(self, schema: Schema) -> None:
         # Imported here: the command line and most plans never validate.

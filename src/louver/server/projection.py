@@ -156,13 +156,19 @@ class ProjectedCalls:
 
 
 async def _keep(ready: ReadyPlan, value: Json) -> tuple[Json, bool]:
-    """What is kept of a value, and whether it is valid; of a large value worked out off the event loop."""
+    """What is kept of a value, and whether it is valid; what takes long is done off the event loop.
 
-    def work() -> tuple[Json, bool]:
-        kept = ready.plan(value)
-        return kept, ready.validator.is_valid(kept)
+    What is quick on any value is not held up by counting its parts.
+    """
+    plan, validator = ready.plan, ready.validator
+    kept = plan(value) if plan.is_generated or not _is_large(value) else await to_thread.run_sync(plan, value)
+    if validator.is_quick or not _is_large(kept):
+        return kept, validator.is_valid(kept)
+    return kept, await to_thread.run_sync(validator.is_valid, kept)
 
-    return await to_thread.run_sync(work) if is_larger(value, MAX_ON_LOOP) else work()
+
+def _is_large(value: Json) -> bool:
+    return is_larger(value, MAX_ON_LOOP)
 
 
 def _plan_before(entry: Entry, projection: Projection) -> ReadyPlan:
