@@ -2,6 +2,8 @@
 
     python -m benchmarks.wire_server [--attach]    prints its port, and serves until its standard input ends
 
+For each line of input it prints how much CPU time it has used so far, in seconds.
+
 Its tools are called by the size of their answer, a page of issues. The one called `100000` answers
 what was prepared; `100000 written` writes its text anew for every call, as most tools do.
 """
@@ -12,6 +14,7 @@ import json
 import socket
 import sys
 import threading
+from time import process_time
 from typing import Any
 
 import mcp_types as types
@@ -36,11 +39,12 @@ def main() -> None:
     listening.listen()
     serving = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="warning"))
 
-    def stop_at_the_end_of_input() -> None:
-        sys.stdin.buffer.read()
+    def tell_the_time() -> None:
+        for _ in sys.stdin:
+            print(process_time(), flush=True)
         serving.should_exit = True
 
-    threading.Thread(target=stop_at_the_end_of_input, daemon=True).start()
+    threading.Thread(target=tell_the_time, daemon=True).start()
     print(listening.getsockname()[1], flush=True)
     serving.run(sockets=[listening])
 
