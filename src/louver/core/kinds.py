@@ -45,6 +45,7 @@ _BITS: Final = {
     "array": ARRAY,
     "object": OBJECT,
 }
+_ASIDE: Final = frozenset({"if", "then", "else", "not", "dependentSchemas"})
 _NAMES: Final = (
     (ARRAY, "array"),
     (BOOLEAN, "boolean"),
@@ -97,11 +98,11 @@ class Kinds:
             bits, back = self._look(part)
             admitted, circle = admitted & bits, circle or back
         for keyword in ("anyOf", "oneOf"):
-            if parts := place.below(keyword):
+            if keyword in words and (parts := place.below(keyword)):
                 found = [self._look(part) for part in parts]
                 admitted &= union(bits for bits, _ in found)
                 circle = circle or any(back for _, back in found)
-        for keyword in ("if", "then", "else", "not", "dependentSchemas"):
+        for keyword in _ASIDE & words.keys():
             for part in place.below(keyword):
                 circle = self._look(part)[1] or circle
         return admitted, circle

@@ -124,8 +124,9 @@ class _Reader:
                 continue
             self._budget.step()
             found[place.key] = place
-            applied = [below for keyword in _IN_PLACE for below in place.below(keyword)]
-            if "$ref" in place.words and (target := place.resolve(place.words["$ref"])) is not None:
+            words = place.words
+            applied = [below for keyword in _IN_PLACE if keyword in words for below in place.below(keyword)]
+            if "$ref" in words and (target := place.resolve(words["$ref"])) is not None:
                 applied.insert(0, target)
             todo.extend(reversed(applied))
         return tuple(found.values())
