@@ -34,7 +34,7 @@ MAX_SUGGESTION_NAMES = 1000
 """Names of a schema that are compared with an unknown one to suggest what was meant."""
 
 MAX_PLANS = 4096
-"""Plans kept for the tools of one server, the least recently used go first."""
+"""Plans kept for the tools of one server; those that were not used for long go first."""
 
 MAX_PLAN_NODES = 500_000
 """Likewise, the size of them all: nodes of their masks and JSON values of their schemas, some 100 MB."""
@@ -79,7 +79,7 @@ MAX_GENERATED_DEPTH = 15
 """Nesting of generated code; Python itself stops at 20 loops. A deeper plan is kept by closures."""
 
 MAX_GENERATIONS = 8
-"""How often code is generated anew for one plan, because a value was not as expected."""
+"""How often code is generated for one plan. The last is generated so that it expects nothing, and stays."""
 
 FIRST_CALLS = 3
 """Values that are kept by closures, and learnt from, before code is generated."""
@@ -90,8 +90,8 @@ FIRST_ELEMENTS = 300
 MAX_SHAPE_SAMPLES = 64
 """Elements of each array that are learnt from, at first."""
 
-MAX_ON_LOOP = 5_000
-"""Parts of a value that is projected and validated on the event loop; a larger one goes to a thread."""
+MAX_ON_LOOP = 20_000
+"""Parts of a value that is projected and validated on the event loop, about 1 MB; a larger one goes to a thread."""
 
 MAX_READING_STEPS = 20_000
 """Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""

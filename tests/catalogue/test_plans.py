@@ -49,6 +49,16 @@ def test_what_a_plan_depends_on_sets_it_apart():
     assert len({id(plan) for plan in [first, *others]}) == 8
 
 
+def test_the_order_of_properties_sets_a_plan_apart():
+    """Members are written in that order, so equal requests must not get another tool's."""
+    plans = Plans()
+    other = {"type": "object", "properties": dict(reversed(SCHEMA["properties"].items()))}
+    for schema in (SCHEMA, other):
+        plan = ready(entry(plans, schema=schema), "id", "name").plan
+        assert list(plan({"id": 1, "name": "Ann"})) == list(schema["properties"])
+        assert list(plan.fields) == list(schema["properties"])
+
+
 def test_the_plans_that_were_not_used_for_longest_go_first(monkeypatch: pytest.MonkeyPatch):
     """Ours: a client cannot fill the memory with requests."""
     monkeypatch.setattr(plans_module, "MAX_PLANS", 3)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver import Projection, compile_projection
-from louver.core.bytes import CompiledBytes
+from louver.core.bytes import SkippingBytes
 from louver.core.json import NotJson, compact
 from louver.core.mask import exclude_mask, include_mask
 from louver.core.path import FieldPath
@@ -87,10 +87,41 @@ def test_text_that_was_read_and_written_is_the_same_value(value: Any):
     assert json.loads(written(read(text_of(value)))) == value
 
 
+@given(
+    st.lists(values, min_size=3, max_size=3), st.integers(0), st.integers(0, 255), st.sampled_from(["a", "*.a", "*"])
+)
+def test_a_broken_text_is_refused_when_and_only_when_it_is_no_json(seen: list[Any], place: int, byte: int, field: str):
+    """With any byte put in any place, also where it is left out, before and after the plan has learnt."""
+    chosen = [plan("include", field), plan("exclude", field)]
+    data = json.dumps(seen[0], ensure_ascii=False).encode("utf-8", "replace")
+    broken = bytearray(data)
+    broken[place % len(data)] = byte
+    for text in [data, *map(text_of, seen), bytes(broken)]:
+        for each in chosen:
+            if (value := _strictly(text)) is _NO_JSON:
+                with pytest.raises(NotJson):
+                    each.project_json(text)
+            else:
+                same(each.project_json(text), each(value))
+
+
+_NO_JSON = object()
+
+
+def _strictly(data: bytes) -> Any:
+    def constant(name: str) -> Any:
+        raise ValueError(name)
+
+    try:
+        return json.loads(data.decode(), parse_constant=constant)
+    except ValueError:
+        return _NO_JSON
+
+
 def test_alike_texts_are_kept_by_a_generated_type():
     """Ours: after three calls, or one large value."""
     mask = include_mask([FieldPath.parse(path) for path in ("issues.id", "issues.user.login", "issues.labels.name")])
-    compiled = CompiledBytes(mask, {})
+    compiled = SkippingBytes(mask, {})
     tiers: list[str] = []
     for _ in range(FIRST_CALLS + 1):
         tiers.append(compiled.tier)
@@ -100,22 +131,13 @@ def test_alike_texts_are_kept_by_a_generated_type():
         b'{"issues":[{"id":1,"labels":[{"name":"n"}],"user":{"login":"l"}},'
         b'{"id":1,"labels":[{"name":"n"}],"user":null}]}'
     )
-    large = CompiledBytes(mask, {})
+    large = SkippingBytes(mask, {})
     large.keep(text_of({"issues": [ISSUE] * 300}))
     assert large.tier == "typed"
 
 
-@pytest.mark.parametrize("mask", [exclude_mask([FieldPath.parse("a")]), include_mask([FieldPath.parse("*.a")])])
-def test_an_exclude_and_a_wildcard_have_no_type(mask: Any):
-    """They look at members that they do not name."""
-    compiled = CompiledBytes(mask, {})
-    for _ in range(FIRST_CALLS + 1):
-        compiled.keep(b'{"a": {"a": 1}}')
-    assert compiled.tier == "walked"
-
-
 @pytest.mark.parametrize("extra", [True, False])
-@pytest.mark.parametrize("number", ["1.10", "1e3", "-0.0", "1e999", "0.1000000000000000055511151231257827", "9" * 60])
+@pytest.mark.parametrize("number", ["1.10", "1e3", "-0", "-0.0", "1e999", "0.1000000000000000055511151231257827", "9" * 60])
 def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.FixtureRequest):
     """In every form, with the extra `fast` and without it."""
     if not extra:
@@ -140,6 +162,10 @@ def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.F
         b'{"a": 01}',
         b'{"b": "\\q"}',
         b'{"a": "\xff"}',
+        b'{"b": "\xff", "a": 1}',
+        b'{"\xff": 1, "a": 1}',
+        b'\x0b{"a": 1}',
+        b'{"a": 1}\x0c',
         b"\xef\xbb\xbf{}",
         b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
         b'{"b": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
@@ -188,6 +214,30 @@ def test_arrays_in_arrays_are_looked_through_to_the_same_depth(nested: int):
         value = [value]
     for _ in range(FIRST_CALLS):
         same(plan("include", "a").project_json(text_of(value)), project(value, include_mask([FieldPath(("a",))])))
+
+
+@pytest.mark.parametrize("extra", [True, False])
+def test_a_text_too_deep_for_what_is_left_of_the_stack_is_refused(extra: bool, request: pytest.FixtureRequest):
+    """Never a `RecursionError`."""
+    if not extra:
+        request.getfixturevalue("no_extra")
+    chosen = plan("exclude", "b")
+    data = b'{"a":' + b"[" * 150 + b"]" * 150 + b"}"
+
+    def down(levels: int) -> bytes:
+        return chosen.project_json(data) if levels == 0 else down(levels - 1)
+
+    outcomes: set[str] = set()
+    for levels in range(0, 960, 10):
+        try:
+            assert down(levels) == data
+            outcomes.add("kept")
+        except NotJson:
+            outcomes.add("refused")
+        except RecursionError:
+            # The test's own calls have used up the stack.
+            break
+    assert "kept" in outcomes
 
 
 def test_what_is_left_out_takes_no_memory():

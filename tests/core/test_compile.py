@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from random import Random
 from typing import Any
 
@@ -173,16 +174,49 @@ def test_a_value_too_deep_to_recurse_is_kept_by_the_interpreter():
 
 
 def test_code_is_generated_only_so_often():
-    """Ours: then the closures stay."""
+    """Ours: the last code expects no member to be there, and stays, whatever comes."""
 
     class Odd(list[Any]):
         """An array that is not exactly a `list`, so never as expected."""
 
     compiled = made(include("a.b"), {"a": [{"b": 1}]})
-    assert compiled.tier == "generated"
+    forms = {compiled.keep}
     for _ in range(2 * MAX_GENERATIONS):
         assert compiled.keep({"a": Odd([{"b": 1, "c": 2}])}) == {"a": [{"b": 1}]}
-    assert compiled.tier == "closures"
+        forms.add(compiled.keep)
+    assert compiled.tier == "generated"
+    assert len(forms) == MAX_GENERATIONS
+    for value in ({"a": [{"b": 1, "c": 2}]}, {"a": [{}, None, 7]}, {"a": 1}, {}, {"a": {"b": 1}}):
+        same(compiled, include("a.b"), value)
+
+
+def test_values_that_drift_leave_a_plan_with_generated_code():
+    """Ours: every field once missing, once null, once of another kind, each in a value of its own."""
+    paths = ("issues.id", "issues.title", "issues.body", "issues.user.login", "issues.labels.name")
+    mask = include(*paths)
+    compiled = made(mask, ISSUES)
+    for path in paths:
+        name = path.split(".")[1]
+        for odd in ({}, {name: None}, {name: 7}, {name: [{"name": 1}]}, {name: {"login": 1}}):
+            rest = {key: value for key, value in ISSUE.items() if key != name}
+            same(compiled, mask, {"issues": [{**rest, **odd}, ISSUE]})
+    assert compiled.tier == "generated"
+
+
+@given(
+    st.permutations(["a", "b", "c"]),
+    st.lists(paths, min_size=1, max_size=4),
+    st.lists(values, min_size=1, max_size=6),
+)
+def test_the_order_of_a_schema_is_the_same_in_every_form(names: list[str], fields: list[FieldPath], seen: list[Any]):
+    """The interpreter is the oracle, for values and for their text."""
+    inner = {"type": ["object", "array"], "properties": {name: {} for name in names}}
+    schema = {"properties": dict.fromkeys(names, inner), "items": inner}
+    plan = compile_projection(Projection.include(*map(str, fields)), schema)
+    for value in seen + seen:
+        expected = compact(project(value, plan._masks[0], plan._order))
+        assert compact(plan(value)) == expected
+        assert compact(json.loads(plan.project_json(json.dumps(value).encode()))) == expected
 
 
 def test_names_enter_code_as_strings_only():

@@ -11,6 +11,7 @@ from mcp import Client, MCPError
 from mcp.server import MCPServer, Server
 
 import louver
+from louver.limits import MAX_ON_LOOP
 from server.profiles import CANARY, PROFILE, SCHEMA, build, lowlevel, structured, text, tool
 from server.wire import attached, connect
 
@@ -114,15 +115,17 @@ async def test_a_large_answer_is_projected_off_the_event_loop(era, monkeypatch):
         return inside(plan, value)
 
     monkeypatch.setattr(louver.Plan, "__call__", remember)
-    rows = {"rows": [{"id": number, "text": "x"} for number in range(3000)]}
+    rows = {"rows": [{"id": number, "text": "x"} for number in range(MAX_ON_LOOP // 2)]}
     schema = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object"}}}}
     made = lowlevel(large=tool(schema, structured(rows)), small=tool(schema, structured({"rows": [{"id": 1}]})))
     async with attached(made.server, era) as wire:
         wanted = {"mode": "include", "fields": ["rows.id"]}
-        answer = await wire.call("large", projection=wanted)
-        assert answer["structuredContent"]["rows"][2999] == {"id": 2999}
+        for _ in range(2):
+            # Also once code was generated: what it does not expect takes as long as before.
+            answer = await wire.call("large", projection=wanted)
+            assert answer["structuredContent"]["rows"][-1] == {"id": MAX_ON_LOOP // 2 - 1}
         await wire.call("small", projection=wanted)
-    assert threads == [False, True]
+    assert threads == [False, False, True]
 
 
 async def test_a_server_that_lists_nothing_is_projected(era):

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.plans import Plans, ReadyPlan
+from louver.core.json import compact, is_object
 from louver.core.json import digest as digest_of
-from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.plan import compile_projection
 from louver.core.relax import relax
@@ -90,7 +90,8 @@ class Entry:
     @cached_property
     def _plans_of(self) -> str:
         """Names what a plan for the structured output depends on beside the request."""
-        return digest_of(["structured", self.output_schema, self.views.to_json()])
+        # As text, because the order of the schema's properties is that of the kept members.
+        return digest_of(compact(["structured", self.output_schema, self.views.to_json()]))
 
     @cached_property
     def _text_plans_of(self) -> str:

@@ -6,7 +6,7 @@ Three forms keep the same of every value, each faster and narrower than the last
 2. the closures, for any value that Python can recurse through;
 3. the generated code, for values of the shape that was seen (`louver.core.learning`).
 
-Law: all three keep the same (`tests/core/test_compile.py`).
+Law: of JSON as `json.loads` makes it, all three keep the same (`tests/core/test_compile.py`).
 """
 
 from __future__ import annotations

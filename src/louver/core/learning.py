@@ -2,8 +2,8 @@
 
 It begins as the general form, which takes any value, and learns the shape of the first
 values. Then a special form is made for that shape. A value that it was not made for goes to
-the general form and widens the shape, and a new special form is made. That ends: a shape can
-only widen so often, and after `MAX_GENERATIONS` the general form stays.
+the general form and widens the shape, and a new special form is made. That ends: the form of the
+last generation counts on no member being there, and nothing is learnt from what it does not take.
 """
 
 from __future__ import annotations
@@ -83,10 +83,15 @@ class Learning(Generic[Value]):
 
     def _specialise(self) -> None:
         self.keep = self._general
-        if self._generations < MAX_GENERATIONS:
-            self._generations += 1
-            with suppress(NotSpecial):
-                self.keep = self._special(self._shape, self._unexpected)
+        if self._generations == MAX_GENERATIONS:
+            return
+        self._generations += 1
+        otherwise = self._unexpected
+        if self._generations == MAX_GENERATIONS:
+            self._shape.doubt()
+            otherwise = self._general
+        with suppress(NotSpecial):
+            self.keep = self._special(self._shape, otherwise)
 
 
 def _size(value: Json) -> int:

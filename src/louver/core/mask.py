@@ -64,14 +64,18 @@ class Mask:
             node = node.other if step is None else node.child(step)
         return node is NONE
 
-    def size(self) -> int:
-        """The number of nodes from here on, each counted once."""
+    def nodes(self) -> set[Mask]:
+        """All nodes from here on."""
         seen: set[Mask] = set()
         todo: set[Mask] = {self}
         while todo:
             seen |= todo
             todo = {below for node in todo for below in (*node.children.values(), node.other, node.elem)} - seen
-        return len(seen)
+        return seen
+
+    def is_of_names(self) -> bool:
+        """Whether it keeps nothing but what is named: no member has to be looked at to know its name."""
+        return all(node.other is NONE and not node.exclude for node in self.nodes() if node.is_inner())
 
     def is_inner(self) -> bool:
         """Whether a place is neither kept whole nor left out."""

@@ -46,6 +46,9 @@ class Sizes:
         return self.kept + self.schema < self.full
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
 def measure(plan: Plan, value: Json) -> Sizes:
     """The sizes of `value`, of what `plan` keeps of it, and of the schema that this satisfies."""
     kept = plan(value)
@@ -60,8 +63,8 @@ def is_larger(value: Json, most: int) -> bool:
         part = todo.pop()
         below: Collection[Json] = part.values() if is_object(part) else part if is_array(part) else ()
         parts += len(below)
-        # Most parts are scalars, which need not be looked at.
-        todo += [each for each in below if each.__class__ is dict or each.__class__ is list]
+        # Most parts are scalars, which need not be looked at again.
+        todo += [each for each in below if each.__class__ not in _SCALARS]
     return parts > most
 
 

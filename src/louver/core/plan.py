@@ -4,11 +4,11 @@ A plan trims values and says what schema they then have. It is made once for a
 request and a schema, and used for every answer::
 
     plan = compile_projection(Projection.include("id", "user.login"), schema)
-    plan(value)         the kept part of a value
-    plan.project_json(data)   the same of JSON text
-    plan.schema         the schema that every kept part satisfies
-    plan.fields         ("id", "user.login")
-    plan.unmatched      paths that the schema does not know
+    plan(value)              the kept part of a value
+    plan.project_json(data)  the same of JSON text
+    plan.schema              the schema that every kept part satisfies
+    plan.fields              ("id", "user.login")
+    plan.unmatched           paths that the schema does not know
 
 Making a plan is where a request can still be refused: nothing has run yet.
 """
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core import known
 from louver.core.compile import Compiled
 from louver.core.derive import Derived, Precision, derive
-from louver.core.json import Json, Schema, digest, is_object
+from louver.core.json import Json, NotJson, Schema, digest, is_object
 from louver.core.mask import NONE, exclude_mask, include_mask
 from louver.core.project import project
 from louver.core.spelling import read, written
@@ -72,7 +72,7 @@ class Plan:
         self._keep_text: Callable[[bytes], bytes] | None = None
 
     def __call__(self, value: Json) -> Json:
-        """The kept part of `value`; `value` is not changed, and parts of it are shared."""
+        """The kept part of `value`: JSON as `json.loads` makes it. It is not changed, and parts of it are shared."""
         return self._keeper.keep(value)
 
     @property
@@ -84,14 +84,14 @@ class Plan:
         """The kept part of JSON text, as text: what is left out is skipped, not read.
 
         Args:
-            data: JSON in UTF-8. A member that stands twice counts as its last one.
+            data: JSON in UTF-8. A member that stands twice counts as its last one where a path looks.
 
         Returns:
-            JSON in UTF-8, numbers spelled as they were. With the extra `fast` what is kept whole is
-            copied as it stands; without it, it is written anew without white space.
+            JSON in UTF-8, numbers spelled as they were. With the extra `fast` what an include keeps
+            whole is copied as it stands; else it is written anew, without white space.
 
         Raises:
-            ValueError: `data` is not JSON, or nested too deep: up to `MAX_JSON_DEPTH` levels are read.
+            ValueError: `data` is not JSON, or nested too deep: at least `MAX_JSON_DEPTH` levels are read.
         """
         if self._keep_text is None:
             self._keep_text = self._text_keeper()
@@ -99,19 +99,26 @@ class Plan:
 
     def _text_keeper(self) -> Callable[[bytes], bytes]:
         try:
-            from louver.core.bytes import keeper
+            from louver.core.bytes import skipping_keeper, whole_keeper
         except ImportError:
             return self._keep_read
-        return keeper(self._masks, self._order, self._keep_read, wrapped=self._wrapped)
+        mask = self._masks[0]
+        if len(self._masks) > 1 or not mask.is_of_names() or mask is NONE:
+            return whole_keeper(self, self._keep_read)
+        return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self._wrapped)
 
     def _keep_read(self, data: bytes) -> bytes:
         """The kept part of JSON text, which is read whole."""
-        return written(self(read(data)))
+        try:
+            return written(self(read(data)))
+        except RecursionError:
+            pass
+        raise NotJson("it is nested deeper than can be read here")
 
     @property
     def states(self) -> int:
         """The size of the plan: the nodes of its masks."""
-        return sum(mask.size() for mask in self._masks)
+        return sum(len(mask.nodes()) for mask in self._masks)
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -212,7 +219,7 @@ class _Chain:
 
     @property
     def is_special(self) -> bool:
-        """Whether the next value goes to generated code alone."""
+        """Whether the next value goes to generated code first."""
         return all(keeper.is_special for keeper in self.keepers)
 
     def _below(self, value: Json) -> Json:

@@ -68,6 +68,14 @@ class Shape:
             for element in value[::step]:
                 self.elements.learn(element, most)
 
+    def doubt(self) -> None:
+        """Count on no member any more."""
+        self.objects += 1
+        for below in self.members.values():
+            below.doubt()
+        if self.elements is not None:
+            self.elements.doubt()
+
     def is_certain(self, name: str) -> bool:
         """Whether every object had the member."""
         return self.present.get(name, 0) == self.objects

@@ -37,9 +37,11 @@ def read(data: bytes) -> Json:
         check_depth(text)
         return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=constant)
     except UnicodeDecodeError:
-        raise NotJson("it is not UTF-8") from None
+        problem = NotJson("it is not UTF-8")
     except json.JSONDecodeError as error:
-        raise NotJson(error.msg, error.lineno) from None
+        problem = NotJson(error.msg, error.lineno)
+    # Raised here, it does not carry the text with it as its context.
+    raise problem
 
 
 def written(value: Json) -> bytes:

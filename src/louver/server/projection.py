@@ -156,12 +156,9 @@ class ProjectedCalls:
 
 
 async def _keep(ready: ReadyPlan, value: Json) -> tuple[Json, bool]:
-    """What is kept of a value, and whether it is valid; what takes long is done off the event loop.
-
-    What is quick on any value is not held up by counting its parts.
-    """
+    """What is kept of a value, and whether it is valid; what takes long is done off the event loop."""
     plan, validator = ready.plan, ready.validator
-    kept = plan(value) if plan.is_generated or not _is_large(value) else await to_thread.run_sync(plan, value)
+    kept = await to_thread.run_sync(plan, value) if _is_large(value) else plan(value)
     if validator.is_quick or not _is_large(kept):
         return kept, validator.is_valid(kept)
     return kept, await to_thread.run_sync(validator.is_valid, kept)
