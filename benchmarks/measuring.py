@@ -1,6 +1,6 @@
 """Measuring: candidates side by side in one run, so that what disturbs one disturbs all.
 
-    measured("include", "issues", 1000, [Candidate("hand-written", ...), Candidate("louver", ...)], rounds=15)
+    measured("include", "issues", 1000, [Candidate("by hand", ...), Candidate("louver", ...)], rounds=15)
 
 The first candidate is the baseline. The rules:
 

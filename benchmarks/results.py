@@ -2,7 +2,7 @@
 
     {"about": {"date": ..., "python": ..., "cpu": ..., "seed": ..., "rounds": ..., "versions": {...}},
      "scenarios": {"engine": [{"case": "include", "payload": "issues", "size": 1000, "unit": "s",
-                               "baseline": "hand-written", "rows": [{"name": "louver", "median": 1.2e-06, ...}]}]}}
+                               "baseline": "by hand", "rows": [{"name": "louver", "median": 1.2e-06, ...}]}]}}
 
 A group holds what was measured side by side: all of its rows are in one unit, and comparable.
 """

@@ -1,7 +1,9 @@
-"""Plans: what the first call of a request costs, and what every later one pays to find its plan.
+"""Plans: what making one costs, and what every later call pays to find it.
 
-    cold    the request is read, compiled, its closures made and its schema derived; 7 paths
-    warm    the plan of a request that was made before is looked up
+    cold                 the request is read, compiled, its closures made and its schema derived; 7 paths
+    cold, in a server    likewise, and the validator made, and the schema's digest
+    warm                 the plan of a request that was made before is looked up
+    warm, in a server    likewise, and the request is read first
 
 Absolute times, of this machine.
 """
@@ -22,7 +24,7 @@ from louver.core import path
 from louver.core.view import Views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from benchmarks.scenarios import Setting
     from louver.core.json import Schema
@@ -36,7 +38,8 @@ def run(setting: Setting) -> Iterator[Group]:
         work = partial(_cold, _request(payload.include), payload.schema)
         yield Group("cold", payload.name, 0, "s", None, timed({"louver": work}, setting.rounds))
     yield Group("cold", "20 of GitHub", 0, "s", None, (_github(setting),))
-    yield Group("warm", "issues", 0, "s", None, timed({"louver": _warm()}, setting.rounds))
+    for case, work in _in_a_server().items():
+        yield Group(case, "issues", 0, "s", None, timed({"louver": work}, setting.rounds))
 
 
 def _github(setting: Setting) -> Row:
@@ -59,7 +62,18 @@ def _cold(request: dict[str, Any], schema: Schema) -> None:
     _ = plan.schema
 
 
-def _warm() -> partial[Any]:
+def _in_a_server() -> dict[str, Callable[[], Any]]:
     issues = PAYLOADS[0]
-    entry = Entry({"name": "tool", "inputSchema": {}, "outputSchema": issues.schema}, Views())
-    return partial(entry.plan, Projection.include(*issues.include))
+    request = _request(issues.include)
+    tool = {"name": "tool", "inputSchema": {}, "outputSchema": issues.schema}
+    entry = Entry(tool, Views())
+
+    def cold() -> None:
+        path._read.cache_clear()
+        Entry(tool, Views()).plan(Projection.from_wire(request))
+
+    return {
+        "warm": partial(entry.plan, Projection.include(*issues.include)),
+        "warm, in a server": lambda: entry.plan(Projection.from_wire(request)),
+        "cold, in a server": cold,
+    }

@@ -137,7 +137,9 @@ def test_alike_texts_are_kept_by_a_generated_type():
 
 
 @pytest.mark.parametrize("extra", [True, False])
-@pytest.mark.parametrize("number", ["1.10", "1e3", "-0", "-0.0", "1e999", "0.1000000000000000055511151231257827", "9" * 60])
+@pytest.mark.parametrize(
+    "number", ["1.10", "1e3", "-0", "-0.0", "1e999", "0.1000000000000000055511151231257827", "9" * 60]
+)
 def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.FixtureRequest):
     """In every form, with the extra `fast` and without it."""
     if not extra:
