@@ -2,6 +2,7 @@
 
     peers(page)    jsonpath-ng, python-jsonpath, jmespath, jq, glom, dpath, pydantic, each as its manual has it
 
+Where a library is faster when it is asked for one issue after the other, that stands beside it (`by item`).
 What can be prepared is prepared outside the measured time: paths are compiled, models validated.
 A library that is not installed is left out; the dependency group `bench` has them all.
 """
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
     Work = Callable[[], Json]
+
+_DPATHS = ("id", "number", "title", "user/login", "labels/*/name", "state", "created_at")
 
 PYDANTIC_INCLUDE: dict[str, Any] = {
     "items": {
@@ -120,13 +123,26 @@ def _glom(page: Json) -> Work:
 
 
 def _dpath(page: Json) -> Work:
+    """Find each field of all issues, and put it where it was."""
     import dpath
 
-    fields = ("id", "number", "title", "user/login", "labels/*/name", "state", "created_at")
+    def work() -> Json:
+        answer: Json = {}
+        for field in _DPATHS:
+            for path, value in dpath.search(page, f"items/*/{field}", yielded=True):
+                dpath.new(answer, path, value)
+        return answer
+
+    return work
+
+
+def _dpath_by_item(page: Json) -> Work:
+    """The fields of each issue, one issue after the other: faster."""
+    import dpath
 
     def kept(issue: Json) -> Json:
         answer: Json = {}
-        for field in fields:
+        for field in _DPATHS:
             for path, value in dpath.search(issue, field, yielded=True):
                 dpath.new(answer, path, value)
         return answer
@@ -151,6 +167,7 @@ _PEERS: tuple[tuple[str, str, Callable[[Json], Work], Callable[[Json], Json] | N
     ("jq", "jq", _jq, None),
     ("glom", "glom", _glom, None),
     ("dpath", "dpath", _dpath, _empty_labels),
+    ("dpath, by item", "dpath", _dpath_by_item, _empty_labels),
     ("pydantic dump", "pydantic", _pydantic_dump, None),
     ("pydantic validate", "pydantic", _pydantic_validate, None),
 )
