@@ -9,7 +9,8 @@ What is kept whole is not read either but copied as it stands::
 
 Where no type fits a value of such a mask, one level of it is read at a time. An exclude, and a
 wildcard, look at members that they do not name: there all is read, a number with a fraction by its
-spelling, and kept by the compiled plan. All of the text is checked to be JSON in any case.
+spelling, and kept by the compiled plan. What is skipped is checked too, but for the bytes within its
+strings: those need not be UTF-8.
 
 Law: read again, the bytes are what the interpreter keeps of the value (`tests/core/test_bytes.py`).
 """
@@ -87,9 +88,10 @@ def skipping_keeper(
 
     def keep_text(data: bytes) -> bytes:
         try:
-            if not data.isascii():
-                data.decode()
-            return skipping.keep(data)
+            kept = skipping.keep(data)
+            if not kept.isascii():
+                kept.decode()
+            return kept
         except _UNREADABLE:
             pass
         return whole(data)
@@ -115,7 +117,7 @@ class SkippingBytes(Learning[bytes]):
     """
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
-        super().__init__(mask, partial(_walked, mask, order), partial(_typed, order), msgspec.json.decode)
+        super().__init__(mask, partial(_walked, mask, order), partial(_typed, order), _seen)
 
     @property
     def tier(self) -> str:
@@ -180,6 +182,14 @@ class _Types:
         inner = shape.members.get(name)
         # Of a member that was never seen only null is expected.
         return None if inner is None else self.of(inner, depth + 1)
+
+
+def _seen(data: bytes) -> Any:
+    """The value to learn from; of a text with strings that are none, nothing is learnt."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _walked(mask: Mask, order: Mapping[Mask, tuple[str, ...]], data: bytes) -> bytes:

@@ -92,6 +92,7 @@ class Plan:
 
         Raises:
             ValueError: `data` is not JSON, or nested too deep: at least `MAX_JSON_DEPTH` levels are read.
+                Strings that an include leaves out may be of bytes that are not UTF-8.
         """
         if self._keep_text is None:
             self._keep_text = self._text_keeper()
