@@ -20,7 +20,7 @@ from benchmarks.payloads import PAYLOADS, SEED
 from benchmarks.results import Group, Row
 from louver import Projection, compile_projection
 from louver.catalogue.entry import Entry
-from louver.core import path
+from louver.core import path, projection
 from louver.core.view import Views
 
 if TYPE_CHECKING:
@@ -55,11 +55,16 @@ def _request(fields: Any) -> dict[str, Any]:
 
 
 def _cold(request: dict[str, Any], schema: Schema) -> None:
-    # Paths that were read before are remembered, and would not be read again.
-    path._read.cache_clear()
+    _forget_paths()
     plan = compile_projection(Projection.from_wire(request), schema)
     plan({})
     _ = plan.schema
+
+
+def _forget_paths() -> None:
+    """Paths that were read before are remembered, and would not be read again."""
+    path._read.cache_clear()
+    projection._folded.cache_clear()
 
 
 def _in_a_server() -> dict[str, Callable[[], Any]]:
@@ -69,7 +74,7 @@ def _in_a_server() -> dict[str, Callable[[], Any]]:
     entry = Entry(tool, Views())
 
     def cold() -> None:
-        path._read.cache_clear()
+        _forget_paths()
         Entry(tool, Views()).plan(Projection.from_wire(request))
 
     return {

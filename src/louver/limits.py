@@ -12,6 +12,9 @@ MAX_PATHS = 256
 MAX_PATH_CHARACTERS = 512
 """Length of one field path, in code points. Bounds the reading of it."""
 
+MAX_REMEMBERED_PATHS = 32
+"""Field paths of a request that is remembered as it was read. The latest 512 are; longer ones are read anew."""
+
 MAX_SEGMENTS = 32
 """Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
 

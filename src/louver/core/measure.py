@@ -10,13 +10,11 @@ what was saved; for a tiny one it can be more than the data, and then
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from louver.core.json import canonical, compact, is_array, is_object
+from louver.core.json import canonical, compact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from louver.core.json import Json
     from louver.core.plan import Plan
 
@@ -58,10 +56,10 @@ def measure(plan: Plan, value: Json) -> Sizes:
 def is_larger(value: Json, most: int) -> bool:
     """Whether a value has more than `most` parts: members and elements at any depth; counted no further than that."""
     parts = 1
-    todo = [value]
+    todo: list[Any] = [value]
     while todo and parts <= most:
         part = todo.pop()
-        below: Collection[Json] = part.values() if is_object(part) else part if is_array(part) else ()
+        below: Any = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
         parts += len(below)
         # Most parts are scalars, which need not be looked at again.
         todo += [each for each in below if each.__class__ not in _SCALARS]

@@ -12,12 +12,13 @@ Whatever is wrong with it is refused before the tool runs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from louver.core.json import is_array, is_object
 from louver.core.path import FieldPath, fold
 from louver.errors import InvalidProjection, ProjectionLimit
-from louver.limits import MAX_PATHS
+from louver.limits import MAX_PATHS, MAX_REMEMBERED_PATHS
 
 Mode = Literal["include", "exclude", "view"]
 SchemaForm = Literal["inline", "digest", "none"]
@@ -145,13 +146,17 @@ def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
         raise ProjectionLimit(
             f"a projection has at most {MAX_PATHS} field paths, this one has {len(texts)}", limit=MAX_PATHS
         )
-    paths: list[FieldPath] = []
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             message = f"every field path is a string, element {position} of 'fields' is not"
             raise InvalidProjection(message, position=position)
-        paths.append(FieldPath.parse(text, deep=mode == "exclude"))
-    return fold(tuple(paths))
+    read = _folded if len(texts) <= MAX_REMEMBERED_PATHS else _folded.__wrapped__
+    return read(tuple(cast("list[str]", texts)), mode == "exclude")
+
+
+@lru_cache(maxsize=512)
+def _folded(texts: tuple[str, ...], deep: bool) -> tuple[FieldPath, ...]:
+    return fold(tuple(FieldPath.parse(text, deep=deep) for text in texts))
 
 
 def _name(request: dict[object, Any]) -> str:
