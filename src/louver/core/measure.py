@@ -58,11 +58,12 @@ def is_larger(value: Json, most: int) -> bool:
     parts = 1
     todo: list[Any] = [value]
     while todo and parts <= most:
-        part = todo.pop()
-        below: Any = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-        parts += len(below)
-        # Most parts are scalars, which need not be looked at again.
-        todo += [each for each in below if each.__class__ not in _SCALARS]
+        part: dict[str, Any] | list[Any] | None = todo.pop()
+        if isinstance(part, dict | list):
+            below = part.values() if isinstance(part, dict) else part
+            parts += len(below)
+            # Most parts are scalars, which need not be looked at again.
+            todo += [each for each in below if each.__class__ not in _SCALARS]
     return parts > most
 
 
