@@ -12,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import canonical, compact
+from louver.core.json import canonical, compact, is_array, is_object
+from louver.limits import MAX_SIZE_SAMPLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from louver.core.json import Json
     from louver.core.plan import Plan
 
@@ -54,16 +57,25 @@ def measure(plan: Plan, value: Json) -> Sizes:
 
 
 def is_larger(value: Json, most: int) -> bool:
-    """Whether a value has more than `most` parts: members and elements at any depth; counted no further than that."""
-    parts = 1
-    todo: list[Any] = [value]
+    """Whether a value has more than `most` parts, members and elements at any depth, as far as a sample shows.
+
+    Of an array `MAX_SIZE_SAMPLES` elements are looked at, and stand for the others.
+    """
+    parts = 0.0
+    # A part, and for how many it stands.
+    todo: list[tuple[Any, float]] = [(value, 1)]
     while todo and parts <= most:
-        part: dict[str, Any] | list[Any] | None = todo.pop()
-        if isinstance(part, dict | list):
-            below = part.values() if isinstance(part, dict) else part
-            parts += len(below)
-            # Most parts are scalars, which need not be looked at again.
-            todo += [each for each in below if each.__class__ not in _SCALARS]
+        part, times = todo.pop()
+        below: Iterable[Json] = ()
+        if is_object(part):
+            parts += len(part) * times
+            below = part.values()
+        elif is_array(part):
+            parts += len(part) * times
+            below = part[:: len(part) // MAX_SIZE_SAMPLES + 1]
+            times *= len(part) / max(1, len(below))
+        # Most parts are scalars, which need not be looked at again.
+        todo += [(each, times) for each in below if each.__class__ not in _SCALARS]
     return parts > most
 
 
