@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ANY = (0, 10**9)
 UP_TO_100_KB = (0, 100_000)
+OF_1_KB = (1_000, 1_000)
+OF_100_KB = (100_000, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,17 @@ CLAIMS = (
     Claim("pydantic bytes to bytes, against louver's", "bytes/include", "pydantic", "louver", "at least", 5),
     Claim("cold plan of 7 paths", "plan/cold", "louver", None, "at most", 0.5e-3),
     Claim("warm look-up of a plan", "plan/warm", "louver", None, "at most", 1e-6),
-    Claim("projected over HTTP, 100 kB", "wire/http", "projected", "whole", "at most", 0.8, (100_000, 100_000)),
+    Claim("projected over HTTP, 100 kB", "wire/http", "projected", "whole", "at most", 0.8, OF_100_KB),
     Claim("projected over HTTP, 1 MB", "wire/http", "projected", "whole", "at most", 0.4, (1_000_000, 1_000_000)),
+    Claim("gateway, 1 kB, against FastMCP's proxy", "gateway/call", "louver", "FastMCP", "at most", 0.35, OF_1_KB),
+    Claim("gateway, 1 kB, against direct", "gateway/call", "louver", "direct", "at most", 2.5, OF_1_KB),
+    Claim("gateway, 100 kB, against FastMCP's proxy", "gateway/call", "louver", "FastMCP", "at most", 0.2, OF_100_KB),
+    Claim("gateway, 100 kB, against direct", "gateway/call", "louver", "direct", "at most", 1.5, OF_100_KB),
+    Claim("gateway, 100 kB to two fields", "gateway/call", "louver, two fields", "direct", "at most", 1.6, OF_100_KB),
+    Claim("gateway, `tools/list` of 1,000", "gateway/tools/list", "louver", "direct", "at most", 0.2, ANY),
+    Claim("gateway, among 10,000 tools", "gateway/call among tools", "among many", "among few", "at most", 1.3),
+    Claim("gateway, memory against FastMCP's proxy", "gateway/RSS", "louver", "FastMCP", "at most", 0.8, ANY),
+    Claim("gateway, first call over stdio", "gateway/first call, stdio", "louver", "FastMCP", "at most", 0.7, ANY),
     Claim("tokens of 38 issues, 7 fields (o200k)", "tokens/tokens", "kept", "whole", "at most", 0.1, ANY, "38 issues"),
     Claim("too many mask nodes, refused", "adversarial/time", "louver", None, "at most", 0.3, payload="too many nodes"),
     Claim("hostile names, and what else was made to hurt", "adversarial/time", "louver", None, "at most", 0.5),

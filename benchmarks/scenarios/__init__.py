@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchmarks.results import Group
 
-SCENARIOS = ("engine", "bytes", "plan", "derivation", "tokens", "adversarial", "wire")
+SCENARIOS = ("engine", "bytes", "plan", "derivation", "tokens", "adversarial", "wire", "gateway")
 """The modules, in the order in which they run."""
 
 
@@ -30,10 +30,12 @@ class Setting:
     Args:
         rounds: How often each candidate takes its turn.
         most_bytes: The size of the largest payload.
+        peers: Whether also what must be downloaded is measured.
     """
 
     rounds: int
     most_bytes: int = SIZES["10 MB"]
+    peers: bool = True
 
     def sizes(self, most: str) -> list[int]:
         """The sizes of payloads, up to the one called `most`."""

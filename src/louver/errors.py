@@ -91,10 +91,53 @@ class OutputInvalid(LouverError):
     code = "OUTPUT_INVALID"
 
 
+class UpstreamError(LouverError):
+    """A server behind the gateway does not answer as it should."""
+
+
+class UpstreamUnavailable(UpstreamError):
+    """The upstream is not there, or went while it was called."""
+
+    code = "UPSTREAM_UNAVAILABLE"
+
+
+class UpstreamTimeout(UpstreamError):
+    """The upstream has not answered in time."""
+
+    code = "UPSTREAM_TIMEOUT"
+
+
+class UpstreamTooLarge(UpstreamError):
+    """The upstream's answer is larger than the gateway reads."""
+
+    code = "UPSTREAM_TOO_LARGE"
+
+
+class UpstreamInvalidOutput(UpstreamError):
+    """The upstream's answer is not strictly JSON, or no answer at all."""
+
+    code = "UPSTREAM_INVALID_OUTPUT"
+
+
 class InvalidInput(LouverError):
     """What was given to the command cannot be read."""
 
     code = "INVALID_INPUT"
+
+
+class InvalidConfig(LouverError):
+    """A configuration of the gateway that cannot be used. The message never holds a value, which may be a secret.
+
+    Args:
+        message: What is wrong and what would have been right.
+        file: The file's path as it was given, where it came from one.
+        line: The line in that file, from 1.
+    """
+
+    code = "INVALID_CONFIG"
+
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(_where(file, line) + message, file=file, line=line)
 
 
 class InvalidView(LouverError):
@@ -109,8 +152,11 @@ class InvalidView(LouverError):
     code = "INVALID_VIEW"
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
-        where = "" if file is None else f"{file}:{line}: " if line is not None else f"{file}: "
-        super().__init__(where + message, file=file, line=line)
+        super().__init__(_where(file, line) + message, file=file, line=line)
+
+
+def _where(file: str | None, line: int | None) -> str:
+    return "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
 
 
 def _short(text: str, most: int = 80) -> str:

@@ -102,5 +102,118 @@ MAX_SIZE_SAMPLES = 8
 MAX_READING_STEPS = 20_000
 """Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""
 
+MAX_INFERRED_DEPTH = 32
+"""Levels of a value to which a schema is inferred. Below them nothing is said; paths are no longer than that."""
+
+MAX_INFERRED_NAMES = 256
+"""Members of one place of an inferred schema. Where there are more, the names are data and are not listed."""
+
 MAX_EXTENDS = 32
 """Views that extend one another, in a row."""
+
+CALM_S = 0.25
+"""Shortest time between two notifications of a change of the same list, in seconds: one may change 20,000 times."""
+
+MAX_UPSTREAM_BYTES = 8 * 1024 * 1024
+"""Largest message of an upstream that the gateway reads, in bytes after decompression."""
+
+MAX_UPSTREAM_DEPTH = 128
+"""Nesting of an upstream's message, in levels."""
+
+MIN_BACKOFF_S = 0.25
+"""First wait before an upstream that failed is tried again, in seconds; each further one is twice as long."""
+
+MAX_BACKOFF_S = 30.0
+"""Longest such wait: after five failures in a row an upstream is left alone for so long."""
+
+DISCOVER_TIMEOUT_S = 5.0
+"""How long an upstream may take to say that it speaks 2026-07-28."""
+
+OPENING_TIMEOUT_S = 30.0
+"""How long an upstream may take to open, in seconds: `npx` downloads a server first."""
+
+MAX_FAILURES = 5
+"""Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""
+
+MAX_SESSIONS = 200
+"""Sessions with one upstream, of clients that each have their own."""
+
+MAX_PARKED = 100
+"""Calls that wait for a client of 2026-07-28 to come again with answers."""
+
+PARKED_S = 300.0
+"""How long such a call waits, in seconds; then the upstream is told that it is cancelled."""
+
+MAX_ROUNDS = 10
+"""Rounds of questions within one call."""
+
+MAX_EVENTS = 10_000
+"""Events over HTTP that are kept for clients that take up a broken stream again."""
+
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+"""Likewise, in bytes; the latest is kept whatever its size."""
+
+RETRY_MS = 500
+"""When a client whose stream was closed should come again, in milliseconds."""
+
+PING_S = 15.0
+"""After how long without a word an answer over HTTP becomes a stream that shows life, in seconds, as in the SDK."""
+
+DRAIN_S = 8.0
+"""How long calls may go on once the process is told to end, in seconds; it ends within 10."""
+
+FOLLOWED_S = 1.0
+"""How often it is looked whether the configuration's file has changed, in seconds."""
+
+MAX_CLIENT_LINE = 4 * 1024 * 1024
+"""Longest message of a client over stdio, in bytes; over HTTP the SDK has the same bound."""
+MAX_UPSTREAM_CONTAINERS = 1_000_000
+"""Opening brackets in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
+
+MAX_INTEGER_DIGITS = 10_000
+"""Digits of an integer of an upstream; reading and writing one takes time by the square of them."""
+
+MAX_READ_ON_LOOP = 256 * 1024
+"""Largest message that is read on the event loop, in bytes: some 5 ms; a larger one goes to a thread."""
+
+MAX_UPSTREAM_PENDING = 1024 * 1024
+"""Bytes of an upstream's lines that wait to be taken. Over it the pipe is not read, so that the upstream waits too."""
+
+MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
+"""Bytes that wait for an upstream to read them. Over it the upstream does not read: calls fail instead of waiting."""
+
+MAX_UPSTREAM_QUESTIONS = 100
+"""Questions of an upstream that are open at once; further ones get no answer."""
+
+MAX_LOG_LINE = 1000
+"""Length of a line of an upstream's standard error in the log, in bytes; the rest of it is left out."""
+
+MAX_LOG_LINES = 100
+"""Likewise, lines that come at once, some 256 kB."""
+
+UPSTREAM_EXIT_SECONDS = 2.0
+"""How long a process may take to end after its input is closed, and again after SIGTERM, as in the SDK."""
+
+UPSTREAM_LAST_WORDS_SECONDS = 0.05
+"""How long what a process has said last is waited for after it ended, if somebody else keeps its output open."""
+
+UPSTREAM_CONNECT_SECONDS = 10.0
+"""How long making a connection to an HTTP upstream may take."""
+
+UPSTREAM_IDLE_SECONDS = 4.0
+"""How long an HTTP connection is kept for the next call. Common servers close after 5, and no call should meet that."""
+
+UPSTREAM_GOODBYE_SECONDS = 1.0
+"""How long what nobody waits for may take: the rest of a stream after the answer, a cancellation, a goodbye."""
+
+UPSTREAM_RETRY_SECONDS = 1.0
+"""After how long a stream that ended is taken up again, where the upstream does not say."""
+
+MAX_UPSTREAM_RETRY_SECONDS = 30.0
+"""The longest that an upstream can make a stream wait, and the longest between two attempts."""
+
+MAX_RESUMPTIONS = 5
+"""Attempts in a row to take up a call's stream without anything new on it."""
+
+MAX_EVENT_ID = 1024
+"""Longest id of an event that is kept to take up a stream after it, in bytes: it is sent back as a header."""

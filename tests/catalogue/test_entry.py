@@ -88,15 +88,18 @@ def test_what_is_listed_is_an_object(schema, shown):
 )
 def test_the_argument_is_for_plain_inputs_without_one_of_that_name(schema, takes):
     """Ours."""
-    assert entry(input=schema).takes_argument is takes
-    assert entry(None, input=schema).takes_argument is False
+    assert entry(input=schema).has_room_for_argument is takes
 
 
 def test_text_in_the_wrapper_is_planned_without_it():
     """Ours: a `-> str` tool, whose string may be JSON."""
-    known = entry(STRING)
-    assert known.holds_text
-    assert not entry().holds_text
-    plans = {known.text_plan(Projection.include(path)).plan.fields for path in ("name", "result.name")}
-    assert plans == {("name",)}
-    assert known.text_plan(Projection.exclude("**.result")).plan({"result": 1, "a": {"result": 2}}) == {"a": {}}
+    known = entry(STRING, views={"v": {"include": ["result.name"], "exclude": ["result.name.x"]}})
+    assert known.text_wrapper == "result"
+    assert entry().text_wrapper is None
+    requests = [Projection.include("name"), Projection.include("result.name"), Projection.view("v")]
+    plans = [known.plan_without_schema(request, "result") for request in requests]
+    assert [plan.fields for plan in plans] == [("name",)] * 3
+    assert plans[0] is plans[1]
+    assert plans[2]({"name": {"x": 1, "y": 2}}) == {"name": {"y": 2}}
+    deep = known.plan_without_schema(Projection.exclude("**.result"), "result")
+    assert deep({"result": 1, "a": {"result": 2}}) == {"a": {}}

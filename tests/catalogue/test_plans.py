@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from louver.catalogue import plans as plans_module
 from louver.catalogue.entry import Entry
 from louver.catalogue.plans import Plans, ReadyPlan
 from louver.core.projection import Projection
 from louver.core.view import Views
-
-if TYPE_CHECKING:
-    import pytest
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
 
@@ -43,10 +42,41 @@ def test_what_a_plan_depends_on_sets_it_apart():
         tool.plan(Projection.exclude("id")),
         tool.plan(Projection.view("v")),
         tool.plan(Projection.include("id", strict=True)),
-        tool.text_plan(Projection.include("id")),
+        tool.plan_inferred(Projection.include("id"), SCHEMA),
+        tool.plan_without_schema(Projection.include("id")),
         ready(tool, "name"),
     ]
-    assert len({id(plan) for plan in [first, *others]}) == 8
+    assert len({id(plan) for plan in [first, *others]}) == 9
+
+
+def test_what_an_inferred_plan_depends_on_sets_it_apart():
+    """Ours: the inferred schema, where the value stands, and views."""
+    plans = Plans()
+    text = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
+    asked, tool = Projection.include("id"), entry(plans, schema=text)
+    first = tool.plan_inferred(asked, SCHEMA, "result", told_within=True)
+    assert (
+        entry(plans, "other").plan_inferred(asked, dict(reversed(SCHEMA.items())), "result", told_within=True) is first
+    )
+    others = [
+        tool.plan_inferred(asked, {**SCHEMA, "required": ["id"]}, "result", told_within=True),
+        tool.plan_inferred(asked, SCHEMA, "content", told_within=True),
+        tool.plan_inferred(asked, SCHEMA, "result"),
+        entry(plans, views={"v": ["name"]}).plan_inferred(asked, SCHEMA, "result", told_within=True),
+    ]
+    assert len({id(plan) for plan in [first, *others]}) == 5
+
+
+def test_a_plan_that_two_make_at_once_is_counted_once(monkeypatch: pytest.MonkeyPatch):
+    """Ours: large answers are planned in threads, and nobody waits for what another makes."""
+    plans, tool = Plans(), entry(Plans())
+    made, other = ready(tool, "id"), ready(tool, "name")
+    monkeypatch.setattr(plans_module, "MAX_PLAN_NODES", made.nodes + other.nodes)
+    asked = Projection.include("id")
+    plans.find("t", asked, lambda: plans.find("t", asked, lambda: made))
+    plans.find("u", asked, lambda: other)
+    for of, plan in (("t", made), ("u", other)):
+        assert plans.find(of, asked, lambda: pytest.fail("it was pushed out")) is plan
 
 
 def test_the_order_of_properties_sets_a_plan_apart():

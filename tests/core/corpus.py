@@ -18,9 +18,18 @@ _CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 
 def rows(name: str) -> Iterator[dict[str, Any]]:
     """The rows of one file of the corpus."""
+    with gzip.open(_found(name), "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def recordings(server: str) -> dict[str, Any]:
+    """What a public server listed and answered: its `tools`, and `calls` with their `response`."""
+    return json.loads(_found(f"recordings/{server}.json").read_text("utf-8"))
+
+
+def _found(name: str) -> Path:
     path = _CORPUS / name
     if not path.exists():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no corpus: {path.name} is not in ../shared/corpus")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
+    return path

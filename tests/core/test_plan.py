@@ -13,7 +13,7 @@ from louver.core.plan import compile_projection
 from louver.core.projection import Projection
 from louver.core.relax import relax
 from louver.core.view import Views
-from louver.core.wrapper import is_wrapped, schema_of_text, wraps_text
+from louver.core.wrapper import is_wrapped, schema_of_text, text_wrapper, text_wrapper_in
 from louver.errors import ProjectionLimit, UnknownField, UnknownView
 from strategies import JUDGE, Triple, triples
 
@@ -151,10 +151,24 @@ def test_which_schema_only_wraps():
         {**LABELS, "properties": []},
     ):
         assert not is_wrapped(other)
-    assert not wraps_text(LABELS)
-    assert not wraps_text(None)
-    assert wraps_text({**LABELS, "properties": {"result": {"type": "string"}}})
-    assert schema_of_text(True)["properties"]["result"]["contentSchema"] is True
+    assert not is_wrapped({**LABELS, "properties": {"content": {}}, "required": ["content"]})
+
+
+def test_which_schema_and_which_output_is_one_string_in_a_wrapper():
+    """GATEWAY.md: JSON inside a string of `{"result"|"content": "..."}`."""
+
+    def lone(name: str, type: str = "string") -> dict[str, Any]:
+        return {"type": "object", "properties": {name: {"type": type}}, "required": [name]}
+
+    assert text_wrapper(lone("result")) == "result"
+    assert text_wrapper(lone("content")) == "content"
+    for other in (LABELS, None, lone("text"), lone("content", "object"), {**lone("content"), "required": []}):
+        assert text_wrapper(other) is None
+    assert text_wrapper_in({"content": "x"}) == "content"
+    assert text_wrapper_in({"result": "x"}) == "result"
+    for other in ({"text": "x"}, {"content": ["x"]}, {"content": "x", "n": 1}, {}, ["x"], "x"):
+        assert text_wrapper_in(other) is None
+    assert schema_of_text(True, "content")["properties"]["content"]["contentSchema"] is True
 
 
 @given(triples(), triples())

@@ -27,7 +27,7 @@ from louver.protocol.receipt import Applied, NotApplied, Receipt
 from louver.protocol.request import FieldsRequest, ProjectionRequest, ViewRequest
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
-OURS = ("capability", "error", "hint", "receipt", "request", "view-file")
+OURS = ("capability", "config", "error", "hint", "receipt", "request", "view-file")
 DOCUMENTS = {name: json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8")) for name in OURS}
 
 MODELS = {

@@ -240,13 +240,13 @@ async def test_the_wrapper_of_the_sdk_is_looked_through(era):
 
 
 async def test_json_text_without_a_schema_is_projected_as_text(era):
-    """Ours: no `structuredContent` is added; the schema says the shape alone."""
+    """Ours: no `structuredContent` is added; the schema is inferred, and knows of no field that cannot be."""
     made = lowlevel(t=tool(None, text(json.dumps(PROFILE))))
     async with attached(made.server, era) as wire:
         answer = await wire.call("t", projection={"mode": "include", "fields": ["name", "nope"]})
     assert "structuredContent" not in answer
     assert text_of(answer) == {"name": "Ann"}
-    assert receipt_of(answer)["schemaPrecision"] == "shape"
+    assert receipt_of(answer)["schemaSource"] == "inferred"
     assert "unmatched" not in receipt_of(answer)
 
 
@@ -256,7 +256,7 @@ async def test_json_text_beside_a_declared_schema_is_projected_too(era):
     async with attached(made.server, era) as wire:
         answer = await wire.call("t", projection=NAME)
     assert text_of(answer) == {"name": ["Ann"]}
-    assert receipt_of(answer)["schemaPrecision"] == "shape"
+    assert receipt_of(answer)["schemaSource"] == "inferred"
 
 
 STRING = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}

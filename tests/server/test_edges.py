@@ -74,7 +74,7 @@ async def test_a_tool_that_is_callable_but_not_listed_is_projected(era, required
     async with attached(made.server, era) as wire:
         answer = await wire.call("hidden", projection={**NAME, "required": required})
     assert answer["structuredContent"] == {"name": "Ann"}
-    assert answer["_meta"]["projection"]["schemaPrecision"] == "shape"
+    assert answer["_meta"]["projection"]["schemaSource"] == "inferred"
     assert CANARY not in json.dumps(answer)
 
 

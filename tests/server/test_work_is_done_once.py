@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -11,7 +13,8 @@ import louver
 from louver.catalogue import entry
 from louver.core import compile, learning, plan
 from louver.protocol.names import PROJECTION_LITERAL
-from server.profiles import LOWLEVEL, MCPSERVER, build
+from louver.server import keeping
+from server.profiles import LOWLEVEL, MCPSERVER, build, lowlevel, structured, text, tool
 
 pytestmark = pytest.mark.anyio
 
@@ -21,6 +24,7 @@ WORK = [
     (entry, "validator", "validators"),
     (compile, "generated", "generated functions"),
     (learning, "Shape", "shapes"),
+    (keeping, "infer", "inferences"),
 ]
 
 
@@ -51,4 +55,38 @@ async def test_fifty_calls_with_one_request_derive_one_schema(kind: str, counted
             result = await client.call_tool("get_profile", {}, meta={PROJECTION_LITERAL: request})
             assert result.structured_content == {"name": "Ann", "items": [{"id": 1}, {"id": 2}]}
     assert len(made.calls) == 50
-    assert counted == {what: 1 for _, _, what in WORK}
+    assert counted == {what: 1 for _, _, what in WORK if what != "inferences"}
+
+
+@pytest.mark.parametrize("wrapper", [None, "content"])
+async def test_fifty_answers_of_one_shape_derive_one_schema(wrapper: str | None, counted: Counter[str]):
+    """Ours: where no schema is declared too; reading an answer's shape is what each answer costs."""
+
+    def answer(number: int) -> dict[str, Any]:
+        rows = [{"id": number, f"left out {number}": number}, *[{"id": 0, "name": None}] * (1 + number % 7)]
+        value = dict(sorted({"rows": rows, "n": number}.items(), reverse=number % 2 == 0))
+        return text(json.dumps(value)) if wrapper is None else structured({wrapper: json.dumps(value)})
+
+    numbers = iter(range(50))
+    made = lowlevel(t=tool(None, lambda _: answer(next(numbers))))
+    louver.attach(made.server)
+    async with Client(made.server) as client:
+        for _ in range(50):
+            request = {"mode": "include", "fields": ["rows.id"]}
+            result = await client.call_tool("t", {}, meta={PROJECTION_LITERAL: request})
+            assert result.meta[PROJECTION_LITERAL]["schemaSource"] == "inferred"
+    assert counted == {"inferences": 50} | {what: 1 for _, _, what in WORK if what != "inferences"}
+
+
+async def test_a_tool_with_many_shapes_is_still_kept_by_one_function(counted: Counter[str]):
+    """Ours: a schema is derived for each shape; the masks, and what they learn of values, are shared."""
+    several = [{"id": 1}, {"id": None}, {"id": "a"}, {"id": 2.5}, {"id": []}]
+    numbers = iter(range(50))
+    made = lowlevel(t=tool(None, lambda _: text(json.dumps(several[next(numbers) % 5]))))
+    louver.attach(made.server)
+    async with Client(made.server) as client:
+        for _ in range(50):
+            request = {"mode": "include", "fields": ["id"]}
+            await client.call_tool("t", {}, meta={PROJECTION_LITERAL: request})
+    assert counted["derivations"] == counted["validators"] == 5
+    assert counted["masks"] == counted["shapes"] == counted["generated functions"] == 1

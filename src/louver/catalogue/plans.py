@@ -5,15 +5,17 @@ A plan is made once for a schema, views and a request, and used for every answer
     (digest of schema and views, mode, canonical fields, view, strict)  ->  plan, validator, digest
 
 Two tools with one schema share their plans, and a tool that is listed again, unchanged, finds
-them. What is kept is bounded by the number of plans, and by their size, for a few wide schemas
-can weigh as much as many narrow ones.
+them; so do answers of one shape, where the schema is inferred from the answer. What is kept
+is bounded by the number of plans, and by their size, for a few wide schemas can weigh as
+much as many narrow ones.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from louver.core.json import levels
 from louver.limits import MAX_PLAN_NODES, MAX_PLANS
@@ -47,11 +49,20 @@ class ReadyPlan:
     @property
     def nodes(self) -> int:
         """The size: states of the plan's masks, and JSON values of its schema."""
-        return self.plan.states + sum(map(len, levels(self.schema)))
+        return self.plan.nodes + sum(map(len, levels(self.schema)))
+
+
+class _Sized(Protocol):
+    @property
+    def nodes(self) -> int: ...
+
+
+Made = TypeVar("Made", bound=_Sized)
+"""A `ReadyPlan`; or a `Plan`, of whose values no schema is known yet."""
 
 
 class Plans:
-    """Ready plans; those that were not used for long go first.
+    """Plans; those that were not used for long go first. Can be asked from several threads.
 
     Which was used last is not remembered, only which was used since the last look: finding a plan then
     asks for its hash but once, which is half of what it costs ("second chance", or CLOCK).
@@ -60,25 +71,28 @@ class Plans:
     def __init__(self) -> None:
         self._plans: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._nodes = 0
+        self._lock = Lock()
 
-    def find(self, of: str, projection: Projection, make: Callable[[], ReadyPlan]) -> ReadyPlan:
+    def find(self, of: str, projection: Projection, make: Callable[[], Made]) -> Made:
         """The plan of a request, made if it is not there.
 
         Args:
-            of: Names the schema and the views that the plan depends on.
+            of: Names what is made, and the schema and the views that it depends on.
             projection: The request; how it wants the schema told does not matter for its plan.
             make: Makes the plan; what it raises is passed on.
         """
         key = (of, projection.mode, projection.fields, projection.name, projection.strict)
         kept = self._plans.get(key)
-        if kept is None:
-            kept = _Kept(make())
-            self._make_room(kept.nodes)
-            self._plans[key] = kept
-            self._nodes += kept.nodes
-        else:
+        if kept is not None:
             kept.used = True
-        return kept.ready
+            return kept.made
+        # Not under the lock: nobody waits for what another makes, even if both make the same.
+        kept = _Kept(make())
+        with self._lock:
+            self._make_room(kept.nodes)
+            self._nodes += kept.nodes - (self._plans.pop(key).nodes if key in self._plans else 0)
+            self._plans[key] = kept
+        return kept.made
 
     def _make_room(self, nodes: int) -> None:
         """Let the oldest go that were not used since they were last looked at."""
@@ -94,9 +108,9 @@ class Plans:
 class _Kept:
     """A plan with its size, which takes a while to count, and whether it was used lately."""
 
-    __slots__ = ("nodes", "ready", "used")
+    __slots__ = ("made", "nodes", "used")
 
-    def __init__(self, ready: ReadyPlan) -> None:
-        self.ready = ready
-        self.nodes = ready.nodes
+    def __init__(self, made: Any) -> None:
+        self.made = made
+        self.nodes: int = made.nodes
         self.used = False

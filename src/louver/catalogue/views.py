@@ -24,7 +24,7 @@ from louver.core import json, known
 from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.view import View, Views
-from louver.core.wrapper import within, wraps_text
+from louver.core.wrapper import text_wrapper, within
 from louver.errors import InvalidProjection, InvalidView
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Misfit:
 
 def misfit(views: Views, schema: Schema) -> Misfit | None:
     """The first path in `views` that `schema` does not know, if any."""
-    if wraps_text(schema):
+    if text_wrapper(schema) is not None:
         # The text may be JSON, of which nothing is known.
         return None
     named = [(("always",), "'always'", View(views.always))]

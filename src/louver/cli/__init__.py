@@ -3,7 +3,11 @@
 ::
 
     louver demo [--json]
-    louver serve --example [--stdio | --http HOST:PORT]
+    louver serve (-- COMMAND... | --url URL | --config FILE | --example) [--stdio | --http HOST:PORT] [--log text|json]
+    louver check (-- COMMAND... | --url URL | --config FILE)
+    louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--json]
+    louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
+    louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
     louver project (--include PATH | --exclude PATH)... [--schema FILE] < value.json
     louver project --view NAME --views FILE [--schema FILE] < value.json
     louver derive (--include PATH | --exclude PATH | --relax)... < schema.json
@@ -20,7 +24,7 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from louver import __version__
 from louver.errors import LouverError
@@ -57,11 +61,35 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="call the example server with a stock client, show the savings")
     demo.add_argument("--json", action="store_true", help="print the table as one JSON array")
 
-    serve = commands.add_parser("serve", help="serve the example server")
-    serve.add_argument("--example", action="store_true", required=True, help="the example server (SQLite)")
+    serve = commands.add_parser("serve", help="serve the gateway before other servers, or the example server")
+    served = _add_upstreams(serve)
+    served.add_argument("--example", action="store_true", help="the example server (SQLite)")
+    serve.add_argument("--log", choices=("text", "json"), default="text", help="the form of what is told")
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")
     transport.add_argument("--http", metavar="HOST:PORT", help="over Streamable HTTP at /mcp; port 0: any")
+
+    check = commands.add_parser("check", help="see whether a configuration can be served")
+    _add_upstreams(check)
+
+    tools = commands.add_parser("tools", help="list the tools of servers, and what each costs to list")
+    _add_upstreams(tools)
+    tools.add_argument("--upstream", metavar="NAME", help="just this server of the file")
+    tools.add_argument("--json", action="store_true", help="print one JSON array")
+
+    call = commands.add_parser("call", help="call one tool of a server")
+    call.add_argument("target", metavar="TARGET", help="the server: its URL, or its command in one word")
+    call.add_argument("tool", metavar="TOOL", help="the tool's name")
+    call.add_argument("arguments", metavar="ARGS", nargs="?", default="{}", help="its arguments, a JSON object")
+    call.add_argument("--include", metavar="PATH", action="append", default=[], help="a field to keep")
+    call.add_argument("--exclude", metavar="PATH", action="append", default=[], help="a field to leave out")
+    call.add_argument("--view", metavar="NAME", help="a view of the tool")
+    call.add_argument("--json", action="store_true", help="print the whole result, one JSON object")
+
+    init = commands.add_parser("init", help="write a configuration with the servers that an MCP host has")
+    init.add_argument("--from", dest="host", choices=("claude", "cursor", "vscode"), required=True, help="the host")
+    init.add_argument("--file", metavar="FILE", help="the host's file, if it is not in its place")
+    init.add_argument("--out", metavar="FILE", default="mcp.json", help="the file to write, mcp.json by default")
 
     project = commands.add_parser("project", help="trim the JSON value on standard input")
     _add_request(project)
@@ -71,6 +99,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_request(derive)
     derive.add_argument("--relax", action="store_true", help="the schema that every projection satisfies")
     return parser
+
+
+def _add_upstreams(parser: argparse.ArgumentParser) -> Any:
+    """The options that name servers, of which one must be there; their group."""
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
+    chosen.add_argument("--url", help="a server, by its URL")
+    chosen.add_argument("--config", metavar="FILE", help="the servers of a file, as hosts have them: mcp.json")
+    return chosen
 
 
 def _add_request(parser: argparse.ArgumentParser) -> None:

@@ -1,64 +1,144 @@
-"""`louver serve`: the example server, with projection, over stdio or Streamable HTTP."""
+"""`louver serve`: the gateway before other servers, or the example server.
+
+    louver serve -- npx -y @modelcontextprotocol/server-memory    one server, by its command
+    louver serve --url http://127.0.0.1:9000/mcp                  one server, by its URL
+    louver serve --config mcp.json                                the servers of a file
+    louver serve --example                                        the built-in server
+
+Each over stdio, or with `--http HOST:PORT` over Streamable HTTP. What is told is told on standard error.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import ipaddress
-import socket
 import sys
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-import uvicorn
 
 from louver import attach
+from louver.cli import logs, upstreams
 from louver.errors import InvalidInput
 from louver.example import build_server
+from louver.gateway.config_file import ConfigFile
+from louver.gateway.events import Events
+from louver.gateway.fast import in_front_of
+from louver.gateway.gateway import Gateway
+from louver.gateway.serving import listening_at, serve
+from louver.gateway.stdio_front import serve_stdio
+from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS, RETRY_MS
 from louver.shipped import folder
 
 if TYPE_CHECKING:
+    import socket
     from argparse import Namespace
+    from collections.abc import AsyncGenerator
 
-    from mcp.server import MCPServer
-    from starlette.applications import Starlette
+    from louver.gateway.config import Config
 
 
 def run(arguments: Namespace) -> int:
     """Serve until the client goes, or until the process is told to end.
 
     Raises:
+        InvalidConfig: The configuration cannot be used.
         InvalidInput: The address is not one of this machine's loopback, or is taken.
     """
-    server = build_server()
-    attach(server, views=folder("views"), argument=True)
-    if arguments.http is None:
-        anyio.run(server.run_stdio_async)
+    address = None if arguments.http is None else _address(arguments.http)
+    if arguments.example:
+        _serve_example(address)
         return 0
-    _serve_http(server, *_address(arguments.http))
+    logs.configure(arguments.log)
+    # An upstream's integer is passed on as it is, however long, within the gateway's own bound.
+    sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
+    file = None if arguments.config is None else ConfigFile(Path(arguments.config))
+    config = upstreams.read(arguments) if file is None else file.current
+    asyncio.run(_gateway_over_stdio(config, file) if address is None else _gateway_over_http(config, file, *address))
     return 0
 
 
-def _serve_http(server: MCPServer, host: str, port: int) -> None:
-    with _listening(host, port) as listening:
-        app: Starlette = server.streamable_http_app()
-        # Told at once: the socket accepts already, whoever connects now waits until the server has started.
-        shown = f"[{host}]" if ":" in host else host
-        print(f"louver: serving at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
-        uvicorn.Server(config).run(sockets=[listening])
+async def _gateway_over_stdio(config: Config, file: ConfigFile | None) -> None:
+    telling: list[asyncio.Task[None]] = []
 
+    def opened() -> None:
+        if not telling:
+            telling.append(asyncio.create_task(_tell(gateway)))
 
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends small parts at once only where it is.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    gateway = Gateway(config, serves_one=True, opened=opened)
+    if sys.stdin.isatty():
+        print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
     try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise InvalidInput(f"cannot listen at {host}, port {port}: {error.strerror}") from None
-    listening.listen()
-    return listening
+        async with _following(gateway, file):
+            await serve_stdio(gateway.server)
+    finally:
+        for task in telling:
+            task.cancel()
+        await gateway.close()
+
+
+async def _gateway_over_http(config: Config, file: ConfigFile | None, host: str, port: int) -> None:
+    with listening_at(host, port) as listening:
+        gateway = Gateway(config, serves_one=False)
+        try:
+            await _tell(gateway)
+            # What is there by now stays, and need not be looked at again with every large answer.
+            gc.freeze()
+            app = gateway.server.streamable_http_app(event_store=Events(), retry_interval=RETRY_MS)
+            front = in_front_of(app, gateway.server)
+            async with _following(gateway, file):
+                await serve(front, listening, gateway.listening.close, partial(_tell_address, host, listening))
+        finally:
+            await gateway.close()
+
+
+@asynccontextmanager
+async def _following(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[None]:
+    """Meanwhile, serve what the file says whenever it changes."""
+    task = None if file is None else asyncio.create_task(_follow(gateway, file))
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()
+
+
+async def _follow(gateway: Gateway, file: ConfigFile) -> None:
+    while True:
+        await asyncio.sleep(FOLLOWED_S)
+        if file.refresh():
+            await gateway.change(file.current)
+            await _tell(gateway)
+
+
+def _serve_example(address: tuple[str, int] | None) -> None:
+    server = build_server()
+    attach(server, views=folder("views"), argument=True)
+    if address is None:
+        anyio.run(server.run_stdio_async)
+        return
+    with listening_at(*address) as listening:
+        told = partial(_tell_address, address[0], listening)
+        asyncio.run(serve(server.streamable_http_app(), listening, _no_streams, told))
+
+
+def _no_streams() -> None:
+    pass
+
+
+async def _tell(gateway: Gateway) -> None:
+    """Print what stands behind the gateway."""
+    upstreams.console(stderr=True).print(upstreams.table(await gateway.open()))
+
+
+def _tell_address(host: str, listening: socket.socket) -> None:
+    # Told at once: the socket accepts already, whoever connects now waits until the server has started.
+    shown = f"[{host}]" if ":" in host else host
+    print(f"louver: serving at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
 
 
 def _address(text: str) -> tuple[str, int]:

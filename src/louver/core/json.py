@@ -29,7 +29,7 @@ else:
     _encode = Encoder().encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Json = Any
 """`None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`."""
@@ -63,15 +63,22 @@ class NotJson(ValueError):
         self.reason, self.line, self.key = reason, line, key
 
 
-def parse(text: str) -> Json:
+def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], int] = int) -> Json:
     """The value of a JSON text, read strictly.
+
+    Args:
+        text: The text.
+        deepest: Levels of nesting that are read.
+        integer: Reads an integer; Python's own refuses one of over 4,300 digits.
 
     Raises:
         NotJson: It is not JSON; a key stands twice; a number is not finite; it is nested too deep.
     """
-    check_depth(text)
+    check_depth(text, deepest)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=constant, parse_float=_finite)
+        return json.loads(
+            text, object_pairs_hook=_once, parse_constant=constant, parse_float=_finite, parse_int=integer
+        )
     except json.JSONDecodeError as error:
         raise NotJson(error.msg, error.lineno) from None
     except ValueError as error:
@@ -80,14 +87,14 @@ def parse(text: str) -> Json:
         raise NotJson("an integer has too many digits") from None
 
 
-def check_depth(text: str) -> None:
+def check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
     """Refuse a text that recursion could not read.
 
     Raises:
-        NotJson: It is nested deeper than `MAX_JSON_DEPTH` levels.
+        NotJson: It is nested deeper than `deepest` levels.
     """
-    if text.count("{") + text.count("[") > MAX_JSON_DEPTH and _depth(text) > MAX_JSON_DEPTH:
-        raise NotJson(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
+    if text.count("{") + text.count("[") > deepest and _depth(text) > deepest:
+        raise NotJson(f"it is nested deeper than {deepest} levels")
 
 
 def constant(_name: str) -> Json:
@@ -119,6 +126,11 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether a JSON value is an array."""
     return isinstance(value, list)
+
+
+def members(value: object) -> dict[str, Any]:
+    """The members of an object; none of anything else."""
+    return value if is_object(value) else {}
 
 
 def strings(value: Json) -> list[str]:

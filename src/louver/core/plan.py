@@ -46,6 +46,7 @@ class Plan:
         exclude: What is left out of that.
         always: Paths that were added to the request's.
         source: The schema of the values, or `None` if nothing is known of them.
+        like: A plan that keeps the same, if the source was inferred.
     """
 
     def __init__(
@@ -55,20 +56,20 @@ class Plan:
         exclude: tuple[FieldPath, ...],
         always: tuple[FieldPath, ...],
         source: Schema | None,
+        like: Plan | None = None,
     ) -> None:
         self.request = request
         self._include, self._exclude, self._always = include, exclude, always
         self._source = source
-        self._wrapped = is_wrapped(source)
-        self._masks: list[Mask] = []
-        if include:
-            self._masks.append(include_mask((*include, *always)))
+        self._like = like
+        self._wrapped = like is None and is_wrapped(source)
+        self._masks = _masks(include, exclude, always) if like is None else like._masks
         if exclude:
-            self._masks.append(exclude_mask(exclude))
             self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
-        self._order = known.order(source, self._masks[0]) if include and source is not None else {}
-        chain = _Chain(self._masks, self._order, wrapped=self._wrapped)
-        self._keeper = chain.keepers[0] if len(self._masks) == 1 and not self._wrapped else chain
+        self._order: dict[Mask, tuple[str, ...]] = {}
+        if include and source is not None and like is None:
+            self._order = known.order(source, self._masks[0])
+        self._keeper = _keeper(self._masks, self._order, wrapped=self._wrapped) if like is None else like._keeper
         self._keep_text: Callable[[bytes], bytes] | None = None
 
     def __call__(self, value: Json) -> Json:
@@ -116,8 +117,21 @@ class Plan:
             pass
         raise NotJson("it is nested deeper than can be read here")
 
+    def knowing(self, schema: Schema) -> Plan:
+        """This plan with a schema that was inferred: what is kept stays the same, more is told of it.
+
+        Args:
+            schema: Of a value, or of what this plan kept of it. It does not say what wraps an output.
+        """
+        return Plan(self.request, self._include, self._exclude, self._always, schema, like=self)
+
     @property
-    def states(self) -> int:
+    def is_inferred(self) -> bool:
+        """Whether the schema of the values was inferred from them, not declared."""
+        return self._like is not None
+
+    @property
+    def nodes(self) -> int:
         """The size of the plan: the nodes of its masks."""
         return sum(len(mask.nodes()) for mask in self._masks)
 
@@ -145,7 +159,7 @@ class Plan:
 
     @cached_property
     def unmatched(self) -> tuple[str, ...]:
-        """The requested paths that the schema does not know; none without a schema."""
+        """The requested paths that the schema does not know; none without a declared schema."""
         return tuple(str(path) for path in self._unmatched)
 
     @property
@@ -175,7 +189,8 @@ class Plan:
 
     @cached_property
     def _unmatched(self) -> dict[FieldPath, FieldPath | None]:
-        if self._source is None:
+        # What one answer lacks, another can have: only a declared schema knows of fields that cannot be.
+        if self._source is None or self.is_inferred:
             return {}
         if self.request.mode == "exclude":
             return known.unmatched(self._source, (), self._exclude)
@@ -196,6 +211,12 @@ class Plan:
             return key
 
         return sorted(self._include, key=position)
+
+
+def _keeper(masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> Compiled | _Chain:
+    """What keeps of a value what the masks say, one after the other."""
+    chain = _Chain(masks, order, wrapped=wrapped)
+    return chain.keepers[0] if len(masks) == 1 and not wrapped else chain
 
 
 class _Chain:
@@ -267,3 +288,9 @@ def compile_projection(
         message = f"field path {first!r} is not a field of this tool's output{hint}"
         raise UnknownField(message, unmatched=list(plan.unmatched), suggestions=plan.suggestions)
     return plan
+
+
+def _masks(include: tuple[FieldPath, ...], exclude: tuple[FieldPath, ...], always: tuple[FieldPath, ...]) -> list[Mask]:
+    """What is kept, then what is left out of that."""
+    masks = [include_mask((*include, *always))] if include else []
+    return [*masks, exclude_mask(exclude)] if exclude else masks

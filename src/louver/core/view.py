@@ -22,7 +22,7 @@ from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
 from louver.limits import MAX_EXTENDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from louver.core.json import Json
 
@@ -70,6 +70,11 @@ class Views:
     def joined(self, other: Views) -> Views:
         """These views and `other`; of two of one name that of `other`."""
         return Views({**self.named, **other.named}, fold((*self.always, *other.always)))
+
+    def each(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Views:
+        """These views with every list of paths changed."""
+        named = {name: View(change(view.include), change(view.exclude)) for name, view in self.named.items()}
+        return Views(named, change(self.always))
 
     def to_json(self) -> Json:
         """A JSON value that is the same for the same views."""

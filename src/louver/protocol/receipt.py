@@ -36,7 +36,9 @@ class Applied(WireModel):
     view: str | None = None
     excluded: list[str] | None = Field(default=None, description="What a view leaves out of its fields.")
     always: list[str] | None = Field(default=None, description="What the tool's author adds to every request.")
-    unmatched: list[str] | None = Field(default=None, description="Paths that the tool's schema does not know.")
+    unmatched: list[str] | None = Field(
+        default=None, description="Paths that the tool's declared schema does not know."
+    )
     suggestions: dict[str, str] | None = Field(default=None, description="For unmatched paths: what was meant.")
     partial: bool | None = Field(default=None, description="Something was left out: do not write this value back.")
     content_dropped: Annotated[int, Field(ge=1)] | None = Field(
@@ -47,7 +49,9 @@ class Applied(WireModel):
     schema_precision: Literal["shape"] | None = Field(
         default=None, description="The schema only says which members there can be."
     )
-    schema_source: Literal["inferred"] | None = None
+    schema_source: Literal["inferred"] | None = Field(
+        default=None, description="Nothing was declared of the value; the schema comes from this answer alone."
+    )
 
 
 class NotApplied(WireModel):

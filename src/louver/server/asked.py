@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 By = Literal["_meta", "argument", "default view"]
 
+Argument = Literal["projectable", "all", "off"]
+"""Which tools take the reserved argument: those with an output schema, all, or none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -52,23 +55,25 @@ class Asking:
     """How calls of one server can ask.
 
     Args:
-        argument: Whether tools take the reserved argument.
+        argument: Which tools take the reserved argument.
         defaults: Tool name -> the view that a call without a request gets.
     """
 
-    argument: bool
+    argument: Argument
     defaults: Mapping[str, str]
 
     def concerns(self, name: str, params: Mapping[str, Any]) -> bool:
         """Whether a call may ask for anything; if not, the server answers as if nothing were attached."""
         meta, arguments = params.get("_meta"), params.get("arguments")
         by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        by_argument = self.argument and is_object(arguments) and ARGUMENT in arguments
+        by_argument = self.argument != "off" and is_object(arguments) and ARGUMENT in arguments
         return by_meta or by_argument or name in self.defaults
 
     def offers_argument(self, entry: Entry) -> bool:
         """Whether the tool takes the reserved argument: then that is ours, and the tool never sees it."""
-        return self.argument and entry.takes_argument
+        if self.argument == "off" or not entry.has_room_for_argument:
+            return False
+        return self.argument == "all" or entry.output_schema is not None
 
     def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
         """What a call of the tool asks for, if anything.

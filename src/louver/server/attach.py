@@ -19,6 +19,7 @@ input schemas answers from what it listed.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
     from mcp.server import Server
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.catalogue.entry import Entry
 
 
 def attach(
@@ -71,10 +74,23 @@ def attach(
     if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
     tool_views = ToolViews(views, default_views or {})
-    asking = Asking(argument, default_views or {})
-    lowlevel.middleware.insert(0, _Attached(lowlevel, Tools(tool_views), asking, listing, exact=exact))
+    asking = Asking("projectable" if argument else "off", default_views or {})
+    install(lowlevel, tool_views, asking, listing, exact=exact)
     if isinstance(server, MCPServer):
         _check_on_start(server, lowlevel, tool_views)
+
+
+def install(server: Server[Any], views: ToolViews, asking: Asking, listing: Listing, *, exact: bool = False) -> None:
+    """Put projection before everything else that a lowlevel server does.
+
+    Args:
+        server: The server.
+        views: Makes the entries of its tools.
+        asking: How calls can ask.
+        listing: What `tools/list` shows as output schema.
+        exact: Whether the exact output schema stands in each tool's `_meta`.
+    """
+    server.middleware.insert(0, _Attached(server, Tools(views), asking, listing, exact=exact))
 
 
 class _Attached:
@@ -83,10 +99,11 @@ class _Attached:
     def __init__(self, server: Server[Any], tools: Tools, asking: Asking, listing: Listing, *, exact: bool) -> None:
         self._server = server
         self._tools = tools
-        self._argument = asking.argument
+        self._asking = asking
         self._listing: Listing = listing
         self._exact = exact
         self._schemas = ProjectedSchemas()
+        self._listed: dict[str, _Listed] = {}
         self._call = ProjectedCalls(tools, asking, self._schemas, self._can_project, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -101,22 +118,31 @@ class _Attached:
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover"):
             said = result_dict(result)
-            capabilities = advertised(said.get("capabilities") or {}, ARGUMENT if self._argument else None)
+            capabilities = advertised(
+                said.get("capabilities") or {}, None if self._asking.argument == "off" else ARGUMENT
+            )
             return {**said, "capabilities": capabilities}
         return result
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = result_dict(await call_next(ctx))
         self._tools.views.refresh()
-        listed: list[dict[str, Any]] = []
         tools: list[dict[str, Any]] = result.get("tools") or []
-        for tool in tools:
-            entry = self._tools.learn(tool)
-            listed.append(listed_tool(tool, entry, self._listing, exact=self._exact, argument=self._argument))
+        listed = [self._listed_tool(tool, self._tools.learn(tool)) for tool in tools]
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
         return {**result, "tools": listed}
+
+    def _listed_tool(self, tool: dict[str, Any], entry: Entry) -> dict[str, Any]:
+        """The tool as clients see it, made anew only where it is not as it was last listed."""
+        before = self._listed.get(entry.name)
+        if before is not None and before.entry is entry and before.tool == tool:
+            return before.listed
+        argument = self._asking.offers_argument(entry)
+        listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
+        self._listed[entry.name] = _Listed(tool, entry, listed)
+        return listed
 
     def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         return envelope(self._server, ctx.protocol_version)
@@ -127,6 +153,15 @@ class _Attached:
             return True
         capabilities = ctx.session.client_capabilities
         return capabilities is not None and PROJECTION in (capabilities.extensions or {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A tool, what was known of it, and how it was listed."""
+
+    tool: dict[str, Any]
+    entry: Entry
+    listed: dict[str, Any]
 
 
 def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], views: ToolViews) -> None:

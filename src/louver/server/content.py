@@ -3,7 +3,7 @@ r"""What an answer holds: finding the value to project, and writing the kept val
 A tool's output can stand in three places, and is written back where it stood::
 
     structuredContent                       {"id": 1, "name": "Ann"}
-    structuredContent.result, a string      {"result": "{\"id\": 1, \"name\": \"Ann\"}"}
+    a string in it, `result` or `content`   {"result": "{\"id\": 1, \"name\": \"Ann\"}"}
     one text block                          {"type": "text", "text": "{\"id\": 1, ...}"}
 
 `structuredContent` and `content` come from the one kept value. Text that is not
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from louver.core import json
 from louver.core.json import is_object
-from louver.core.wrapper import WRAPPER
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -27,23 +26,30 @@ Seat = Literal["structured", "wrapped text", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tool's output, and where in the result it stands."""
+    """A tool's output, and where in the result it stands.
+
+    Args:
+        value: What is projected.
+        seat: Where it stands.
+        wrapper: The property of the structured content that holds it as JSON text, if it does.
+    """
 
     value: Json
     seat: Seat
+    wrapper: str | None = None
 
 
-def find_output(result: dict[str, Any], *, may_wrap_text: bool) -> Output | None:
+def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | None:
     """The output that can be projected; `None` if there is none.
 
     Args:
         result: The wire object of a complete result.
-        may_wrap_text: Whether the tool's output is one string in the SDK's wrapper.
+        wrapper: The property of the structured content, if any, whose string may be JSON text.
     """
     if "structuredContent" in result:
         structured: Any = result["structuredContent"]
-        if may_wrap_text and is_object(structured) and (parsed := _parsed(structured.get(WRAPPER))) is not None:
-            return Output(parsed, "wrapped text")
+        if wrapper is not None and is_object(structured) and (parsed := _parsed(structured.get(wrapper))) is not None:
+            return Output(parsed, "wrapped text", wrapper)
         return Output(structured, "structured")
     texts = [block for block in _blocks(result) if block.get("type") == "text"]
     if len(texts) == 1 and (parsed := _parsed(texts[0].get("text"))) is not None:
@@ -51,12 +57,12 @@ def find_output(result: dict[str, Any], *, may_wrap_text: bool) -> Output | None
     return None
 
 
-def write_output(result: dict[str, Any], seat: Seat, kept: Json, *, keep_blocks: bool) -> int:
+def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blocks: bool) -> int:
     """Put the kept value into `result`, in `content` too.
 
     Args:
         result: The result, which is changed.
-        seat: Where the output stood.
+        output: The output, for where it stood.
         kept: What is left of it.
         keep_blocks: Whether blocks that are not text stay.
 
@@ -64,10 +70,10 @@ def write_output(result: dict[str, Any], seat: Seat, kept: Json, *, keep_blocks:
         The number of such blocks that were dropped.
     """
     text = json.compact(kept)
-    if seat == "structured":
+    if output.seat == "structured":
         result["structuredContent"] = kept
-    elif seat == "wrapped text":
-        result["structuredContent"] = {WRAPPER: text}
+    elif output.seat == "wrapped text":
+        result["structuredContent"] = {output.wrapper: text}
     others = [block for block in _blocks(result) if block.get("type") != "text"]
     result["content"] = [{"type": "text", "text": text}, *(others if keep_blocks else [])]
     return 0 if keep_blocks else len(others)

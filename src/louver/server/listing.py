@@ -35,22 +35,22 @@ ARGUMENT_SCHEMA: dict[str, Any] = {
 
 
 def listed_tool(tool: dict[str, Any], entry: Entry, listing: Listing, *, exact: bool, argument: bool) -> dict[str, Any]:
-    """The tool as clients see it; a tool without an output schema is listed as it is.
+    """The tool as clients see it; a tool without an output schema only gets the argument.
 
     Args:
         tool: As the server lists it.
         entry: What is known of it.
         listing: What stands as its output schema.
         exact: Whether the exact output schema stands in the hint.
-        argument: Whether the reserved argument is offered.
+        argument: Whether the tool takes the reserved argument.
     """
-    if entry.output_schema is None:
-        return tool
     listed = dict(tool)
-    if argument and entry.takes_argument:
+    if argument:
         schema = tool["inputSchema"]
         properties: dict[str, Any] = {**(schema.get("properties") or {}), ARGUMENT: ARGUMENT_SCHEMA}
         listed["inputSchema"] = {**schema, "properties": properties}
+    if entry.output_schema is None:
+        return listed
     if listing == "relaxed":
         listed["outputSchema"] = entry.listing_schema
     elif listing == "omit":

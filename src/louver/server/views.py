@@ -29,6 +29,7 @@ class ToolViews:
     Args:
         views: A folder of files, or tool name -> views.
         defaults: Tool name -> the view that a call without a request gets, which must exist.
+        folders: What the names of tools begin with -> a folder of files, of tools named without that.
 
     Raises:
         InvalidView: A file of views, or a view, is not well formed.
@@ -38,8 +39,11 @@ class ToolViews:
         self,
         views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
         defaults: Mapping[str, str],
+        folders: Mapping[str, Path] | None = None,
     ) -> None:
-        self._folder = ViewFolder(Path(views)) if isinstance(views, str | os.PathLike) else None
+        self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
+        if isinstance(views, str | os.PathLike):
+            self._folders[""] = ViewFolder(Path(views))
         given: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
         self._given = {tool: Views.read(named) for tool, named in given.items()}
         self._defaults = defaults
@@ -47,8 +51,8 @@ class ToolViews:
 
     def refresh(self) -> None:
         """Read files of views again that have changed."""
-        if self._folder is not None:
-            self._folder.refresh()
+        for folder in self._folders.values():
+            folder.refresh()
 
     def are_current(self, entry: Entry) -> bool:
         """Whether the file that the entry was made with is still as it was."""
@@ -98,9 +102,13 @@ class ToolViews:
         for name in (*self._given, *self._defaults):
             if name not in tools:
                 raise InvalidView(f"views are given for a tool {name!r}, which the server does not have")
-        for name in self._folder.tools() if self._folder is not None else ():
+        named = [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
+        for name in named:
             if name not in tools:
                 logger.warning("a file holds views of a tool %r, which the server does not have", name)
 
     def _file(self, tool: str) -> ViewFile | None:
-        return None if self._folder is None else self._folder.find(tool)
+        for prefix, folder in self._folders.items():
+            if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
+                return file
+        return None

@@ -1,0 +1,168 @@
+"""Louver's gateway and what a user would put there instead, each in a process of its own for as long as a block lasts.
+
+    upstream()                     the server behind: HTTP
+    louver("--url", url)           Louver
+    FASTMCP.serving(url)           FastMCP's proxy, on a client that stays connected
+    NPM.serving(*command)          npm `mcp-proxy`: of servers over stdio alone
+    PYPI.serving(*command)         PyPI `mcp-proxy`: likewise
+
+Peers are installed where the stock clients of the tests are. One that cannot be is left out, and that is said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from tests.stock.run import REQUIREMENTS, StockError, node_packages, python_with
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import ExitStack
+
+LOUVER = [sys.executable, "-m", "louver", "serve"]
+UPSTREAM = [sys.executable, "-m", "benchmarks.gateway_server"]
+STDIO_UPSTREAM = [*UPSTREAM, "--stdio"]
+
+START_S = 30.0
+"""How long a peer may take until it listens, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A process that serves over HTTP.
+
+    Args:
+        url: Where.
+        process: The process.
+    """
+
+    url: str
+    process: int
+
+    def rss_mb(self) -> float:
+        """How much memory it holds, in MB."""
+        said = subprocess.run(["ps", "-o", "rss=", "-p", str(self.process)], capture_output=True, text=True, check=True)
+        return int(said.stdout) * 1024 / 1e6
+
+
+@contextmanager
+def upstream(*arguments: str) -> Iterator[Serving]:
+    """The server that stands behind."""
+    with subprocess.Popen([*UPSTREAM, *arguments], stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdout is not None
+        # Leaving the block closes its standard input, at which it ends.
+        yield Serving(f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process.pid)
+
+
+@contextmanager
+def louver(*arguments: str) -> Iterator[Serving]:
+    """Louver's gateway, as it is by default."""
+    command = [*LOUVER, "--http", "127.0.0.1:0", *arguments]
+    with subprocess.Popen(command, stderr=PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            said = next(filter(None, (re.search(r"serving at (\S+)", line) for line in process.stderr)))
+            yield Serving(said[1], process.pid)
+        finally:
+            process.terminate()
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another proxy.
+
+    Args:
+        name: As it stands in the tables.
+        _command: Installs it, and says how it is started: port, what stands behind it -> command.
+    """
+
+    name: str
+    _command: Callable[[int, Sequence[str]], list[str]]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is installed, or can be; if not, why not is told."""
+        try:
+            self._command(0, [])
+        except StockError as error:
+            print(f"{self.name} is left out: {error}", file=sys.stderr)
+            return False
+        return True
+
+    @contextmanager
+    def serving(self, *behind: str) -> Iterator[Serving]:
+        """It serves: what stands behind it is a URL, or a command."""
+        port = _free_port()
+        with subprocess.Popen(self._command(port, behind), stdout=DEVNULL, stderr=DEVNULL) as process:
+            try:
+                _wait_for(port, process)
+                yield Serving(f"http://127.0.0.1:{port}/mcp", process.pid)
+            finally:
+                process.terminate()
+
+
+def started(stack: ExitStack, peers: Sequence[Peer], *behind: str) -> dict[str, Serving]:
+    """The peers that start, by name; of the others it is told that they do not."""
+    found: dict[str, Serving] = {}
+    for peer in peers:
+        try:
+            found[peer.name] = stack.enter_context(peer.serving(*behind))
+        except StockError as error:
+            print(f"{peer.name} is left out: {error}", file=sys.stderr)
+    return found
+
+
+def fastmcp_command(*arguments: str) -> list[str]:
+    """How FastMCP's proxy is started."""
+    python = python_with(REQUIREMENTS["fastmcp_v4"])
+    return [str(python), str(Path(__file__).with_name("fastmcp_proxy.py")), *arguments]
+
+
+def _fastmcp(port: int, behind: Sequence[str]) -> list[str]:
+    return fastmcp_command("http", str(port), *behind)
+
+
+def _pypi(port: int, behind: Sequence[str]) -> list[str]:
+    script = python_with("mcp-proxy>=0.13,<1").with_name("mcp-proxy")
+    # Else its server gets an environment without `PATH`.
+    return [str(script), "--pass-environment", "--host", "127.0.0.1", "--port", str(port), "--", *behind]
+
+
+def _npm(port: int, behind: Sequence[str]) -> list[str]:
+    package = {"name": "proxies", "private": True, "dependencies": {"mcp-proxy": "^6.7.0"}}
+    node, home = node_packages(json.dumps(package))
+    script = home / "node_modules" / "mcp-proxy" / "dist" / "bin" / "mcp-proxy.mjs"
+    return [str(node), str(script), "--host", "127.0.0.1", "--port", str(port), "--server", "stream", "--", *behind]
+
+
+FASTMCP = Peer("FastMCP", _fastmcp)
+NPM = Peer("npm mcp-proxy", _npm)
+PYPI = Peer("PyPI mcp-proxy", _pypi)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    until = monotonic() + START_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            if process.poll() is not None or monotonic() > until:
+                raise StockError(f"it does not serve: {process.args}") from None
+            sleep(0.05)
+        else:
+            return

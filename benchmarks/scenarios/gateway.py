@@ -1,0 +1,214 @@
+"""What a gateway costs: through Louver, through its peers, and past them all to the server behind.
+
+    call, call 2025            1 kB and 100 kB over HTTP, in both eras; in 2026 also projected to two fields
+    call, stdio behind         likewise, to a server over stdio, which is all that some peers know
+    tools/list                 of many tools
+    call among tools           1 kB, through Louver: of a server with ten tools, and of one with very many
+    RSS                        the memory of the processes after the calls
+    first call, stdio          from the start of the process to the first answer
+
+One client that reads the whole answer and does nothing with it, as in `wire`. What is behind answers what was prepared.
+Candidates take turns of several calls in a row. Peers need a network when they are first used.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import ExitStack, contextmanager
+from random import Random
+from subprocess import DEVNULL, PIPE
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.conversation import HANDSHAKE, MODERN, OPENING, Conversation
+from benchmarks.measuring import row
+from benchmarks.payloads import ISSUES, SEED
+from benchmarks.proxies import FASTMCP, LOUVER, NPM, PYPI, STDIO_UPSTREAM, fastmcp_command, louver, started, upstream
+from benchmarks.results import TWIN, Group, Row
+from louver import Projection, compile_projection
+from louver.core.json import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from benchmarks.conversation import Request
+    from benchmarks.proxies import Peer, Serving
+    from benchmarks.scenarios import Setting
+
+FEW = 10
+MANY = 1_000
+VERY_MANY = 10_000
+CALLS = 20
+STARTS = 9
+"""At most so many rounds of processes that are started, which take seconds."""
+
+TWO_FIELDS = {"mode": "include", "fields": ["items.number", "items.title"]}
+TWO = "louver, two fields"
+
+
+def run(setting: Setting) -> Iterator[Group]:
+    """All cases."""
+    peers = [peer for peer in (FASTMCP, NPM, PYPI) if setting.peers and peer.is_here]
+    yield from _over_http(setting, [peer for peer in peers if peer is FASTMCP])
+    yield from _over_stdio(setting, peers)
+    yield from _lists(setting, [peer for peer in peers if peer is FASTMCP])
+    yield _among_tools(setting)
+    yield _first_call(setting, [peer for peer in peers if peer is FASTMCP])
+
+
+def _over_http(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
+    with ExitStack() as stack:
+        behind = stack.enter_context(upstream())
+        servers = {"direct": behind, "louver": stack.enter_context(louver("--url", behind.url))}
+        servers |= started(stack, peers, behind.url)
+        for version, case in ((MODERN, "call"), (HANDSHAKE, "call 2025")):
+            with _opened(servers, version) as clients:
+                for size in setting.sizes("100 kB"):
+                    works = {name: _call(client, size) for name, client in clients.items()}
+                    _compare(works, size)
+                    if version == MODERN:
+                        works[TWO] = _call(clients["louver"], size, TWO_FIELDS)
+                        _compare_kept(works[TWO], size)
+                    yield _timed(case, "issues", size, "direct", works, setting.rounds)
+        yield _memory("over HTTP", servers)
+
+
+def _over_stdio(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
+    with ExitStack() as stack:
+        servers = {"louver": stack.enter_context(louver("--", *STDIO_UPSTREAM))}
+        servers |= started(stack, peers, *STDIO_UPSTREAM)
+        with _opened(servers, HANDSHAKE) as clients:
+            for size in setting.sizes("100 kB"):
+                works = {name: _call(client, size) for name, client in clients.items()}
+                _compare(works, size)
+                yield _timed("call, stdio behind", "issues", size, "louver", works, setting.rounds)
+        yield _memory("over stdio", servers)
+
+
+def _lists(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
+    with ExitStack() as stack:
+        behind = stack.enter_context(upstream("--tools", str(MANY)))
+        servers = {"direct": behind, "louver": stack.enter_context(louver("--url", behind.url))}
+        servers |= started(stack, peers, behind.url)
+        with _opened(servers, MODERN) as clients:
+            names = {name: [tool["name"] for tool in client.tools()] for name, client in clients.items()}
+            _same(names)
+            works = {name: client.request("tools/list", {}) for name, client in clients.items()}
+            yield _timed("tools/list", f"{MANY:,} tools", 0, "direct", works, setting.rounds, calls=3)
+
+
+def _among_tools(setting: Setting) -> Group:
+    with ExitStack() as stack:
+        servers: dict[str, Serving] = {}
+        for count in (FEW, VERY_MANY):
+            behind = stack.enter_context(upstream("--tools", str(count)))
+            servers["among few" if count == FEW else "among many"] = stack.enter_context(louver("--url", behind.url))
+        with _opened(servers, MODERN) as clients:
+            works = {name: _call(client, 1_000) for name, client in clients.items()}
+            _compare(works, 1_000)
+            return _timed("call among tools", f"{FEW} and {VERY_MANY:,}", 1_000, "among few", works, setting.rounds)
+
+
+def _first_call(setting: Setting, peers: list[Peer]) -> Group:
+    commands = {"direct": STDIO_UPSTREAM, "louver": [*LOUVER, "--", *STDIO_UPSTREAM]}
+    commands |= {peer.name: fastmcp_command("stdio", *STDIO_UPSTREAM) for peer in peers}
+    works = {name: _Start(command) for name, command in commands.items()}
+    _compare(works, 1_000)
+    return _timed("first call, stdio", "issues", 1_000, "direct", works, min(STARTS, setting.rounds), calls=1)
+
+
+class _Start:
+    """The start of a server over stdio, up to its first answer."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+
+    def send(self) -> bytes:
+        """That answer."""
+        with subprocess.Popen(self._command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            for message in (
+                {"id": 0, "method": "initialize", "params": OPENING},
+                {"method": "notifications/initialized"},
+                {"id": 1, "method": "tools/call", "params": {"name": "1000", "arguments": {}}},
+            ):
+                process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+                process.stdin.flush()
+                if "id" in message:
+                    answer = process.stdout.readline()
+            process.terminate()
+        return answer
+
+    def result(self) -> dict[str, Any]:
+        """What it answers."""
+        return json.loads(self.send())["result"]
+
+
+@contextmanager
+def _opened(servers: Mapping[str, Serving], version: str) -> Iterator[dict[str, Conversation]]:
+    clients = {name: Conversation(server.url, version) for name, server in servers.items()}
+    try:
+        for client in clients.values():
+            # As clients do: and what a proxy keeps of it, it has.
+            client.tools()
+        yield clients
+    finally:
+        for client in clients.values():
+            client.close()
+
+
+def _call(client: Conversation, size: int, projection: dict[str, Any] | None = None) -> Request:
+    meta = {} if projection is None else {"_meta": {"projection": projection}}
+    return client.request("tools/call", {"name": str(size), "arguments": {}, **meta})
+
+
+def _compare(works: Mapping[str, Request | _Start], size: int) -> None:
+    value = ISSUES.make(size)
+    text = [{"type": "text", "text": json.dumps(value)}]
+    _same({"prepared": [text, value], **{name: _answer(work) for name, work in works.items()}})
+
+
+def _compare_kept(work: Request, size: int) -> None:
+    kept = compile_projection(Projection.from_wire(TWO_FIELDS), ISSUES.schema)(ISSUES.make(size))
+    _same({"kept": kept, TWO: work.result()["structuredContent"]})
+
+
+def _answer(work: Request | _Start) -> list[Any]:
+    result = work.result()
+    return [result["content"], result["structuredContent"]]
+
+
+def _same(answers: Mapping[str, Any]) -> None:
+    told = {name: canonical(answer) for name, answer in answers.items()}
+    first = next(iter(told))
+    for name, answer in told.items():
+        assert answer == told[first], f"{name} does not give the answer of {first}"
+
+
+def _timed(
+    case: str,
+    payload: str,
+    size: int,
+    baseline: str,
+    works: Mapping[str, Request | _Start],
+    rounds: int,
+    calls: int = CALLS,
+) -> Group:
+    rng = Random(SEED)
+    turns: dict[str, Callable[[], Any]] = {name: work.send for name, work in works.items()}
+    turns[baseline + TWIN] = turns[baseline]
+    times: dict[str, list[float]] = {name: [] for name in turns}
+    for _ in range(rounds):
+        for name in rng.sample(list(turns), len(turns)):
+            started = perf_counter()
+            for _ in range(calls):
+                turns[name]()
+            times[name].append((perf_counter() - started) / calls)
+    return Group(case, payload, size, "s", baseline, tuple(row(name, found) for name, found in times.items()))
+
+
+def _memory(payload: str, servers: Mapping[str, Serving]) -> Group:
+    rows = [Row.exact(name, server.rss_mb()) for name, server in servers.items()]
+    return Group("RSS", payload, 0, "MB", "louver", tuple(rows))

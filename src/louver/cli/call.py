@@ -1,0 +1,123 @@
+"""`louver call`: call one tool, as a client that asks for a projection.
+
+louver call http://127.0.0.1:8080/mcp get_user '{"id": 7}' --include name
+louver call "louver serve -- npx -y @modelcontextprotocol/server-memory" read_graph --include entities.name
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp import Client, MCPError, StdioServerParameters
+
+from louver.cli.request import write
+from louver.core import json
+from louver.errors import InvalidInput, InvalidProjection
+from louver.gateway.config import is_url
+from louver.protocol.names import PROJECTION_LITERAL
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mcp_types import CallToolResult
+
+_NO_RECEIPT = (
+    "this is not projected: put the gateway before the server, `louver serve -- COMMAND` or `louver serve --url URL`"
+)
+
+
+def run(arguments: Namespace) -> int:
+    """Print what the tool answers; 1 if that is an error, or not projected though that was asked for.
+
+    Raises:
+        LouverError: The options are refused.
+    """
+    return asyncio.run(_run(_target(arguments.target), arguments.tool, _arguments(arguments.arguments), arguments))
+
+
+async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace) -> int:
+    meta: Any = None if (request := _request(options)) is None else {PROJECTION_LITERAL: request}
+    try:
+        async with Client(target, mode="auto") as client:
+            result = await _result(client, tool, given, meta)
+    except (OSError, MCPError, ExceptionGroup) as error:
+        print(f"louver: the server cannot be opened: {_reason(error)}", file=sys.stderr)
+        return 1
+    if isinstance(result, MCPError):
+        print(f"louver: {result.error.message}", file=sys.stderr)
+        return 1
+    said = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    if options.json:
+        write(said)
+    else:
+        _show(said)
+    if meta is not None and not result.is_error and PROJECTION_LITERAL not in json.members(said.get("_meta")):
+        print(f"louver: {_NO_RECEIPT}", file=sys.stderr)
+        return 1
+    return 1 if result.is_error else 0
+
+
+async def _result(client: Client, tool: str, given: dict[str, Any], meta: Any) -> CallToolResult | MCPError:
+    """The answer; an error is returned, since what is raised here comes out of the client in a group."""
+    try:
+        # A stock client holds answers against the listed schemas, so they are listed first.
+        await client.list_tools()
+        return await client.call_tool(tool, given, meta=meta)
+    except MCPError as error:
+        return error
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    # A client that has failed to open in one era tries the other, whose error tells nothing.
+    first = error.__context__ if isinstance(error, MCPError) and isinstance(error.__context__, MCPError) else error
+    return str(first) or type(first).__name__
+
+
+def _show(result: dict[str, Any]) -> None:
+    """The output alone on standard output, what is told of its projection on standard error."""
+    if "structuredContent" in result:
+        write(result["structuredContent"])
+    else:
+        for block in result.get("content", ()):
+            print(block["text"] if block.get("type") == "text" else f"[{block.get('type')}]")
+    receipt = json.members(result.get("_meta")).get(PROJECTION_LITERAL)
+    if receipt is not None:
+        told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
+        print(f"louver: {json.compact(told)}", file=sys.stderr)
+
+
+def _target(text: str) -> Any:
+    if is_url(text):
+        return text
+    words = shlex.split(text)
+    if not words:
+        raise InvalidInput("expected a URL, or the command that starts a server")
+    return StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.parse(text)
+    except json.NotJson as error:
+        raise InvalidInput(f"the tool's arguments are not JSON: {error.reason}") from None
+    if not json.is_object(value):
+        raise InvalidInput("a tool's arguments are one JSON object, for example '{\"id\": 7}'")
+    return value
+
+
+def _request(options: Namespace) -> dict[str, Any] | None:
+    asked = [bool(options.include), bool(options.exclude), options.view is not None]
+    if sum(asked) > 1:
+        raise InvalidProjection("one of --include, --exclude and --view at a time")
+    if options.view is not None:
+        return {"mode": "view", "view": options.view}
+    if options.include:
+        return {"mode": "include", "fields": options.include}
+    return {"mode": "exclude", "fields": options.exclude} if options.exclude else None

@@ -1,0 +1,30 @@
+"""`louver check`: whether a configuration can be served, without serving it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from louver.cli import upstreams
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(arguments: Namespace) -> int:
+    """Print the servers and what is wrong; 1 if anything is.
+
+    Raises:
+        InvalidConfig: The configuration cannot be used.
+    """
+    return asyncio.run(_run(arguments))
+
+
+async def _run(arguments: Namespace) -> int:
+    async with upstreams.opened(upstreams.read(arguments)) as (gateway, states):
+        problems = [problem for state in states for problem in gateway.problems_of(state)]
+    upstreams.console().print(upstreams.table(states))
+    for problem in problems:
+        print(f"louver: {problem}", file=sys.stderr)
+    return 1 if problems or any(state.problem is not None for state in states) else 0

@@ -1,0 +1,154 @@
+"""The servers of an MCP host, made fit for a configuration of ours.
+
+::
+
+    "GitHub MCP": {"command": "npx", "args": ["${workspaceFolder}"], "env": {"T": "${env:T}"}, "gallery": true}
+    "GitHub-MCP": {"command": "npx", "args": ["/the/project"],       "env": {"T": "${T}"}}
+
+Names become names that can stand before a tool's, variables of editors become what they stand for, and what only
+matters to the host is left out. What nobody can answer without the host, as `${input:token}`, is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_array, is_object
+from louver.errors import InvalidConfig
+from louver.gateway.config_check import check, nearest_line, schema
+from louver.gateway.config_env import HOST_VARIABLES
+
+if TYPE_CHECKING:
+    from louver.catalogue.lines import Place
+    from louver.cli.hosts import Source
+    from louver.core.json import Json
+
+_REFERENCE = re.compile(r"\$\{(?:(?P<what>[^}]*)\})?")
+_VARIABLE = re.compile(r"(?:env:)?(?P<ours>[A-Za-z_]\w*(?::-.*)?)", re.ASCII | re.DOTALL)
+_ASKED = re.compile(r"[a-z]+:[\w.-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a host's file holds.
+
+    Args:
+        source: The file, and where in it.
+        text: Its text, made plain.
+        servers: Its servers.
+    """
+
+    source: Source
+    text: str
+    servers: Json
+
+    def taken_over(self, home: Path) -> tuple[dict[str, Any], dict[str, str]]:
+        """The servers as ours, and for those whose name has changed: new name -> old name.
+
+        Louver itself is left out, where it stands among them already.
+
+        Args:
+            home: The user's folder.
+
+        Raises:
+            InvalidConfig: A server is not one, or needs what only its host can answer; with file and line.
+        """
+        given: dict[str, Any] = self.servers if is_object(self.servers) else {}
+        names = _names([name for name in given if not _is_louver(given[name])])
+        servers = {new: given[old] for new, old in names.items()}
+
+        def where(place: Place) -> Place:
+            return (*self.source.place, names[str(place[1])], *place[2:]) if len(place) > 1 else self.source.place
+
+        if servers or not given:
+            check({"mcpServers": servers or self.servers}, self.text, str(self.source.path), where)
+        translation = _Translation(self.source.project, home, {})
+        taken = {new: translation.server((*self.source.place, names[new]), servers[new]) for new in servers}
+        if translation.asked:
+            line = nearest_line(self.text, next(iter(translation.asked.values())))
+            raise InvalidConfig(_unanswered(list(translation.asked)), file=str(self.source.path), line=line)
+        return taken, {new: old for new, old in names.items() if new != old}
+
+
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """What the strings of a host say, in ours.
+
+    Args:
+        project: The folder that the host's file is about, if it is about one.
+        home: The user's folder.
+        asked: Gets what only the host can answer, and where it stands.
+    """
+
+    project: Path | None
+    home: Path
+    asked: dict[str, Place]
+
+    def server(self, place: Place, server: dict[str, Any]) -> dict[str, Any]:
+        known = schema()["$defs"]["server"]["properties"]
+        kept = {key: value for key, value in server.items() if "x-of" not in known[key]}
+        taken = self.value(place, kept)
+        if self.project is not None and "cwd" in taken and not taken["cwd"].startswith("${"):
+            taken["cwd"] = str(self.project / taken["cwd"])
+        return taken
+
+    def value(self, place: Place, value: Json) -> Json:
+        if is_object(value):
+            return {key: self.value((*place, key), member) for key, member in value.items()}
+        if is_array(value):
+            return [self.value((*place, n), element) for n, element in enumerate(value)]
+        if not isinstance(value, str):
+            return value
+        return _REFERENCE.sub(lambda found: self._translated(place, found), value)
+
+    def _translated(self, place: Place, found: re.Match[str]) -> str:
+        what: str = found["what"] or ""
+        if what in HOST_VARIABLES or (_ASKED.fullmatch(what) and not what.startswith("env:")):
+            if what not in self._known():
+                self.asked.setdefault(what, place)
+            return self._known().get(what, "")
+        if variable := _VARIABLE.fullmatch(what):
+            return f"${{{variable['ours']}}}"
+        # Text that only looks so: a script for a shell, say.
+        return f"${found.group()}"
+
+    def _known(self) -> dict[str, str]:
+        known = {"userHome": str(self.home), "pathSeparator": os.sep, "/": os.sep}
+        if self.project is not None:
+            known |= {"workspaceFolder": str(self.project), "workspaceFolderBasename": self.project.name}
+        return known
+
+
+def _names(given: list[str]) -> dict[str, str]:
+    """New name -> old name, in order; a name that is right stays."""
+    names: dict[str, str] = {}
+    for old in given:
+        right = re.search(schema()["properties"]["mcpServers"]["propertyNames"]["pattern"], old)
+        new = old if right else _name(old)
+        others = {name for name in given if name != old} | names.keys()
+        number = 1
+        base = new
+        while new in others:
+            number += 1
+            new = f"{base}-{number}"
+        names[new] = old
+    return names
+
+
+def _name(old: str) -> str:
+    return re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_.-]+", "-", old)).strip("-_") or "server"
+
+
+def _is_louver(server: Json) -> bool:
+    if not is_object(server) or not is_array(server.get("args")):
+        return False
+    return Path(str(server.get("command"))).stem == "louver" and "serve" in server["args"]
+
+
+def _unanswered(asked: list[str]) -> str:
+    shown = ", ".join(f"'${{{what}}}'" for what in asked)
+    return f"only the host can answer {shown}: write an environment variable there instead, as '${{env:TOKEN}}'"

@@ -1,0 +1,50 @@
+"""What a serving command writes of itself: lines on standard error, for a reader or for a program.
+
+    text    louver: upstream 'memory' is not there: its process has ended
+            louver: memory: what the server itself has written to its standard error
+    json    {"time": "2026-01-01T12:00:00.000Z", "level": "ERROR", "logger": "louver.gateway.upstream", "message": ...}
+
+No line holds a value of a tool's output. Libraries that would quote what they read are kept quiet.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from louver.core.json import compact
+from louver.gateway.gateway import UPSTREAMS
+
+Form = Literal["text", "json"]
+
+_QUIET: Final = {"mcp": logging.CRITICAL, "httpx2": logging.WARNING, "uvicorn": logging.WARNING}
+"""The SDK's errors quote messages, and httpx2 tells every URL, which may hold a secret."""
+
+
+def configure(form: Form) -> None:
+    """Write logs from here on."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Json() if form == "json" else _Text("louver: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    for name, level in _QUIET.items():
+        logging.getLogger(name).setLevel(level)
+
+
+class _Text(logging.Formatter):
+    """A line; what a server has written itself begins with its name."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        if not record.name.startswith(UPSTREAMS):
+            return line
+        return f"louver: {record.name.removeprefix(UPSTREAMS)}: {record.getMessage()}"
+
+
+class _Json(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        told = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        return compact(told)

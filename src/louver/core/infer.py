@@ -1,0 +1,82 @@
+"""The JSON Schema of values: what a tool's answer shows, where its server declares nothing.
+
+All values that stand at one place, in several samples or in the elements of an array,
+are read together::
+
+    infer([{"id": 1, "tags": []}, {"id": 2.5, "tags": ["a", null], "to": {"x": 1}}])
+
+    {"type": "object", "required": ["id", "tags"], "properties": {
+      "id":   {"type": "number"},
+      "tags": {"type": "array", "items": {"type": ["null", "string"]}},
+      "to":   {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}}}}}
+
+It says what was seen and no more. There is no `const`, `enum`, bound or format; members
+that were not seen stay possible; an empty array says nothing of elements. Where names are
+so many that they are data (a map by id), only what they hold is described.
+
+Laws: every sample satisfies the schema; the order of samples, elements and members does
+not matter, not even for its bytes (`tests/core/test_infer.py`).
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import Json, Schema, is_array, is_object
+from louver.limits import MAX_INFERRED_DEPTH, MAX_INFERRED_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TYPES = ((type(None), "null"), (bool, "boolean"), (int, "integer"), (str, "string"), (list, "array"), (dict, "object"))
+"""In an order in which the first that fits is right: a `bool` is an `int` too. What is left is a `number`."""
+
+
+def infer(values: Iterable[Json]) -> Schema:
+    """The schema of values, in draft 2020-12.
+
+    Args:
+        values: Samples of one thing. Of what is nested deeper than `MAX_INFERRED_DEPTH` nothing is said,
+            and nothing at all if there is none.
+    """
+    return _of(list(values), MAX_INFERRED_DEPTH)
+
+
+def _of(samples: list[Json], levels: int) -> Schema:
+    """The schema of the values at one place, looked into so many levels deep."""
+    if not samples or not levels:
+        return True
+    types = {_type_of(kind) for kind in set(map(type, samples))}
+    if "number" in types:
+        types.discard("integer")
+    schema: dict[str, Any] = {"type": sorted(types) if len(types) > 1 else min(types)}
+    if "object" in types:
+        schema |= _members([sample for sample in samples if is_object(sample)], levels - 1)
+    if "array" in types:
+        schema |= _elements([sample for sample in samples if is_array(sample)], levels - 1)
+    return schema
+
+
+def _members(objects: list[dict[str, Any]], levels: int) -> dict[str, Any]:
+    """What is said of the members of objects."""
+    found: dict[str, list[Json]] = {}
+    for sample in objects:
+        for name, member in sample.items():
+            found.setdefault(name, []).append(member)
+    if len(found) > MAX_INFERRED_NAMES:
+        return {"additionalProperties": _of([*chain.from_iterable(found.values())], levels)}
+    names = sorted(found)
+    required = [name for name in names if len(found[name]) == len(objects)]
+    said = {"required": required, "properties": {name: _of(found[name], levels) for name in names}}
+    return {keyword: argument for keyword, argument in said.items() if argument}
+
+
+def _elements(arrays: list[list[Json]], levels: int) -> dict[str, Any]:
+    """What is said of the elements of arrays, of all positions alike."""
+    found = [*chain.from_iterable(arrays)]
+    return {"items": _of(found, levels)} if found else {}
+
+
+def _type_of(kind: type) -> str:
+    return next((name for base, name in _TYPES if issubclass(kind, base)), "number")

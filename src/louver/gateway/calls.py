@@ -1,0 +1,132 @@
+"""One request to one upstream: in whatever era both sides speak, and whatever becomes of it.
+
+What can be asked again is asked again, once, where the upstream went away meanwhile: lists, reads, and tools
+that say of themselves that they only read or that a second call changes nothing. Nothing else is.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+from mcp_types import INTERNAL_ERROR
+from mcp_types.methods import INPUT_REQUIRED_METHODS
+
+from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
+from louver.gateway.rounds import Parked, answered
+from louver.gateway.session import Session
+from louver.server.refusals import error_result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from louver.gateway.clients import Client, Turn
+    from louver.gateway.upstream import Upstream
+
+_SAFE = frozenset(
+    {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
+    | {"resources/read", "prompts/get", "completion/complete"}
+)
+
+
+_WATCHES = {"resources/subscribe": Session.watch, "resources/unsubscribe": Session.unwatch}
+
+
+class Calls:
+    """Sends requests to upstreams, and brings their answers into the client's era."""
+
+    def __init__(self) -> None:
+        self._parked = Parked()
+
+    def close(self) -> None:
+        """Give up what waits for clients."""
+        self._parked.close()
+
+    async def send(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer, as the client's era has it.
+
+        Raises:
+            MCPError: The upstream answers with an error, or does not answer as it should.
+        """
+        try:
+            return await self._send(upstream, turn, method, params)
+        except UpstreamUnavailable as error:
+            if method not in _SAFE and not upstream.is_safe(method, params):
+                return _failed(error, turn, method)
+        except UpstreamError as error:
+            return _failed(error, turn, method)
+        try:
+            return await self._send(upstream, turn, method, params)
+        except UpstreamError as error:
+            return _failed(error, turn, method)
+
+    async def _send(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        session = await upstream.session(turn.client)
+        if method in _WATCHES:
+            return await _WATCHES[method](session, turn, params)
+        if method == "logging/setLevel":
+            return await _set_level(session, turn, params)
+        if session.is_modern == turn.client.is_modern:
+            return await session.call(turn, method, params)
+        if session.is_modern:
+            result = await answered(turn, params, partial(session.call, turn, method))
+            return handshake_result(method, result)
+        if method in INPUT_REQUIRED_METHODS:
+            result = await self._parked.call(turn, method, params, lambda caller: session.call(caller, method, params))
+            if result.get("resultType") == "input_required":
+                return result
+        else:
+            result = await session.call(turn, method, params)
+        return modern_result(method, result, session.opened.opening.get("serverInfo"))
+
+
+async def _set_level(session: Session, turn: Turn, params: dict[str, Any]) -> dict[str, Any]:
+    """Set what the client hears of logs; in 2026-07-28 each of its requests says so, and there is nothing to ask."""
+    result = {} if session.is_modern else await session.call(turn, "logging/setLevel", params)
+    turn.client.log_level = params["level"]
+    return result
+
+
+@asynccontextmanager
+async def watching(turn: Turn, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
+    """Have resources watched meanwhile: address -> whose it is. One that cannot be watched never changes."""
+    watched: list[tuple[Session, str]] = []
+    for uri, upstream in upstreams.items():
+        with suppress(MCPError, UpstreamError):
+            session = await upstream.session(turn.client)
+            await session.watch(turn, {"uri": uri})
+            watched.append((session, uri))
+    try:
+        yield
+    finally:
+        for session, uri in watched:
+            with suppress(MCPError, UpstreamError):
+                await session.unwatch(turn, {"uri": uri})
+
+
+async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
+    """What an upstream said of itself when it was opened, in the client's era.
+
+    Raises:
+        UpstreamError: It is not there.
+    """
+    session = await upstream.session(client)
+    opening = session.opened.opening
+    if session.is_modern == client.is_modern:
+        return opening
+    return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)
+
+
+def upstream_problem(error: UpstreamError) -> MCPError:
+    """The protocol error of an upstream that does not answer as it should."""
+    return MCPError(code=INTERNAL_ERROR, message=error.message, data={"error": error.to_json()})
+
+
+def _failed(error: UpstreamError, turn: Turn, method: str) -> dict[str, Any]:
+    """What a client gets instead of an answer: of a tool a result that its model can read."""
+    if method != "tools/call":
+        raise upstream_problem(error) from None
+    return error_result(error, {"resultType": "complete"} if turn.client.is_modern else {})

@@ -1,0 +1,214 @@
+"""Who is served: what the gateway knows of a client, and how it says and asks something.
+
+A client of 2025-11-25 is one connection. It can be told and asked things at any time, in the stream of
+one of its requests or beside them. A client of 2026-07-28 is one request: it says itself who asks, hears
+what belongs to the request, and is asked by an answer (`louver.gateway.rounds`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mcp import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
+    METHOD_NOT_FOUND,
+)
+from pydantic import BaseModel, RootModel, ValidationError
+
+from louver.core.json import members
+from louver.gateway.eras import is_modern
+from louver.gateway.negotiation import Hello
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+
+    from louver.gateway.link import Params
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_ASKS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+_KEY = "dev.louver/client"
+
+
+class RawMessage(BaseModel):
+    """A message that the SDK sends as it is."""
+
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class RawResult(RootModel[dict[str, Any]]):
+    """A result that the SDK gives as it came."""
+
+
+class Client:
+    """One client.
+
+    Args:
+        version: The protocol revision that it speaks.
+        hello: Who it says that it is.
+        session: Its connection, if it is of the handshake era.
+    """
+
+    def __init__(self, version: str, hello: Hello, session: ServerSession | None = None) -> None:
+        self.version = version
+        self.hello = hello
+        self.log_level: str | None = None
+        self.watched: set[str] = set()
+        """The resources that it has subscribed to."""
+        self._session = session
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it is of the stateless era."""
+        return is_modern(self.version)
+
+    def check_can(self, method: str) -> None:
+        """See that the client takes questions of this kind.
+
+        Raises:
+            MCPError: It has not said so.
+        """
+        capability = _ASKS.get(method)
+        if capability is not None and capability not in self.hello.capabilities:
+            raise MCPError(code=METHOD_NOT_FOUND, message=f"the client has no capability {capability!r}")
+
+    def takes(self, method: str, params: Params) -> bool:
+        """Whether the client wants to hear a notification."""
+        if method == "notifications/message":
+            return self.takes_level(params)
+        return method != "notifications/resources/updated" or (params or {}).get("uri") in self.watched
+
+    def takes_level(self, params: Params) -> bool:
+        """Whether a log message is at or above the level that the client asked for."""
+        level = (params or {}).get("level")
+        if self.log_level not in LEVELS:
+            # Nothing was asked for: all in the handshake era, none in the other.
+            return not self.is_modern
+        return level in LEVELS and LEVELS.index(level) >= LEVELS.index(self.log_level)
+
+    async def hear(self, method: str, params: Params) -> None:
+        """Tell it something beside its requests."""
+        if self._session is not None:
+            await self._session.send_notification(_raw(method, params))
+
+    async def ask(self, method: str, params: Params) -> dict[str, Any]:
+        """Ask it something beside its requests.
+
+        Raises:
+            MCPError: It answers with an error, or cannot be asked.
+        """
+        if self._session is None:
+            raise MCPError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
+        return await _asked(self, self._session, method, params, None)
+
+
+def handshake_client(ctx: ServerRequestContext[Any, Any]) -> Client | None:
+    """The client of a connection; `None` before `initialize`."""
+    return _state(ctx).get(_KEY)
+
+
+def open_client(ctx: ServerRequestContext[Any, Any], version: str) -> Client:
+    """Remember who opens a connection by `initialize`."""
+    params = dict(ctx.params or {})
+    hello = Hello(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
+    client = _state(ctx)[_KEY] = Client(version, hello, ctx.session)
+    return client
+
+
+def modern_client(ctx: ServerRequestContext[Any, Any]) -> Client:
+    """Who asks in a request of 2026-07-28."""
+    said = members((ctx.params or {}).get("_meta"))
+    info, capabilities = said.get(CLIENT_INFO_META_KEY), said.get(CLIENT_CAPABILITIES_META_KEY)
+    client = Client(ctx.protocol_version, Hello(ctx.protocol_version, members(info), members(capabilities)))
+    client.log_level = said.get(LOG_LEVEL_META_KEY)
+    return client
+
+
+def when_closed(ctx: ServerRequestContext[Any, Any], leave: Any) -> None:
+    """Have `leave()` awaited when the connection of a request ends."""
+    ctx.session._connection.exit_stack.push_async_callback(leave)  # pyright: ignore[reportPrivateUsage]
+
+
+class Caller(Protocol):
+    """Who an upstream is called for, and who hears what it says meanwhile."""
+
+    @property
+    def client(self) -> Client:
+        """Whose call it is."""
+        ...
+
+    async def heard(self, method: str, params: Params) -> None:
+        """Tell the client something that belongs to the call."""
+        ...
+
+    async def paused(self) -> None:
+        """The upstream has let go of the call's stream for a while: the client can do so too."""
+        ...
+
+    async def asked(self, method: str, params: Params) -> dict[str, Any]:
+        """Ask the client something because of the call.
+
+        Raises:
+            MCPError: It answers with an error, or cannot be asked.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request of a client, while it is answered.
+
+    Args:
+        client: Whose it is.
+        ctx: The request.
+    """
+
+    client: Client
+    ctx: ServerRequestContext[Any, Any]
+
+    async def heard(self, method: str, params: Params) -> None:
+        """Tell the client something that belongs to the request."""
+        if method == "notifications/message" and not self.client.takes_level(params):
+            return
+        await self.ctx.session.send_notification(_raw(method, params), related_request_id=self.ctx.request_id)
+
+    async def paused(self) -> None:
+        """Let go of the client's stream, which takes it up again by itself."""
+        if self.ctx.close_sse_stream is not None:
+            await self.ctx.close_sse_stream()
+
+    async def asked(self, method: str, params: Params) -> dict[str, Any]:
+        """Ask the client something because of the request.
+
+        Raises:
+            MCPError: It answers with an error, or cannot be asked.
+        """
+        return await _asked(self.client, self.ctx.session, method, params, self.ctx.request_id)
+
+
+async def _asked(client: Client, session: ServerSession, method: str, params: Params, related: Any) -> dict[str, Any]:
+    client.check_can(method)
+    metadata = None if related is None else ServerMessageMetadata(related_request_id=related)
+    try:
+        answer = await session.send_request(_raw(method, params), RawResult, metadata=metadata)
+    except ValidationError:
+        # What is wrong would quote what the client said.
+        raise MCPError(code=INTERNAL_ERROR, message="the client's answer is not valid") from None
+    return answer.root
+
+
+def _raw(method: str, params: Params) -> Any:
+    return RawMessage(method=method, params=params)
+
+
+def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    # Private, and the only way to what belongs to a connection; a test pins it.
+    return ctx.session._connection.state  # pyright: ignore[reportPrivateUsage]

@@ -1,0 +1,118 @@
+"""The gateway's configuration: which servers stand behind it, and how they are shown.
+
+The file is the one that MCP hosts already have, with settings of ours under `louver`::
+
+    {"mcpServers": {
+       "memory":  {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]},
+       "tracker": {"url": "http://127.0.0.1:9000/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"},
+                   "louver": {"views": "views", "defaultViews": {"list_issues": "brief"}}}},
+     "louver": {"argument": "all"}}
+
+What may stand in it is said by `schemas/config.schema.json`, and it is read by `read_config`. Here are the values
+that come of it. One server can be named on the command line instead, by its command or by its URL.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from louver.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from louver.server.asked import Argument
+    from louver.server.listing import Listing
+
+Isolation = Literal["session", "shared"]
+"""Whether each session of a client has its own with the upstream, or all share one."""
+
+Transport = Literal["stdio", "http"]
+"""How an upstream is reached: as a process of ours, or over Streamable HTTP."""
+
+ONLY = "upstream"
+"""The name of a server that was given on the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One server. What may hold a secret is not in its `repr`.
+
+    Args:
+        name: Its name; with several, its tools are called `name__tool`.
+        transport: How it is reached.
+        command: What starts it, with its arguments; for `stdio`.
+        env: Variables for the command, beside the few that every command gets: `HOME`, `PATH` and the like.
+        cwd: Where the command starts; `None` is where we are.
+        url: Where it serves; for `http`, else empty.
+        headers: HTTP headers of each request.
+        views: The folder of its files of views, which is there.
+        default_views: Tool -> the view that a call without a request gets.
+        isolation: `None` where the client's transport and era decide.
+        timeout_seconds: How long it may take to answer.
+    """
+
+    name: str
+    transport: Transport
+    command: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    cwd: Path | None = None
+    url: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    views: Path | None = None
+    default_views: Mapping[str, str] = field(default_factory=dict[str, str])
+    isolation: Isolation | None = None
+    timeout_seconds: float = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All of it.
+
+    Args:
+        upstreams: The servers that are not disabled, in the file's order.
+        argument: Which tools take the reserved argument.
+        listing: What stands as output schema of tools that can be projected.
+    """
+
+    upstreams: tuple[Upstream, ...]
+    argument: Argument = "projectable"
+    listing: Listing = "relaxed"
+
+    @classmethod
+    def of_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:
+        """One server, started by a command, with our own environment: who wrote the command line set that for it.
+
+        Raises:
+            InvalidConfig: The command is empty.
+        """
+        if not command or not command[0]:
+            raise InvalidConfig("expected the command that starts a server, for example: -- npx -y some-server")
+        return cls((Upstream(ONLY, "stdio", command=tuple(command), env=dict(environ)),))
+
+    @classmethod
+    def of_url(cls, url: str) -> Config:
+        """One server, at a URL.
+
+        Raises:
+            InvalidConfig: It is not a URL of HTTP.
+        """
+        if not is_url(url):
+            raise InvalidConfig("expected a URL that begins with http:// or https://")
+        return cls((Upstream(ONLY, "http", url=url),))
+
+
+def is_url(text: str) -> bool:
+    """Whether `text` is an absolute URL of HTTP, with a host."""
+    if not text.isprintable() or " " in text:
+        # What reads URLs would drop some of these without a word.
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,126 @@
+"""Reading the gateway's configuration from its file: what fits the schema becomes values.
+
+Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers` and `views`; paths are
+relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further,
+so its variables need not be set.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from louver.errors import InvalidConfig
+from louver.gateway.config import Config, Upstream, is_url
+from louver.gateway.config_check import SERVERS, check, nearest_line, parsed, whose
+from louver.gateway.config_env import Unresolved, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from louver.catalogue.lines import Place
+
+
+def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
+    """The configuration in the file at `path`.
+
+    Args:
+        path: The file. Paths in it are relative to its folder.
+        environ: What `${NAME}` in its strings stands for.
+
+    Raises:
+        InvalidConfig: The file cannot be read, or is no configuration; with file and line.
+    """
+    text = text_of(path)
+    content = parsed(text, str(path))
+    check(content, text, str(path))
+    source = _Source(path, text, environ)
+    upstreams = [
+        source.upstream(name, server)
+        for name, server in content["mcpServers"].items()
+        if not server.get("disabled", False)
+    ]
+    return Config(tuple(upstreams), **content.get("louver", {}))
+
+
+def text_of(path: Path, encoding: str = "utf-8") -> str:
+    """The text of a file.
+
+    Raises:
+        InvalidConfig: It cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding=encoding)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidConfig(f"the configuration cannot be read: {reason}", file=str(path)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file that fits the schema, and what it stands in."""
+
+    path: Path
+    text: str
+    environ: Mapping[str, str]
+
+    def upstream(self, name: str, server: dict[str, Any]) -> Upstream:
+        at = (*SERVERS, name)
+        reached = self._http(at, server) if "url" in server else self._stdio(at, server)
+        settings = server.get("louver", {})
+        return Upstream(
+            name,
+            **reached,
+            views=self._folder((*at, "louver", "views"), settings.get("views")),
+            default_views=settings.get("defaultViews", {}),
+            isolation=settings.get("isolation"),
+            timeout_seconds=settings.get("timeoutSeconds", 30),
+        )
+
+    def _stdio(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
+        args = [self._string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]
+        command = self._string((*at, "command"), server["command"])
+        if not command:
+            raise self._wrong((*at, "command"), "'command': expected a command")
+        cwd = server.get("cwd")
+        return {
+            "transport": "stdio",
+            "command": (command, *args),
+            "env": self._strings((*at, "env"), server.get("env", {})),
+            "cwd": None if cwd is None else self.path.parent / self._string((*at, "cwd"), cwd),
+        }
+
+    def _http(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
+        url = self._string((*at, "url"), server["url"])
+        if not is_url(url):
+            raise self._wrong((*at, "url"), "'url': expected a URL that begins with http:// or https://")
+        headers = self._strings((*at, "headers"), server.get("headers", {}))
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise self._wrong((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
+        return {"transport": "http", "url": url, "headers": headers}
+
+    def _folder(self, place: Place, written: str | None) -> Path | None:
+        if written is None:
+            return None
+        found = self.path.parent / self._string(place, written)
+        if not found.is_dir():
+            raise self._wrong(place, "'views': there is no such folder")
+        return found
+
+    def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:
+        return {key: self._string((*at, key), value) for key, value in written.items()}
+
+    def _string(self, place: Place, written: str) -> str:
+        try:
+            value = resolved(written, self.environ)
+        except Unresolved as error:
+            raise self._wrong(place, str(error)) from None
+        if "\0" in value:
+            raise self._wrong(place, f"{place[-1]!r}: expected a text without the character U+0000")
+        return value
+
+    def _wrong(self, place: Place, message: str) -> InvalidConfig:
+        return InvalidConfig(whose(place) + message, file=str(self.path), line=nearest_line(self.text, place))

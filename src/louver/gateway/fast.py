@@ -1,0 +1,264 @@
+"""A faster way into the same server, for what is called most: `tools/call` and `tools/list` of 2026-07-28 over HTTP.
+
+    POST {"id": 3, "method": "tools/call", ...}      usual in all respects
+    -> 200 application/json {"id": 3, "result": ...}
+    -> 200 text/event-stream                         if it is told something meanwhile, or has to wait for long
+
+The SDK takes a result through a model and Python's `json`, which costs more than all else that the gateway does with
+it. Here it is written by msgspec as it is. What answers is the same: `serve_one`, with the server's middleware. What
+is unusual in any respect, or would be refused, is left to the SDK, body and all; so the words of a refusal are its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from mcp.server.connection import Connection
+from mcp.server.runner import modern_error_data, serve_one
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_METHOD_HEADER,
+    MCP_PARAM_HEADER_PREFIX,
+    MCP_PROTOCOL_VERSION_HEADER,
+    InboundModernRoute,
+    classify_inbound_request,
+    validate_mcp_param_headers,
+)
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types.version import LATEST_MODERN_VERSION
+from starlette.requests import Request
+
+from louver.core.json import is_object, members
+from louver.limits import MAX_CLIENT_LINE, PING_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp.server import Server
+    from mcp.shared.dispatcher import CallOptions
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+try:
+    import msgspec
+except ImportError:
+    msgspec = None
+
+_METHODS: Final = ("tools/call", "tools/list")
+_USUAL: Final = {
+    "content-type": ("application/json",),
+    "accept": ("application/json, text/event-stream", "text/event-stream, application/json"),
+    MCP_PROTOCOL_VERSION_HEADER: (LATEST_MODERN_VERSION,),
+    MCP_METHOD_HEADER: _METHODS,
+}
+"""Headers that must be there, with the values that are not looked into any further."""
+
+_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+"""What the SDK takes for this machine's loopback."""
+
+_PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
+_JSON: Final = b"application/json"
+_STREAM: Final = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+def in_front_of(app: ASGIApp, server: Server[Any], path: str = "/mcp") -> ASGIApp:
+    """What serves a server of the loopback: the SDK's app, behind the faster way where msgspec is installed."""
+    return app if msgspec is None else Fast(app, server, path)
+
+
+class Fast:
+    """The faster way.
+
+    Args:
+        app: The SDK's app of the server.
+        server: The server, whose lifespan has no state.
+        path: Of the endpoint.
+    """
+
+    def __init__(self, app: ASGIApp, server: Server[Any], path: str) -> None:
+        self._app = app
+        self._server = server
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if len(headers) != len(scope["headers"]) or not _are_usual(headers):
+            await self._app(scope, receive, send)
+            return
+        read: list[Message] = [await receive()]
+        while read[-1].get("more_body"):
+            read.append(await receive())
+        body = b"".join(message.get("body", b"") for message in read)
+        request = _request(body)
+        route = None if request is None else self._route(request, headers)
+        if request is None or route is None:
+            await self._app(scope, _again(read, receive), send)
+            return
+        await self._serve(request, route, Request(scope, receive), _Answer(request["id"], send))
+
+    def _route(self, request: dict[str, Any], headers: dict[str, str]) -> InboundModernRoute | None:
+        """Who asks, if the request and its headers fit as the SDK wants them to."""
+        route = classify_inbound_request(request, headers=headers)
+        if not isinstance(route, InboundModernRoute):
+            return None
+        arguments = request["params"].get("arguments")
+        if not arguments and not any(name.startswith(_PARAM) for name in headers):
+            return route
+        find, name = self._server.get_tool_input_schema, request["params"].get("name")
+        if find is None or not isinstance(name, str):
+            return None
+        schema = find(name)
+        if schema is None or validate_mcp_param_headers(schema, members(arguments), headers) is None:
+            return route
+        return None
+
+    async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
+        connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        method, params = request["method"], request["params"]
+        with anyio.CancelScope() as cancel:
+            watching = asyncio.create_task(_watch(http.receive, answer, cancel))
+            try:
+                said = await serve_one(
+                    self._server, _Context(http, answer), method, params, connection=connection, lifespan_state={}
+                )
+                message, status = {"result": said}, 200
+            except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
+                refused = modern_error_data(error)
+                message = {"error": refused.model_dump(mode="json", by_alias=True, exclude_none=True)}
+                status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
+            finally:
+                watching.cancel()
+            await answer.end(message, status)
+
+
+class _Context:
+    """What the server's session is given to reach the client by: a `DispatchContext` for one exchange."""
+
+    can_send_request = False
+    progress_token = None
+
+    def __init__(self, http: Request, answer: _Answer) -> None:
+        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
+        self.message_metadata = ServerMessageMetadata(request_context=http)
+        self.request_id = answer.number
+        self.cancel_requested = anyio.Event()
+        self._answer = answer
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        """Nothing: this era's clients are asked by an answer."""
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+        """Tell the client something because of its request."""
+        await self._answer.tell({"method": method, **({} if params is None else {"params": params})})
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Nothing: progress comes from upstreams, and is told as it came."""
+
+
+class _Answer:
+    """The response: JSON, or once something had to be said before the answer, a stream of events.
+
+    Args:
+        number: The id of the request.
+        send: Sends the response.
+    """
+
+    def __init__(self, number: int | str, send: Send) -> None:
+        self.number = number
+        self._send = send
+        self._streams = False
+
+    async def tell(self, message: dict[str, Any]) -> None:
+        """Send a notification."""
+        await self._part(_event({"jsonrpc": "2.0", **message}))
+
+    async def ping(self) -> None:
+        """Show that the request is still worked on."""
+        await self._part(b": ping\r\n\r\n")
+
+    async def end(self, message: dict[str, Any], status: int) -> None:
+        """Send the answer."""
+        said = {"jsonrpc": "2.0", "id": self.number, **message}
+        if self._streams:
+            await self._send({"type": "http.response.body", "body": _event(said)})
+            return
+        body = _bytes(said)
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _part(self, part: bytes) -> None:
+        if not self._streams:
+            self._streams = True
+            await self._send({"type": "http.response.start", "status": 200, "headers": _STREAM})
+        await self._send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+def _are_usual(headers: dict[str, str]) -> bool:
+    if "origin" in headers or headers.get("host", "").rpartition(":")[0] not in _HOSTS:
+        return False
+    size = headers.get("content-length", "")
+    if not size.isascii() or not size.isdigit() or len(size) > 9 or int(size) > MAX_CLIENT_LINE:
+        return False
+    return all(headers.get(name) in values for name, values in _USUAL.items())
+
+
+def _request(body: bytes) -> dict[str, Any] | None:
+    """The request that a body is, if it is one without anything strange."""
+    assert msgspec is not None, "without it there is no faster way"
+    try:
+        request = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return None
+    if not is_object(request) or request.get("jsonrpc") != "2.0" or type(request.get("id")) not in (int, str):
+        return None
+    return request if request.get("method") in _METHODS and is_object(request.get("params")) else None
+
+
+def _again(read: list[Message], receive: Receive) -> Receive:
+    """What was read of a request, and then the rest."""
+    left = iter(read)
+
+    async def again() -> Message:
+        message = next(left, None)
+        return await receive() if message is None else message
+
+    return again
+
+
+async def _watch(receive: Receive, answer: _Answer, cancel: anyio.CancelScope) -> None:
+    """Give up when the client goes; show it meanwhile that it is not forgotten."""
+    while True:
+        try:
+            async with asyncio.timeout(PING_S):
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+        except TimeoutError:
+            await answer.ping()
+        else:
+            cancel.cancel()
+            return
+
+
+def _event(message: dict[str, Any]) -> bytes:
+    return b"event: message\r\ndata: " + _bytes(message) + b"\r\n\r\n"
+
+
+def _bytes(message: dict[str, Any]) -> bytes:
+    assert msgspec is not None, "without it there is no faster way"
+    return msgspec.json.encode(message)

@@ -1,0 +1,119 @@
+"""The gateway's middleware: every request goes to an upstream, and nothing is read that need not be.
+
+It stands innermost, in place of handlers, and gives back what the upstream answered as it stands on the wire.
+Projection stands before it, as before any server (`louver.server.attach`). What is left to the SDK is what
+belongs to the connection itself: opening it, `ping`, and the stream in which 2026-07-28 tells of changes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
+from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
+
+from louver.errors import UpstreamError
+from louver.gateway.calls import upstream_problem
+from louver.gateway.clients import Client, Turn, handshake_client, modern_client, open_client, when_closed
+from louver.gateway.eras import is_modern, supported_versions
+from louver.protocol.names import ARGUMENT
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.gateway.routes import Routes
+
+GUIDANCE = (
+    f"Tools with an argument '{ARGUMENT}' return only what it names: give the fields that you need, for example "
+    "['id', 'user.login'], and leave it out for everything."
+)
+"""What a model is told of the reserved argument, once for all tools."""
+
+_OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
+
+
+class Forward:
+    """Answers everything.
+
+    Args:
+        routes: Where requests go.
+        opened: Called when a client has opened the gateway.
+        argument: Whether tools take the reserved argument; then `instructions` say what it is for.
+    """
+
+    def __init__(self, routes: Routes, opened: Callable[[], None], *, argument: bool) -> None:
+        self._routes = routes
+        self._opened = opened
+        self._argument = argument
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """The answer to one message of a client."""
+        try:
+            if ctx.request_id is None:
+                return await self._notified(ctx, call_next)
+            if ctx.method == "initialize":
+                return await self._initialize(ctx, call_next)
+            if ctx.method == "ping":
+                return await call_next(ctx)
+            turn = Turn(_client(ctx), ctx)
+            if ctx.method == "server/discover":
+                return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
+            if ctx.method == "subscriptions/listen":
+                return await self._listen(turn, ctx, call_next)
+            return await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
+        except UpstreamError as error:
+            raise upstream_problem(error) from None
+
+    async def _initialize(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+        said = result_dict(await call_next(ctx))
+        version: str = said["protocolVersion"]
+        client = open_client(ctx, version)
+        when_closed(ctx, partial(self._routes.leave, client))
+        return {**await self._opening(client), "protocolVersion": version}
+
+    async def _opening(self, client: Client) -> dict[str, Any]:
+        opening = await self._routes.opening(client)
+        self._opened()
+        if not self._argument:
+            return opening
+        said = [text] if (text := opening.get("instructions")) else []
+        return {**opening, "instructions": "\n\n".join([*said, GUIDANCE])}
+
+    async def _listen(self, turn: Turn, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Tell of changes until the client goes; what it watches is watched at the upstreams meanwhile."""
+        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+        wanted: dict[str, Any] = (ctx.params or {}).get("notifications") or {}
+        uris: list[str] = wanted.get("resourceSubscriptions") or []
+        async with self._routes.watching(turn, uris):
+            return await call_next(ctx)
+
+    async def _notified(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        client = None if is_modern(ctx.protocol_version) else handshake_client(ctx)
+        if client is not None and ctx.method not in _OWN_NOTIFICATIONS:
+            await self._routes.notify(client, ctx.method, dict(ctx.params) if ctx.params else None)
+        return result
+
+
+def _client(ctx: ServerRequestContext[Any, Any]) -> Client:
+    """Whose request it is, once it is one of the protocol.
+
+    Raises:
+        MCPError: The protocol has no such request, or the connection is not open yet.
+    """
+    if ctx.method in SPEC_CLIENT_METHODS:
+        try:
+            validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+        except KeyError:
+            raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=ctx.method) from None
+    if is_modern(ctx.protocol_version):
+        return modern_client(ctx)
+    client = handshake_client(ctx)
+    if client is None:
+        raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
+    return client

@@ -1,0 +1,88 @@
+"""The lists of an upstream, kept as it gave them while that is right.
+
+A list is kept where the upstream tells when it changes, or says for how long it stays::
+
+    {"capabilities": {"tools": {"listChanged": true}}}    until notifications/tools/list_changed
+    {"tools": [...], "ttlMs": 60000}                      for a minute
+"""
+
+from __future__ import annotations
+
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.core.json import is_array, is_object
+
+if TYPE_CHECKING:
+    from louver.gateway.link import Params
+
+logger = logging.getLogger(__name__)
+
+_LISTS: Final = {
+    "tools/list": ("tools", "notifications/tools/list_changed"),
+    "prompts/list": ("prompts", "notifications/prompts/list_changed"),
+    "resources/list": ("resources", "notifications/resources/list_changed"),
+    "resources/templates/list": ("resources", "notifications/resources/list_changed"),
+}
+"""The methods, each with the capability that goes with it and how a change is told."""
+
+CHANGES: Final = frozenset(told for _, told in _LISTS.values())
+"""The notifications of a change."""
+
+
+class Lists:
+    """The kept lists of one session."""
+
+    def __init__(self) -> None:
+        self.told_of = frozenset[str]()
+        """The capabilities of which the upstream tells changes."""
+        self._kept: dict[tuple[str, str | None], tuple[dict[str, Any], float]] = {}
+        self._changes = 0
+
+    @property
+    def state(self) -> int:
+        """Grows with each change: a list that was asked for before is not kept."""
+        return self._changes
+
+    def find(self, method: str, params: Params) -> dict[str, Any] | None:
+        """The kept answer to a request for a list; `None` if there is none, or if it asks for more than a page."""
+        kept = self._kept.get(key) if (key := _key(method, params)) is not None else None
+        return kept[0] if kept is not None and monotonic() < kept[1] else None
+
+    def keep(self, method: str, params: Params, result: dict[str, Any], state: int) -> None:
+        """Keep an answer, if that is right; `state` is what it was when the list was asked for."""
+        key = _key(method, params)
+        if key is None or state != self._changes:
+            return
+        ttl_ms = result.get("ttlMs")
+        until = monotonic() + ttl_ms / 1000 if isinstance(ttl_ms, int | float) else 0.0
+        if _LISTS[method][0] in self.told_of:
+            until = float("inf")
+        if until > monotonic():
+            self._kept[key] = (result, until)
+
+    def forget(self, told: str) -> None:
+        """Forget what a notification says has changed."""
+        self._changes += 1
+        self._kept = {key: kept for key, kept in self._kept.items() if _LISTS[key[0]][1] != told}
+
+
+def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
+    """A list of tools without those that are none, or bear a name that came before."""
+    listed: Any = result.get("tools")
+    tools: dict[str, dict[str, Any]] = {}
+    for tool in listed if is_array(listed) else []:
+        if not is_object(tool) or not isinstance(tool.get("name"), str) or not is_object(tool.get("inputSchema")):
+            logger.error("a listed tool is left out: it has no name, or no input schema")
+        elif tools.setdefault(tool["name"], tool) is not tool:
+            logger.error("tool %r is listed twice: the second is left out", tool["name"])
+    good = list(tools.values())
+    return result if good == listed else {**result, "tools": good}
+
+
+def _key(method: str, params: Params) -> tuple[str, str | None] | None:
+    said = params or {}
+    if method not in _LISTS or not said.keys() <= {"cursor", "_meta"}:
+        return None
+    return method, said.get("cursor")

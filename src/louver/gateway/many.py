@@ -1,0 +1,213 @@
+"""Several upstreams as one server.
+
+Each tool and prompt has its server's name before its own; resources keep their addresses. What every upstream
+lists is put together, all pages in one; an upstream that is not there is left out until it is::
+
+    tools/list                                    github__create_issue, memory__read_graph
+    tools/call    {"name": "memory__read_graph"}  -> memory: {"name": "read_graph"}
+    resources/read {"uri": "file:///a"}           -> whoever listed it, else whoever has it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
+
+from louver import __version__
+from louver.core.json import is_object, members
+from louver.errors import UpstreamError
+from louver.gateway.calls import Calls, opening_of, watching
+from louver.gateway.eras import enveloped, opening_for_modern
+from louver.limits import MAX_TOOL_PAGES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from louver.gateway.clients import Client, Turn
+    from louver.gateway.link import Params
+    from louver.gateway.upstream import Upstream
+
+logger = logging.getLogger(__name__)
+
+SEPARATOR: Final = "__"
+"""Stands between a server's name and the name of its tool."""
+
+_LISTS: Final = {
+    "tools/list": ("tools", "name"),
+    "prompts/list": ("prompts", "name"),
+    "resources/list": ("resources", "uri"),
+    "resources/templates/list": ("resourceTemplates", "uriTemplate"),
+}
+"""The lists, each with its member and what names an entry of it."""
+
+_NAMED: Final = ("tools/call", "prompts/get")
+_ADDRESSED: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
+_CAPABILITIES: Final = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "completions": {},
+    "logging": {},
+}
+
+
+class Many:
+    """Several upstreams.
+
+    Args:
+        upstreams: By name.
+        calls: Sends the requests.
+    """
+
+    def __init__(self, upstreams: Mapping[str, Upstream], calls: Calls) -> None:
+        self._upstreams = upstreams
+        self._calls = calls
+        self._addresses: dict[str, Upstream] = {}
+
+    async def opening(self, client: Client) -> dict[str, Any]:
+        """What the upstreams that are there can do together, and what each has to say."""
+        openings = await self._openings(client)
+        able = {name for opening in openings.values() for name in members(opening.get("capabilities"))}
+        instructions = [
+            f"# {name}\n\n{text}" for name, opening in openings.items() if (text := opening.get("instructions"))
+        ]
+        # Tools always: an upstream that is not there yet may have some.
+        capabilities = {name: said for name, said in _CAPABILITIES.items() if name in able or name == "tools"}
+        said: dict[str, Any] = {"capabilities": capabilities, "serverInfo": {"name": "louver", "version": __version__}}
+        if instructions:
+            said["instructions"] = "\n\n".join(instructions)
+        return opening_for_modern(said) if client.is_modern else said
+
+    async def answer(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What the upstream answers that it concerns, or all of them together.
+
+        Raises:
+            MCPError: It is an error, or there is no such tool, prompt or resource.
+        """
+        if method in _LISTS:
+            return await self._list(turn, method, params)
+        if method in _NAMED:
+            upstream, name = self._by_name(params["name"], method)
+            return await self._calls.send(upstream, turn, method, {**params, "name": name})
+        if method in _ADDRESSED:
+            return await self._addressed(turn, method, params)
+        if method == "completion/complete":
+            return await self._complete(turn, params)
+        if method == "logging/setLevel":
+            await asyncio.gather(*(self._set_level(up, turn, params) for up in self._upstreams.values()))
+            return {}
+        raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
+
+    async def notify(self, client: Client, method: str, params: Params) -> None:
+        """Send on what a client says, to all."""
+        await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
+
+    @asynccontextmanager
+    async def watching(self, turn: Turn, uris: Sequence[str]) -> AsyncGenerator[None]:
+        """Have resources watched meanwhile, where they are listed."""
+        whose = {uri: await self._whose(turn, uri) for uri in uris}
+        async with watching(turn, {uri: upstream for uri, upstream in whose.items() if upstream is not None}):
+            yield
+
+    async def leave(self, client: Client) -> None:
+        """A client has gone."""
+        await asyncio.gather(*(upstream.leave(client) for upstream in self._upstreams.values()))
+
+    async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
+        async def opening(upstream: Upstream) -> dict[str, Any] | None:
+            try:
+                return await opening_of(upstream, client)
+            except UpstreamError:
+                return None
+
+        found = await asyncio.gather(*map(opening, self._upstreams.values()))
+        return {name: said for name, said in zip(self._upstreams, found, strict=True) if said is not None}
+
+    async def _list(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("cursor") is not None:
+            raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
+        member, key = _LISTS[method]
+        lists = await asyncio.gather(*(self._all(up, turn, method, params) for up in self._upstreams.values()))
+        entries: list[dict[str, Any]] = []
+        for upstream, listed in zip(self._upstreams.values(), lists, strict=True):
+            for entry in listed:
+                if key == "name":
+                    entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
+                elif self._addresses.setdefault(entry[key], upstream) is upstream:
+                    entries.append(entry)
+        modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
+        return {**modern, member: entries}
+
+    async def _all(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """The entries of all pages of one upstream; none if it is not there, or has no such list."""
+        member, key = _LISTS[method]
+        entries: list[dict[str, Any]] = []
+        cursor: object = None
+        for _ in range(MAX_TOOL_PAGES):
+            try:
+                page = await self._calls.send(
+                    upstream, turn, method, params if cursor is None else {**params, "cursor": cursor}
+                )
+            except MCPError as error:
+                if error.error.code != METHOD_NOT_FOUND:
+                    logger.warning("upstream %r does not answer %r", upstream.name, method)
+                break
+            listed: list[Any] = page.get(member) or []
+            entries += [entry for entry in listed if is_object(entry) and isinstance(entry.get(key), str)]
+            cursor = page.get("nextCursor")
+            if not cursor:
+                break
+        return entries
+
+    def _by_name(self, name: str, method: str) -> tuple[Upstream, str]:
+        server, separator, rest = name.partition(SEPARATOR)
+        upstream = self._upstreams.get(server)
+        if not separator or upstream is None:
+            kind = "tool" if method == "tools/call" else "prompt"
+            raise MCPError(code=INVALID_PARAMS, message=f"Unknown {kind}: {name}")
+        return upstream, rest
+
+    async def _addressed(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Of a resource: from whoever listed it, else from the first that has it."""
+        uri = params["uri"]
+        known = self._addresses.get(uri)
+        problem = MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
+        for upstream in [known] if known is not None else list(self._upstreams.values()):
+            try:
+                result = await self._calls.send(upstream, turn, method, params)
+            except MCPError as error:
+                problem = error if known is not None else problem
+            else:
+                self._addresses[uri] = upstream
+                return result
+        raise problem
+
+    async def _complete(self, turn: Turn, params: dict[str, Any]) -> dict[str, Any]:
+        reference: dict[str, Any] = params["ref"]
+        if isinstance(reference.get("name"), str):
+            upstream, name = self._by_name(reference["name"], "prompts/get")
+            said = {**params, "ref": {**reference, "name": name}}
+            return await self._calls.send(upstream, turn, "completion/complete", said)
+        known = await self._whose(turn, reference.get("uri", ""))
+        if known is None:
+            raise MCPError(code=INVALID_PARAMS, message="no resource or template has this address")
+        return await self._calls.send(known, turn, "completion/complete", params)
+
+    async def _whose(self, turn: Turn, uri: str) -> Upstream | None:
+        """Who lists a resource or a template; they are listed if nobody has asked for that before."""
+        for method in ("resources/list", "resources/templates/list"):
+            if uri not in self._addresses:
+                await self._list(turn, method, enveloped({}, turn.client.hello.envelope))
+        return self._addresses.get(uri)
+
+    async def _set_level(self, upstream: Upstream, turn: Turn, params: dict[str, Any]) -> None:
+        try:
+            await self._calls.send(upstream, turn, "logging/setLevel", params)
+        except MCPError:
+            # It writes no log that a client could hear.
+            logger.debug("upstream %r has no log level", upstream.name)

@@ -1,0 +1,163 @@
+"""What an HTTP upstream answers: a body, a stream of events, or a refusal by its status.
+
+    200 application/json        one message
+    200 text/event-stream       events, until it ends
+    3xx                         not followed
+    401, 403                    the gateway's credentials are not taken
+    404 to a known session      the session is over
+    4xx, 5xx with a JSON-RPC error as the body     that error
+
+What is read is counted after decompression, and stops at `MAX_UPSTREAM_BYTES`; the connection is closed then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING
+
+import httpx2
+from mcp import MCPError
+
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
+from louver.gateway import strict, wire
+from louver.gateway.sse import Events
+from louver.limits import MAX_UPSTREAM_BYTES, UPSTREAM_GOODBYE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
+
+    from louver.gateway.sse import Event
+    from louver.gateway.wire import Message
+
+_REFUSALS = {
+    **dict.fromkeys((401, 403), "the upstream does not take the gateway's credentials:"),
+    **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
+}
+
+
+class Response:
+    """One answer, open until it is closed or read to its end.
+
+    Args:
+        response: Its head; its body has not been read.
+    """
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self._events: AsyncGenerator[Event, None] | None = None
+
+    @property
+    def status(self) -> int:
+        """Its status code."""
+        return self._response.status_code
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a stream of events."""
+        return self._is("text/event-stream")
+
+    def header(self, name: str) -> str | None:
+        """One of its headers."""
+        return self._response.headers.get(name)
+
+    async def message(self) -> Message:
+        """The message that its body is.
+
+        Raises:
+            UpstreamUnavailable: The connection ended before it did.
+            UpstreamTooLarge: It is too large.
+            UpstreamInvalidOutput: It is no message, or not strictly JSON.
+        """
+        if not self._is("application/json"):
+            raise UpstreamInvalidOutput("the upstream answers with neither JSON nor a stream of events")
+        if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
+            raise strict.too_large()
+        body = bytearray()
+        async with aclosing(self._chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > MAX_UPSTREAM_BYTES:
+                    raise strict.too_large()
+        return await wire.read_aside(bytes(body))
+
+    async def event(self) -> Event | None:
+        """The next event; `None` when the stream has ended, or the connection.
+
+        Raises:
+            UpstreamTooLarge: It is too large.
+        """
+        if self._events is None:
+            self._events = self._read_events()
+        try:
+            return await anext(self._events, None)
+        except UpstreamUnavailable:
+            return None
+
+    async def refusal(self) -> MCPError | UpstreamError:
+        """What a status other than of success says."""
+        if self.status >= 400 and (error := await self._error()) is not None:
+            return error
+        if self.status < 300:
+            return UpstreamInvalidOutput("the upstream accepts a request without answering it")
+        return UpstreamUnavailable(
+            f"{_REFUSALS.get(self.status, 'the upstream answers with')} HTTP {self.status}", status=self.status
+        )
+
+    async def finish(self) -> None:
+        """Read what is left of it, if that is little, so that its connection can be used again."""
+        try:
+            async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
+                if self._events is not None:
+                    await self.event()
+                else:
+                    async with aclosing(self._chunks()) as chunks:
+                        await anext(chunks, None)
+        except (TimeoutError, UpstreamError):
+            pass  # the connection is closed instead
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Nobody wants it any more; unless it has been read, its connection ends."""
+        if self._events is not None:
+            await self._events.aclose()
+        await self._response.aclose()
+
+    async def _error(self) -> MCPError | None:
+        """The error that is its body, if that is one."""
+        try:
+            (await self.message()).result()
+        except MCPError as error:
+            return error
+        except UpstreamError:
+            pass
+        return None
+
+    async def _read_events(self) -> AsyncGenerator[Event, None]:
+        reader = Events()
+        async with aclosing(self._chunks()) as chunks:
+            async for chunk in chunks:
+                for event in reader.feed(chunk):
+                    yield event
+
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
+        with translated():
+            async with aclosing(self._response.aiter_bytes()) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+
+    def _is(self, content_type: str) -> bool:
+        said = self.header("content-type") or ""
+        return said.partition(";")[0].strip().lower() == content_type
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Errors of the HTTP library as errors of the upstream, without what they quote."""
+    try:
+        yield
+    except httpx2.DecodingError:
+        raise UpstreamInvalidOutput("the upstream's answer is not compressed as it says") from None
+    except (httpx2.HTTPError, httpx2.StreamError) as error:
+        raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None

@@ -1,0 +1,93 @@
+"""Which upstream a request goes to, and what several of them are together.
+
+One upstream is passed through as it is. Several share one list, in which each tool and prompt has its server's
+name before its own; resources keep their addresses, and are looked for where they were listed::
+
+    github  create_issue    ->  github__create_issue
+    memory  read_graph      ->  memory__read_graph
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from louver.gateway.calls import Calls, opening_of, watching
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from louver.gateway.clients import Client, Turn
+    from louver.gateway.link import Params
+    from louver.gateway.upstream import Upstream
+
+logger = logging.getLogger(__name__)
+
+SEPARATOR: Final = "__"
+"""Stands between a server's name and the name of its tool."""
+
+
+class Routes(Protocol):
+    """Where the requests of clients go."""
+
+    async def opening(self, client: Client) -> dict[str, Any]:
+        """What the gateway says of itself when a client opens it, in the client's era.
+
+        Raises:
+            UpstreamError: There is nothing behind it.
+        """
+        ...
+
+    async def answer(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request.
+
+        Raises:
+            MCPError: It is an error.
+        """
+        ...
+
+    async def notify(self, client: Client, method: str, params: Params) -> None:
+        """Send on what a client says."""
+        ...
+
+    def watching(self, turn: Turn, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
+        """Have resources watched meanwhile, for a client of 2026-07-28."""
+        ...
+
+    async def leave(self, client: Client) -> None:
+        """A client has gone."""
+        ...
+
+
+class One:
+    """All of one upstream, as it is.
+
+    Args:
+        upstream: The upstream.
+        calls: Sends the requests.
+    """
+
+    def __init__(self, upstream: Upstream, calls: Calls) -> None:
+        self._upstream = upstream
+        self._calls = calls
+
+    async def opening(self, client: Client) -> dict[str, Any]:
+        """What the upstream says of itself."""
+        return await opening_of(self._upstream, client)
+
+    async def answer(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What the upstream answers."""
+        return await self._calls.send(self._upstream, turn, method, params)
+
+    async def notify(self, client: Client, method: str, params: Params) -> None:
+        """Send on what a client says."""
+        await self._upstream.notify(client, method, params)
+
+    def watching(self, turn: Turn, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
+        """Have resources watched meanwhile."""
+        return watching(turn, dict.fromkeys(uris, self._upstream))
+
+    async def leave(self, client: Client) -> None:
+        """A client has gone."""
+        await self._upstream.leave(client)

@@ -1,0 +1,153 @@
+"""Serving over HTTP: from the first connection to a clean end.
+
+When the process is told to end, no new connections are taken, calls go on for a while, then streams are closed as
+if they had come to their end, and the exit status is 0::
+
+    GET /healthz    200 while the process lives
+    GET /readyz     200 while it serves, 503 before and after
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.lowlevel
+import uvicorn
+from starlette.requests import ClientDisconnect
+
+from louver.errors import InvalidInput
+from louver.limits import DRAIN_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+def listening_at(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        InvalidInput: The address is taken, or not one of this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends small parts at once only where it is.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise InvalidInput(f"cannot listen at {host}, port {port}: {error.strerror}") from None
+    listening.listen()
+    return listening
+
+
+async def serve(
+    app: ASGIApp, listening: socket.socket, end_streams: Callable[[], None], told: Callable[[], None]
+) -> None:
+    """Serve until the process is told to end.
+
+    Args:
+        app: What is served.
+        listening: Where.
+        end_streams: Called when calls are done, to end the streams that the application ends by itself.
+        told: Called once the process can be told to end.
+    """
+    doors = Doors(app)
+    server = _Server(uvicorn.Config(doors, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2))
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    told()
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        # There are none if it was told to end before it had started.
+        for each in getattr(server, "servers", ()):
+            each.close()
+        await doors.drain(DRAIN_S, end_streams)
+    finally:
+        stopping.cancel()
+        server.should_exit = True
+        await serving
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals alone: uvicorn would end by the signal again, and streams would be cut."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class Doors:
+    """What every request goes through: health, and the end of every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open: dict[anyio.CancelScope, bool] = {}
+        self._closing = False
+        self._calls_done = anyio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["path"] == "/healthz":
+            await _say(send, 200, "ok")
+        elif scope["path"] == "/readyz":
+            await _say(send, 503 if self._closing else 200, "ending" if self._closing else "ok")
+        else:
+            await self._serve(scope, receive, send)
+
+    async def drain(self, seconds: float, end_streams: Callable[[], None]) -> None:
+        """Wait for calls, then end the streams."""
+        self._closing = True
+        if False in self._open.values():
+            with anyio.move_on_after(seconds):
+                await self._calls_done.wait()
+        end_streams()
+        await anyio.lowlevel.checkpoint()
+        for scope in list(self._open):
+            scope.cancel()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = ended = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started, ended
+            started = started or message["type"] == "http.response.start"
+            ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        headers = dict[bytes, bytes](scope["headers"])
+        is_stream = scope["method"] == "GET" or headers.get(b"mcp-method") == b"subscriptions/listen"
+        with anyio.CancelScope() as cancel:
+            self._open[cancel] = is_stream
+            try:
+                await self._app(scope, receive, watched)
+            except ClientDisconnect:
+                # It has gone before it had said all of its request: nobody is there to be answered.
+                pass
+            finally:
+                del self._open[cancel]
+                if self._closing and False not in self._open.values():
+                    self._calls_done.set()
+        if cancel.cancelled_caught and started and not ended:
+            # A clean end, so that the client does not take it for a broken connection.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _say(send: Send, status: int, text: str) -> None:
+    body = text.encode()
+    headers: list[Any] = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

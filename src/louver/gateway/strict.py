@@ -1,0 +1,144 @@
+r"""Strict reading of JSON from an upstream.
+
+What is sent on must mean the same to everyone. A fault of the upstream is::
+
+    {"a": 1, "a": 2}    NaN    1e400    "\ud83d"    [[[[...    a byte that is not UTF-8
+
+Integers are kept whatever their size, which is why no reader is used that makes floats of them (orjson). msgspec takes
+a key that stands twice, but does not write it twice: what it writes again as it was is strict. The rest is read by
+`core/json.py`, whose bounds are for other texts.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from louver.core.json import Json, NotJson, is_object, levels, parse
+from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge
+from louver.limits import (
+    MAX_INTEGER_DIGITS,
+    MAX_READ_ON_LOOP,
+    MAX_UPSTREAM_BYTES,
+    MAX_UPSTREAM_CONTAINERS,
+    MAX_UPSTREAM_DEPTH,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+try:
+    import msgspec
+except ImportError:
+    msgspec = None
+
+
+def read(raw: bytes) -> Json:
+    """The value of a text.
+
+    Raises:
+        UpstreamInvalidOutput: It is not strictly JSON.
+        UpstreamTooLarge: It has more than is read.
+    """
+    try:
+        return _value(raw)
+    except NotJson as error:
+        # Of the reader's own reasons some may quote the text.
+        known = error.reason if error.reason in _REASONS else "it is not JSON"
+        raise fault(f"not strictly JSON: {known}") from None
+
+
+def fault(what: str) -> UpstreamInvalidOutput:
+    """The error of a message that cannot be used; `what` is a text of our own."""
+    return UpstreamInvalidOutput(f"the upstream sends what cannot be used: {what}")
+
+
+def too_large() -> UpstreamTooLarge:
+    """The error of an answer over `MAX_UPSTREAM_BYTES`."""
+    return UpstreamTooLarge(f"the upstream's answer is over {MAX_UPSTREAM_BYTES} bytes", limit=MAX_UPSTREAM_BYTES)
+
+
+@contextmanager
+def without_collector() -> Generator[None]:
+    """Half a million new lists make the collector look at all of them again and again, while nobody else runs."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        # Of two at once the one that has switched it off switches it on.
+        if is_on:
+            gc.enable()
+
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_TOO_MANY_DIGITS: Final = "an integer has too many digits"
+_REASONS: Final = {
+    "a key stands twice",
+    "NaN and infinities are no numbers of JSON",
+    "a number is too large",
+    "a text holds half a surrogate pair",
+    "it is not UTF-8",
+    f"it is nested deeper than {MAX_UPSTREAM_DEPTH} levels",
+    _TOO_MANY_DIGITS,
+}
+
+
+def _value(raw: bytes) -> Json:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise NotJson("it is not UTF-8") from None
+    if text.count("{") + text.count("[") > MAX_UPSTREAM_CONTAINERS:
+        message = f"the upstream's answer has over {MAX_UPSTREAM_CONTAINERS} arrays and objects"
+        raise UpstreamTooLarge(message, limit=MAX_UPSTREAM_CONTAINERS)
+    # Of a large text msgspec is no faster, all told, and lets nobody else run meanwhile.
+    if msgspec is not None and len(raw) <= MAX_READ_ON_LOOP:
+        try:
+            value = msgspec.json.decode(raw)
+            # msgspec takes a key that stands twice, but does not write it twice.
+            if _is_shallow(value) and msgspec.json.encode(value) == raw:
+                return value
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass  # the slow reader says why, or reads it
+    return _slowly(text)
+
+
+def _is_shallow(value: Json) -> bool:
+    """Whether it is surely nested no deeper than is read. Looking at the text instead takes eight times as long."""
+    return next(islice(levels(value), MAX_UPSTREAM_DEPTH, None), None) is None
+
+
+def _slowly(text: str) -> Json:
+    try:
+        value = parse(text, deepest=MAX_UPSTREAM_DEPTH)
+    except NotJson as error:
+        if error.reason != _TOO_MANY_DIGITS:
+            raise
+        value = parse(text, deepest=MAX_UPSTREAM_DEPTH, integer=_integer)
+    if _SURROGATE.search(text) and not all(_is_encodable(part) for level in levels(value) for part in level):
+        raise NotJson("a text holds half a surrogate pair")
+    return value
+
+
+def _integer(digits: str) -> int:
+    """An integer of any number of digits up to our own bound: Python's is 4,300."""
+    if len(digits) > MAX_INTEGER_DIGITS:
+        raise NotJson(_TOO_MANY_DIGITS)
+    number = 0
+    for start in range(0, len(unsigned := digits.removeprefix("-")), 4000):
+        part = unsigned[start : start + 4000]
+        number = number * 10 ** len(part) + int(part)
+    return -number if digits.startswith("-") else number
+
+
+def _is_encodable(part: Json) -> bool:
+    text = part if isinstance(part, str) else "".join(part) if is_object(part) else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

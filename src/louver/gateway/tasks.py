@@ -1,0 +1,44 @@
+"""Work that nobody waits for, until the link ends.
+
+Each piece is kept from being collected, and what it dies of is told in the log by its type alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from logging import Logger
+
+
+class Tasks:
+    """The tasks of one link.
+
+    Args:
+        logger: Hears of those that fail, which is a fault of ours.
+    """
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that runs from now on."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    async def close(self) -> None:
+        """Cancel all of them."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._logger.error("a task of a link has failed: %s", type(error).__name__)

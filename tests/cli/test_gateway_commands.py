@@ -1,0 +1,126 @@
+"""`louver call`, `louver tools` and `louver check`, as they are run in a shell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LOUVER = [sys.executable, "-m", "louver"]
+EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
+EXAMPLE = [*LOUVER, "serve", "--example"]
+TARGET = shlex.join(EXAMPLE)
+PROFILE = ["get_user_profile", '{"user_id": 42}']
+
+
+def louver(*arguments):
+    """What a command prints, tells and returns."""
+    return subprocess.run([*LOUVER, *arguments], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes a configuration; the path to it."""
+
+    def write(**servers):
+        path = tmp_path / "mcp.json"
+        path.write_text(json.dumps({"mcpServers": servers}))
+        return str(path)
+
+    return write
+
+
+def test_a_tool_is_called_with_a_projection():
+    """The output stands alone on standard output, so that it can be piped on."""
+    done = louver("call", TARGET, *PROFILE, "--include", "name", "--include", "address.city")
+    assert done.returncode == 0
+    assert set(json.loads(done.stdout)) == {"name", "address"}
+    receipt = json.loads(done.stderr.strip().splitlines()[-1].removeprefix("louver: "))
+    assert receipt["applied"] is True
+    assert "projectedSchema" not in receipt
+
+
+@pytest.mark.parametrize("options", [["--exclude", "**.email"], ["--view", "minimal"], []])
+def test_every_mode_can_be_asked_for(options):
+    """The whole result is there with `--json`."""
+    done = louver("call", TARGET, *PROFILE, *options, "--json")
+    result = json.loads(done.stdout)
+    assert ("projection" in result.get("_meta", {})) is bool(options)
+    assert "structuredContent" in result
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([TARGET, "get_user_profile", "{"], 2, "not JSON"),
+        ([TARGET, "get_user_profile", "[]"], 2, "one JSON object"),
+        ([TARGET, *PROFILE, "--include", "a", "--view", "b"], 2, "at a time"),
+        (["", "get_user_profile"], 2, "expected a URL, or the command"),
+        ([TARGET, *PROFILE, "--include", "a..b"], 1, "expected a name"),
+        ([TARGET, "no_such_tool"], 1, "no_such_tool"),
+        (["no-such-command-anywhere", "tool"], 1, "cannot be opened: [Errno 2]"),
+        ([f"{shlex.join(LOUVER)} serve -- no-such-command-anywhere", "tool"], 1, "opened: upstream 'upstream' is not"),
+        (["http://127.0.0.1:9/mcp", "tool"], 1, "cannot be opened"),
+    ],
+)
+def test_what_cannot_be_called_is_told(arguments, status, said):
+    """2 where the request is refused here, 1 where the server does."""
+    done = louver("call", *arguments)
+    assert done.returncode == status
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_knows_nothing_of_projection_is_told():
+    """Ours: it answers all the same, and what was asked for is not what came."""
+    done = louver("call", shlex.join([sys.executable, str(EVERYTHING)]), "test_simple_text", "--include", "name")
+    assert done.returncode == 1
+    assert done.stdout == "This is a simple text response for testing.\n"
+    assert "this is not projected" in done.stderr
+
+
+def test_the_catalogue_of_a_configuration(config):
+    """Bytes, estimated tokens, what can be projected, views."""
+    path = config(one={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, two={"command": EXAMPLE[0], "args": EXAMPLE[1:]})
+    rows = json.loads(louver("tools", "--config", path, "--json").stdout)
+    assert {row["server"] for row in rows} == {"one", "two"}
+    profile = next(row for row in rows if row["tool"] == "get_user_profile")
+    assert profile["projectable"] is True
+    assert "minimal" in profile["views"]
+    assert profile["tokens"] == round(profile["bytes"] / 3.5)
+    one = json.loads(louver("tools", "--config", path, "--upstream", "one", "--json").stdout)
+    assert one == [row for row in rows if row["server"] == "one"]
+    table = louver("tools", "--config", path)
+    assert table.returncode == 0
+    assert "get_user_profile" in table.stdout
+
+
+def test_a_server_that_is_not_in_the_configuration(config):
+    """It says which there are."""
+    done = louver("tools", "--config", config(one={"command": "true"}), "--upstream", "two")
+    assert done.returncode == 2
+    assert "'one'" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["tools", "check"])
+def test_a_server_that_is_not_there_is_shown(config, command):
+    """And the exit status says so; the others are shown as they are."""
+    path = config(good={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, gone={"command": "no-such-command-anywhere"})
+    done = louver(command, "--config", path)
+    assert done.returncode == 1
+    assert "ready" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_views_that_do_not_fit_are_found_before_serving(config):
+    """`louver check` holds default views against the tools."""
+    server = {"command": EXAMPLE[0], "args": EXAMPLE[1:]}
+    assert louver("check", "--config", config(example=server)).returncode == 0
+    wrong = {**server, "louver": {"defaultViews": {"get_user_profile": "no_such_view"}}}
+    done = louver("check", "--config", config(example=wrong))
+    assert done.returncode == 1
+    assert "no_such_view" in done.stderr

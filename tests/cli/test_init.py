@@ -1,0 +1,372 @@
+"""`louver init`: hosts' files become a configuration, and stay as they are."""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from louver.cli import main
+from louver.cli.hosts import Machine, sources, sources_of
+from louver.cli.jsonc import plain
+from louver.gateway.config_read import read_config
+
+CURSOR = """{
+  // servers of this project
+  "mcpServers": {
+    "GitHub MCP": {
+      "command": "docker", "args": ["run", "-i", "--rm", "-e", "TOKEN", "ghcr.example.com/github"],
+      "env": {"TOKEN": "${env:GITHUB_TOKEN}"},
+    },
+    "files": {"timeout": 9, "command": "npx", "args": ["fs", "${workspaceFolder}/docs", "${userHome}"], "cwd": "sub"},
+    "remote": {"url": "http://localhost:3000/mcp", "headers": {"API_KEY": "abc"}, "disabled": false} /* local */
+  },
+}
+"""
+
+VSCODE = """{
+  "inputs": [{"id": "key", "type": "promptString", "password": true}],
+  "servers": {
+    "fetch": {"type": "stdio", "command": "uvx", "args": ["mcp-server-fetch"], "dev": {"watch": "**"}},
+    "gh": {"type": "http", "url": "https://api.example.com/mcp/", "gallery": true, "version": "1.0.0"}
+  }
+}
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project of a user who has nothing yet; `tmp_path / "home"` is the user's folder."""
+    here = tmp_path / "project"
+    here.mkdir()
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", "")
+    for name in ("XDG_CONFIG_HOME", "APPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    return here
+
+
+@pytest.fixture
+def init(project, capsys):
+    """Run the command in this process: `init("--from", "cursor")` -> status, out, err."""
+
+    def run(*arguments):
+        status = main(["init", *arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def written(folder, name="mcp.json"):
+    return json.loads((folder / name).read_text(encoding="utf-8"))["mcpServers"]
+
+
+SERVER = {"mcpServers": {"it": {"command": "npx"}}}
+
+
+def test_the_servers_of_a_host_become_a_configuration_and_the_host_gets_louver(init, project):
+    """GATEWAY, Import: reads the host's file, writes mcp.json, never touches the original."""
+    original = put(project / ".cursor" / "mcp.json", CURSOR)
+    status, out, err = init("--from", "cursor")
+    assert status == 0
+    assert written(project) == {
+        "GitHub-MCP": {
+            "command": "docker",
+            "args": ["run", "-i", "--rm", "-e", "TOKEN", "ghcr.example.com/github"],
+            "env": {"TOKEN": "${GITHUB_TOKEN}"},
+        },
+        "files": {
+            "command": "npx",
+            "args": ["fs", f"{project}/docs", str(project.parent / "home")],
+            "cwd": str(project / "sub"),
+        },
+        "remote": {"url": "http://localhost:3000/mcp", "headers": {"API_KEY": "abc"}, "disabled": False},
+    }
+    server = {"command": "louver", "args": ["serve", "--config", str(project / "mcp.json")]}
+    assert json.loads(out) == {"mcpServers": {"louver": server}}
+    assert err.splitlines() == [
+        f"louver: mcp.json has the 3 servers of {original}, with the secrets that stand there",
+        "louver: server 'GitHub MCP' is called 'GitHub-MCP' in it",
+        "louver: where Louver runs, these environment variables must be set: GITHUB_TOKEN",
+        f"louver: into {original}, put this instead of them:",
+    ]
+    assert original.read_text(encoding="utf-8") == CURSOR
+
+
+def test_what_is_written_can_be_served(init, project):
+    """Ours, as a round trip: the same servers come out."""
+    put(project / ".cursor" / "mcp.json", CURSOR)
+    init("--from", "cursor")
+    config = read_config(project / "mcp.json", {"GITHUB_TOKEN": "t"})
+    assert [upstream.name for upstream in config.upstreams] == ["GitHub-MCP", "files", "remote"]
+    assert config.upstreams[0].env == {"TOKEN": "t"}
+    assert config.upstreams[1].cwd == project / "sub"
+    (project / "again").mkdir()
+    before = written(project)
+    assert init("--from", "claude", "--file", "mcp.json", "--out", "again/mcp.json")[0] == 0
+    assert written(project / "again") == before
+
+
+def test_only_the_user_can_read_what_is_written(init, project):
+    """Ours: it holds the secrets that the host's file holds."""
+    put(project / ".mcp.json", SERVER)
+    old = os.umask(0)
+    try:
+        init("--from", "claude")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((project / "mcp.json").stat().st_mode) == 0o600
+
+
+def test_vs_code_keeps_its_servers_under_another_key(init, project):
+    """VS Code's `.vscode/mcp.json`: `servers`, and `type` in each."""
+    put(project / ".vscode" / "mcp.json", VSCODE)
+    status, out, err = init("--from", "vscode", "--out", "louver.json")
+    assert status == 0
+    assert written(project, "louver.json") == {
+        "fetch": {"type": "stdio", "command": "uvx", "args": ["mcp-server-fetch"]},
+        "gh": {"type": "http", "url": "https://api.example.com/mcp/"},
+    }
+    args = ["serve", "--config", str(project / "louver.json")]
+    assert json.loads(out) == {"servers": {"louver": {"type": "stdio", "command": "louver", "args": args}}}
+    assert "environment variables" not in err
+
+
+def test_what_a_host_asks_its_user_for_is_refused_by_name(init, project):
+    """Ours: nobody can be asked by a process without a window."""
+    content = """{"servers": {
+"a": {"command": "a", "env": {"X": "${env:X}",
+  "T": "Bearer ${input:key}"}},
+"b": {"url": "http://b/${input:who}", "headers": {"K": "${input:key}", "C": "${command:ext.token}"}}
+}}"""
+    file = put(project / ".vscode" / "mcp.json", content)
+    status, out, err = init("--from", "vscode")
+    assert (status, out) == (2, "")
+    assert err == (
+        f"louver: {file}:3: only the host can answer '${{input:key}}', '${{input:who}}', '${{command:ext.token}}': "
+        "write an environment variable there instead, as '${env:TOKEN}'\n"
+    )
+    assert not (project / "mcp.json").exists()
+
+
+def test_a_folder_that_is_known_to_editors_only_is_refused_where_there_is_none(init, project):
+    """Ours: a file of the user is about no project."""
+    put(project.parent / "home" / ".cursor" / "mcp.json", {"mcpServers": {"a": {"command": "${workspaceFolder}/a"}}})
+    status, _, err = init("--from", "cursor")
+    assert status == 2
+    assert ":1: only the host can answer '${workspaceFolder}'" in err
+
+
+def test_text_that_only_looks_like_a_variable_stays_text(init, project):
+    """Ours: a script for a shell has such marks too."""
+    script = "echo ${X%%.*} ${Y} ${ ${Z:-a b}"
+    put(project / ".mcp.json", {"mcpServers": {"a": {"command": "sh", "args": ["-c", script]}}})
+    init("--from", "claude")
+    assert written(project)["a"]["args"] == ["-c", "echo $${X%%.*} ${Y} $${ ${Z:-a b}"]
+    (upstream,) = read_config(project / "mcp.json", {"Y": "y", "Z": "z"}).upstreams
+    assert upstream.command[-1] == "echo ${X%%.*} y ${ z"
+
+
+def test_names_that_cannot_stand_before_a_tool_s_are_changed_and_stay_apart(init, project):
+    """Ours; a name that is right stays."""
+    names = ["a b", "a/b", "a-b", "x__y", "_z", "__", "github.com/servers/tree", "é"]
+    put(project / ".mcp.json", {"mcpServers": {name: {"command": name} for name in names}})
+    _, _, err = init("--from", "claude")
+    assert {new: server["command"] for new, server in written(project).items()} == {
+        "a-b-2": "a b",
+        "a-b-3": "a/b",
+        "a-b": "a-b",
+        "x_y": "x__y",
+        "_z": "_z",
+        "server": "__",
+        "github.com-servers-tree": "github.com/servers/tree",
+        "server-2": "é",
+    }
+    assert "louver: server 'a/b' is called 'a-b-3' in it" in err
+    assert "'_z'" not in err
+
+
+def test_louver_itself_is_not_put_behind_louver(init, project):
+    """Ours: where it has been put in front already."""
+    louver = {"command": "/opt/bin/louver", "args": ["serve", "--config", "x.json"]}
+    put(project / ".mcp.json", {"mcpServers": {"louver": louver, "it": {"command": "npx"}}})
+    init("--from", "claude")
+    assert written(project).keys() == {"it"}
+    put(project / ".mcp.json", {"mcpServers": {"louver": louver}})
+    status, _, err = init("--from", "claude", "--out", "other.json")
+    assert status == 2
+    assert "holds no server but Louver itself" in err
+
+
+def test_nothing_is_overwritten(init, project):
+    """GATEWAY, Import; not even by way of a link."""
+    put(project / ".mcp.json", SERVER)
+    put(project / "mcp.json", "mine")
+    status, out, err = init("--from", "claude")
+    assert (status, out) == (2, "")
+    assert err == "louver: mcp.json is there already, and stays as it is: name another file by --out\n"
+    assert (project / "mcp.json").read_text() == "mine"
+    (project / "link.json").symlink_to(project / "target.json")
+    assert init("--from", "claude", "--out", "link.json")[0] == 2
+    assert not (project / "target.json").exists()
+    assert init("--from", "claude", "--out", ".mcp.json")[0] == 2
+    assert json.loads((project / ".mcp.json").read_text()) == SERVER
+
+
+def test_a_place_that_cannot_be_written_to_is_told(init, project):
+    """Ours: in the words of the system."""
+    put(project / ".mcp.json", SERVER)
+    status, _, err = init("--from", "claude", "--out", "nowhere/mcp.json")
+    assert status == 2
+    assert err == "louver: nowhere/mcp.json cannot be written: No such file or directory\n"
+
+
+PLACES = {
+    "Claude Code, the project": ("claude", "project/.mcp.json", ()),
+    "Claude Code, the user's for the project": ("claude", "home/.claude.json", ("projects", "{project}")),
+    "Claude Code, the user": ("claude", "home/.claude.json", ()),
+    "Claude Desktop": ("claude", "home/.config/Claude/claude_desktop_config.json", ()),
+    "Cursor, the project": ("cursor", "project/.cursor/mcp.json", ()),
+    "Cursor, the user": ("cursor", "home/.cursor/mcp.json", ()),
+    "VS Code, the project": ("vscode", "project/.vscode/mcp.json", ()),
+    "VS Code, the user": ("vscode", "home/.config/Code/User/mcp.json", ()),
+}
+
+
+@pytest.mark.parametrize(("host", "file", "below"), PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("named", [False, True], ids=["found", "named"])
+def test_a_host_s_file_is_found_in_its_place(init, project, host, file, below, named):
+    """What the hosts document."""
+    servers = {"servers" if host == "vscode" else "mcpServers": {"it": {"command": file}}}
+    content = servers
+    for key in reversed(below):
+        content = {key.format(project=project): content}
+    path = put(project.parent / file, {"numStartups": 7, **content})
+    status, _, err = init("--from", host, *(("--file", str(path)) if named else ()))
+    assert status == 0, err
+    assert written(project)["it"]["command"] == file
+
+
+def test_the_nearest_file_with_servers_counts(init, project):
+    """Ours: a file without any is passed over."""
+    put(project / ".mcp.json", {"mcpServers": {}})
+    put(project.parent / "home" / ".claude.json", {"projects": {str(project): {"mcpServers": {}}}, "mcpServers": {}})
+    put(project.parent / "home/.config/Claude/claude_desktop_config.json", SERVER)
+    _, _, err = init("--from", "claude")
+    assert "claude_desktop_config.json" in err
+    put(project / ".mcp.json", SERVER)
+    _, _, err = init("--from", "claude", "--out", "other.json")
+    assert f"the 1 server of {project / '.mcp.json'}," in err
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "folder"),
+    [
+        ("darwin", {}, "home/Library/Application Support"),
+        ("linux", {}, "home/.config"),
+        ("linux", {"XDG_CONFIG_HOME": "xdg"}, "xdg"),
+        ("win32", {}, "home/AppData/Roaming"),
+        ("win32", {"APPDATA": "roaming"}, "roaming"),
+    ],
+)
+def test_applications_keep_their_settings_where_the_system_wants_it(platform, environ, folder):
+    """What the hosts document."""
+    machine = Machine(Path("project"), Path("home"), platform, environ)
+    assert sources("claude", machine)[-1].path == Path(folder, "Claude", "claude_desktop_config.json")
+    assert sources("vscode", machine)[-1].path == Path(folder, "Code", "User", "mcp.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "project"),
+    [("/p/.vscode/mcp.json", "/p"), ("/p/mine.json", "/p"), ("here.json", "/q"), ("/h/.cursor/mcp.json", None)],
+)
+def test_a_file_that_is_named_is_about_the_project_that_it_stands_in(file, project):
+    """Ours; that of the user is about none."""
+    machine = Machine(Path("/q"), Path("/h"), "linux", {})
+    (source,) = sources_of("cursor", machine, Path(file))
+    assert source.project == (None if project is None else Path(project))
+
+
+@pytest.mark.parametrize("host", ["claude", "cursor", "vscode"])
+def test_where_there_is_none_the_places_are_told(init, host):
+    """Ours."""
+    status, out, err = init("--from", host)
+    assert (status, out) == (2, "")
+    assert err.startswith("louver: no servers of ")
+    assert err.endswith("mcp.json; name the file by --file\n" if host != "claude" else "; name the file by --file\n")
+
+
+WRONG = {
+    "not JSON": ('{"mcpServers": {\n"a"}}', 2, "not JSON"),
+    "a key twice": ('{"mcpServers": {"a": {\n"command": "a",\n"command": "b"}}}', 3, "a key stands twice: 'command'"),
+    "a list": ('{\n"mcpServers": ["a"]}', 2, "'mcpServers': expected an object, not a list"),
+    "a typing error": ('{"mcpServers": {"a b": {"command": "a",\n"arg": []}}}', 2, "server 'a-b': unknown key 'arg'"),
+    "the older transport": ('{"mcpServers": {"a": {"url": "http://a",\n"type": "sse"}}}', 2, "'type': expected one of"),
+    "a file of variables": (
+        '{"mcpServers": {"a": {"command": "a",\n"envFile": ".env"}}}',
+        2,
+        "'envFile': not possible",
+    ),
+    "a number": ('{"mcpServers": {\n"a": {"command": "a", "env": {"PORT": 1}}}}', 2, "'PORT': expected a string"),
+}
+
+
+@pytest.mark.parametrize(("content", "line", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_in_a_host_s_file_is_told_by_its_line(init, project, content, line, message):
+    """Ours: nothing is written then."""
+    put(project / "theirs.json", content)
+    status, out, err = init("--from", "claude", "--file", "theirs.json")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"louver: theirs.json:{line}: ")
+    assert message in err
+    assert not (project / "mcp.json").exists()
+
+
+def test_a_file_that_is_named_must_be_there_and_hold_servers(init, project):
+    """Ours."""
+    assert (
+        "theirs.json: the configuration cannot be read: No such file"
+        in init("--from", "cursor", "--file", "theirs.json")[2]
+    )
+    put(project / "theirs.json", VSCODE)
+    status, _, err = init("--from", "cursor", "--file", "theirs.json")
+    assert (status, err) == (2, "louver: no servers of Cursor under 'mcpServers' in theirs.json\n")
+
+
+def test_a_byte_order_mark_and_foreign_letters_are_taken(init, project):
+    """Ours: Windows' editors write the one, people the other."""
+    (project / ".mcp.json").write_bytes(
+        b'\xef\xbb\xbf{"mcpServers": {"a": {"command": "\xc3\xa9", "args": ["\\ud800"]}}}'
+    )
+    assert init("--from", "claude")[0] == 0
+    assert written(project)["a"] == {"command": "é", "args": ["\ud800"]}
+    assert "é" in (project / "mcp.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1} // x', '{"a": 1}     '),
+        ('{"a": /* x\n y */ 1}', '{"a":     \n      1}'),
+        ('["//", "/* */", "\\"//", 1,]', '["//", "/* */", "\\"//", 1 ]'),
+        ('{"a": [1, // one\n ], }', '{"a": [1        \n ]  }'),
+        ('[",]", "\\\\",]', '[",]", "\\\\" ]'),
+        ('{"a": "http://x/*", "b": "*/"}', '{"a": "http://x/*", "b": "*/"}'),
+        ('{"a": 1 /* no end', '{"a": 1 /* no end'),
+    ],
+)
+def test_comments_and_trailing_commas_become_spaces(text, expected):
+    """VS Code's JSONC; lines stay, so that errors can name them."""
+    assert plain(text) == expected

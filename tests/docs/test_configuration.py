@@ -1,0 +1,95 @@
+"""The tables of `docs/reference/configuration.md`, made from `schemas/config.schema.json`.
+
+A table stands between `<!-- name -->` and `<!-- end -->`. After a change to the schema they are made anew by::
+
+    uv run python tests/docs/test_configuration.py
+"""
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
+SCHEMA = json.loads((ROOT / "schemas" / "config.schema.json").read_text(encoding="utf-8"))
+DEFINITIONS = SCHEMA["$defs"]
+
+SECTIONS = {"server": "a server", "gateway": "settings of the gateway", "upstream": "settings for a server"}
+"""Definition -> the heading of its table."""
+
+_TABLE = re.compile(r"(?<=<!-- )(?P<name>[a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
+
+
+def made(page):
+    """The page with its tables as the schema has them."""
+    return _TABLE.sub(lambda found: f"{found['name']}{found[2]}\n{tables()[found['name']]}\n{found[3]}", page)
+
+
+def tables():
+    """Every table, by its name."""
+    parts = {"the file": SCHEMA, **{heading: DEFINITIONS[name] for name, heading in SECTIONS.items()}}
+    ours = {name: _table(("key", "value", "default", "says"), _ours(part)) for name, part in parts.items()}
+    theirs = [*_of_hosts(DEFINITIONS["server"]), *_of_hosts(SCHEMA)]
+    heads = ("key", "of", "says")
+    return {
+        **ours,
+        "keys that are passed over": _table(heads, [row[1:] for row in theirs if row[0]]),
+        "keys that are refused": _table(heads, [row[1:] for row in theirs if not row[0]]),
+    }
+
+
+def _ours(part):
+    for key, rules in part["properties"].items():
+        if "x-of" not in rules:
+            default = f"`{json.dumps(rules['default'])}`" if "default" in rules else ""
+            needed = "needed" if key in part.get("required", ()) else default
+            yield f"`{key}`", _value(rules), needed, rules["description"]
+
+
+def _of_hosts(part):
+    """Whether a key is passed over, then its row."""
+    for key, rules in part["properties"].items():
+        if "x-of" in rules:
+            passed = not rules.keys() & {"not", "const", "type"}
+            only = rules.get("const", [] if "type" in rules else None)
+            but = "" if only is None else f" Only `{json.dumps(only)}` is possible."
+            yield passed, f"`{key}`", ", ".join(rules["x-of"]), rules["description"] + but
+
+
+def _value(rules):
+    if "$ref" in rules:
+        heading = SECTIONS[rules["$ref"].rpartition("/")[2]]
+        return f"[{heading}](#{heading.replace(' ', '-')})"
+    if "enum" in rules:
+        return ", ".join(f"`{value}`" for value in rules["enum"])
+    if "title" in rules:
+        return rules["title"]
+    if rules["type"] == "array":
+        return f"list: {_value(rules['items'])}"
+    if rules["type"] == "object":
+        return f"object: {rules['propertyNames']['title']} -> {_value(rules['additionalProperties'])}"
+    return "`true`, `false`" if rules["type"] == "boolean" else rules["type"]
+
+
+def _table(heads, rows):
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def test_the_tables_are_those_of_the_schema():
+    """*Ours*: else run what the head of this file says."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert set(tables()) == {found["name"] for found in _TABLE.finditer(page)}
+    assert page == made(page)
+
+
+def test_every_key_of_a_configuration_stands_in_a_table():
+    """*Ours*."""
+    text = "".join(tables().values())
+    for part in (SCHEMA, *DEFINITIONS.values()):
+        for key in part["properties"]:
+            assert f"| `{key}` |" in text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,38 @@
+"""Files of configuration for tests."""
+
+import json
+import os
+
+SECRET = "s3cr3t-v4lu3"
+ENVIRON = {"TOKEN": SECRET, "EMPTY": "", "LINES": f"{SECRET}\n", "NUL": f"{SECRET}\0", "DOLLAR": "${TOKEN}"}
+
+GOOD = """{
+  "$schema": "https://louver.dev/schemas/config.schema.json",
+  "mcpServers": {
+    "memory": {
+      "command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"],
+      "env": {"MEMORY": "${EMPTY:-memory}.json"}, "cwd": "data"
+    },
+    "off": {"command": "${NOT_SET}", "disabled": true},
+    "tracker": {
+      "type": "http", "url": "http://127.0.0.1:9000/mcp",
+      "headers": {"Authorization": "Bearer ${TOKEN}"},
+      "louver": {
+        "views": "views", "defaultViews": {"list_issues": "brief"}, "isolation": "session", "timeoutSeconds": 2.5
+      }
+    }
+  },
+  "louver": {"argument": "all", "listing": "omit"}
+}"""
+
+
+def write(folder, content, stamp=1):
+    """A file with an explicit time, so that a change is one without waiting."""
+    path = folder / "mcp.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    os.utime(path, ns=(stamp, stamp))
+    return path
+
+
+def of(**servers):
+    return json.dumps({"mcpServers": servers})

@@ -1,0 +1,101 @@
+"""What the tests of both links share: who listens, and calls of one tool."""
+
+import asyncio
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from louver.gateway.link import Call
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+FAULTY = [sys.executable, str(FIXTURES / "faulty.py")]
+EVERYTHING = [sys.executable, str(FIXTURES / "everything.py")]
+
+SOON_S = 5
+"""What fails at once has failed by then, on any machine."""
+
+
+class Ears:
+    """A listener that keeps what it hears; `answers` is what it says to questions by their method."""
+
+    def __init__(self, **answers):
+        self.notes = []
+        self.questions = []
+        self.answers = answers
+        self.gone_for = asyncio.get_running_loop().create_future()
+        self._noted = asyncio.Condition()
+
+    async def heard(self, method, params):
+        async with self._noted:
+            self.notes.append((method, params))
+            self._noted.notify_all()
+
+    async def asked(self, method, params):
+        self.questions.append((method, params))
+        answer = self.answers[method]
+        return await answer(params) if callable(answer) else answer
+
+    def gone(self, reason):
+        assert not self.gone_for.done(), "it was told twice"
+        self.gone_for.set_result(reason)
+
+    async def hears(self, number):
+        """Wait for so many notifications."""
+        async with asyncio.timeout(SOON_S), self._noted:
+            await self._noted.wait_for(lambda: len(self.notes) >= number)
+
+    @property
+    def methods(self):
+        return [method for method, _ in self.notes]
+
+
+async def call(link, tool, /, *, meta=None, ears=None, method="tools/call", **arguments):
+    """The result of a tool."""
+    ears = ears or Ears()
+    params = {"name": tool, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
+    async with asyncio.timeout(30):
+        return await link.call(Call(method, params, ears.heard, ears.asked))
+
+
+@asynccontextmanager
+async def opened(link):
+    await link.open()
+    try:
+        yield link
+    finally:
+        await link.close()
+
+
+async def fails(waiting, kind):
+    """The error of that kind with which something fails soon."""
+    try:
+        async with asyncio.timeout(SOON_S):
+            await waiting
+    except kind as error:
+        return error
+    raise AssertionError("it does not fail")
+
+
+async def begun(waiting):
+    """A task for it that has begun: what it sends has been sent."""
+    task = asyncio.create_task(waiting)
+    await asyncio.sleep(0)
+    return task
+
+
+async def longest_stall():
+    """How long the event loop was not to be had, at most, until this is cancelled."""
+    longest, last = 0.0, time.perf_counter()
+    try:
+        while True:
+            await asyncio.sleep(0.005)
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+    except asyncio.CancelledError:
+        return longest
+
+
+async def stop(stalls):
+    stalls.cancel()
+    return await stalls

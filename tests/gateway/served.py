@@ -1,0 +1,125 @@
+"""`louver serve` in a process of its own, whose standard error is kept, and its children."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.gateways import LOUVER, SERVING
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def fixture(name, *arguments, **louver):
+    """The entry of a fixture server in a configuration."""
+    entry = {"command": sys.executable, "args": [str(FIXTURES / f"{name}.py"), *arguments]}
+    return {**entry, "louver": louver} if louver else entry
+
+
+def at(url, **louver):
+    """The entry of a server at a URL."""
+    return {"url": url, **({"louver": louver} if louver else {})}
+
+
+def config(folder, servers, **louver):
+    """The options of `louver serve` for these servers."""
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers, "louver": louver}))
+    return ["--config", str(path)]
+
+
+class Served:
+    """A process, and all that it has said on its standard error."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.said = []
+        self._new = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def _read(self):
+        for line in self.process.stderr:
+            with self._new:
+                self.said.append(line)
+                self._new.notify_all()
+        with self._new:
+            self._ended = True
+            self._new.notify_all()
+
+    def find(self, pattern):
+        return next(filter(None, (re.search(pattern, line) for line in self.said)), None)
+
+    def says(self, pattern, seconds=30):
+        """The match, once a line matches."""
+        with self._new:
+            assert self._new.wait_for(lambda: self._ended or self.find(pattern), seconds), self.said
+        found = self.find(pattern)
+        assert found is not None, "".join(self.said)
+        return found
+
+    def ends(self, seconds=15):
+        """The exit status, once it has ended."""
+        return self.process.wait(seconds)
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._thread.join()
+        self.process.stderr.close()
+
+
+@contextmanager
+def serving(*arguments):
+    """A gateway over HTTP: its process, with its `url`."""
+    served = Served([*LOUVER, "--http", "127.0.0.1:0", *arguments])
+    try:
+        served.url = served.says(SERVING.pattern).group(1)
+        yield served
+    finally:
+        served.close()
+
+
+@contextmanager
+def at_a_url(name, *arguments):
+    """The URL of a fixture server over HTTP, by a process of its own."""
+    command = [sys.executable, str(FIXTURES / f"{name}.py"), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def children(pid):
+    """The processes that a process has started, as they are now: id -> command line."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == pid and state != "Z":
+                found[int(stat.parent.name)] = (stat.parent / "cmdline").read_text().replace("\0", " ")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -1,0 +1,175 @@
+"""The gateway's configuration: what a file, or a command line, says."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway.configs import ENVIRON, GOOD, SECRET, of, write
+from louver.errors import InvalidConfig
+from louver.gateway.config import Config, Upstream, is_url
+from louver.gateway.config_check import schema
+from louver.gateway.config_env import Unresolved, resolved, variables
+from louver.gateway.config_read import read_config
+
+HOSTS = {path.stem: path for path in sorted((Path(__file__).parents[1] / "fixtures" / "hosts").glob("*.json"))}
+"""Files as hosts have them."""
+
+
+def read(folder, content):
+    return read_config(write(folder, content), ENVIRON)
+
+
+def only(folder, **server):
+    """The one server of a file."""
+    (upstream,) = read(folder, of(it=server)).upstreams
+    return upstream
+
+
+def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
+    """GATEWAY, Start: the `mcpServers` file that hosts already use, plus an optional `louver` key."""
+    (tmp_path / "views").mkdir()
+    memory = Upstream(
+        "memory",
+        "stdio",
+        command=("npx", "-y", "@modelcontextprotocol/server-memory"),
+        env={"MEMORY": "memory.json"},
+        cwd=tmp_path / "data",
+    )
+    tracker = Upstream(
+        "tracker",
+        "http",
+        url="http://127.0.0.1:9000/mcp",
+        headers={"Authorization": f"Bearer {SECRET}"},
+        views=tmp_path / "views",
+        default_views={"list_issues": "brief"},
+        isolation="session",
+        timeout_seconds=2.5,
+    )
+    assert read(tmp_path, GOOD) == Config((memory, tracker), argument="all", listing="omit")
+
+
+def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
+    """Ours: the defaults stand in the schema, and are those of the code."""
+    config = read(tmp_path, of(a={"command": "a"}, b={"url": "http://127.0.0.1/"}))
+    assert config == Config((Upstream("a", "stdio", command=("a",)), Upstream("b", "http", url="http://127.0.0.1/")))
+    gateway, upstream = (schema()["$defs"][name]["properties"] for name in ("gateway", "upstream"))
+    assert (config.argument, config.listing) == (gateway["argument"]["default"], gateway["listing"]["default"])
+    for one in config.upstreams:
+        assert one.timeout_seconds == upstream["timeoutSeconds"]["default"]
+        assert one.default_views == upstream["defaultViews"]["default"]
+        assert one.isolation is None
+        assert "default" not in upstream["isolation"]
+
+
+def test_every_setting_of_ours_becomes_a_field():
+    """Ours: nothing can be written that nothing reads."""
+    fields = {field.name.replace("_", "") for field in dataclasses.fields(Upstream)}
+    assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
+    assert schema()["$defs"]["gateway"]["properties"].keys() == {
+        field.name for field in dataclasses.fields(Config) if field.name != "upstreams"
+    }
+
+
+def test_one_server_can_be_named_on_the_command_line():
+    """GATEWAY, Start."""
+    environ = {"MEMORY_FILE_PATH": "memory.json"}
+    command = Config.of_command(["npx", "-y", "@modelcontextprotocol/server-memory"], environ)
+    assert command == Config(
+        (Upstream("upstream", "stdio", ("npx", "-y", "@modelcontextprotocol/server-memory"), environ),)
+    )
+    url = Config.of_url("http://127.0.0.1:9000/mcp")
+    assert url == Config((Upstream("upstream", "http", url="http://127.0.0.1:9000/mcp"),))
+
+
+@pytest.mark.parametrize("command", [[], [""], ["", "x"]])
+def test_an_empty_command_is_refused(command):
+    """Ours."""
+    with pytest.raises(InvalidConfig, match="expected the command that starts a server"):
+        Config.of_command(command)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "127.0.0.1:9000",
+        "ftp://127.0.0.1/",
+        "http://",
+        "http:///mcp",
+        "http://[::1/mcp",
+        "http://a:99999/",
+        "http://a:0/",
+        "http://a/ b",
+        "http://a/\n",
+    ],
+)
+def test_what_is_no_url_of_http_is_refused_without_being_repeated(url):
+    """Ours: a URL may hold a secret."""
+    assert not is_url(url)
+    with pytest.raises(InvalidConfig) as raised:
+        Config.of_url(url)
+    assert raised.value.to_json() == {
+        "code": "INVALID_CONFIG",
+        "message": "expected a URL that begins with http:// or https://",
+    }
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_files_of_hosts_are_read(tmp_path, host):
+    """GATEWAY, Start; with the keys that matter only to the host."""
+    text = HOSTS[host].read_text(encoding="utf-8")
+    servers = json.loads(text)["mcpServers"]
+    enabled = [name for name, server in servers.items() if not server.get("disabled")]
+    assert [upstream.name for upstream in read(tmp_path, text).upstreams] == enabled
+
+
+def test_every_key_of_a_host_is_accepted_or_refused_for_a_reason(tmp_path):
+    """Ours: one that is accepted stands in a file above."""
+    seen = "".join(path.read_text(encoding="utf-8") for path in HOSTS.values())
+    for key, rules in schema()["$defs"]["server"]["properties"].items():
+        if "not" in rules:
+            with pytest.raises(InvalidConfig, match=f"'{key}': not possible here. {rules['description']}"):
+                read(tmp_path, of(a={"command": "a", key: "x"}))
+        elif "x-of" in rules:
+            assert f'"{key}"' in seen
+
+
+def test_a_command_gets_the_variables_of_the_environment(tmp_path):
+    """GATEWAY, Start: `${ENV}` in strings; the forms are those of hosts."""
+    upstream = only(
+        tmp_path,
+        command="${EMPTY}npx",
+        args=["${TOKEN}${env:TOKEN}", "$${TOKEN}", "$TOKEN", "${NOT_SET:-a:b}", "${NOT_SET:-}", "${DOLLAR}"],
+        env={"T": "x ${TOKEN:-none} y"},
+    )
+    assert upstream.command == ("npx", SECRET * 2, "${TOKEN}", "$TOKEN", "a:b", "", "${TOKEN}")
+    assert upstream.env == {"T": f"x {SECRET} y"}
+
+
+def test_variables_of_a_text_are_named_in_order():
+    """Ours: `louver init` tells them."""
+    assert variables("${B} ${env:A} ${C:-d} $${D} ${") == ["B", "A", "C"]
+
+
+@pytest.mark.parametrize("text", ["${", "${}", "${A", "${1}", "${input:x}", "${A:+b}", "a ${A B}", "${Ä}"])
+def test_a_mark_that_begins_no_variable_is_refused(text):
+    """Ours: else a typing error would reach the server as it stands."""
+    with pytest.raises(Unresolved, match=r"a '\$\{' that begins no variable"):
+        resolved(text, ENVIRON)
+
+
+def test_what_may_be_a_secret_is_not_in_what_is_printed_of_a_server(tmp_path):
+    """Ours: values are logged sooner or later."""
+    command = only(tmp_path, command="${TOKEN}", args=["${TOKEN}"], env={"T": "${TOKEN}"})
+    url = only(tmp_path, url="http://${TOKEN}@a/?t=${TOKEN}", headers={"T": "${TOKEN}"})
+    assert SECRET in f"{command.command} {url.url}"
+    assert SECRET not in f"{command!r} {url!r} {Config((command, url))!r}"
+
+
+def test_the_examples_of_the_schema_are_read(tmp_path):
+    """Ours."""
+    (tmp_path / "views").mkdir()
+    for example in schema()["examples"]:
+        assert read_config(write(tmp_path, json.dumps(example)), {"TRACKER_TOKEN": "t"}).upstreams

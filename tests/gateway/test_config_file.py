@@ -1,0 +1,64 @@
+"""A configuration that follows its file."""
+
+import pytest
+
+from gateway.configs import of, write
+from louver.errors import InvalidConfig
+from louver.gateway.config_file import ConfigFile
+
+A, B = of(it={"command": "a"}), of(it={"command": "b"})
+
+
+def test_a_changed_file_is_read_again(tmp_path):
+    """GATEWAY, Start: a changed file is reloaded; one from an archive may be older."""
+    file = ConfigFile(write(tmp_path, A, stamp=2))
+    before = file.current
+    assert not file.refresh()
+    assert file.current is before
+    for stamp, content, command in ((3, B, "b"), (1, A, "a")):
+        write(tmp_path, content, stamp=stamp)
+        assert file.refresh()
+        assert file.current.upstreams[0].command == (command,)
+
+
+def test_a_file_that_says_the_same_in_other_words_changes_nothing(tmp_path):
+    """Ours: nobody's connection is cut for a space."""
+    file = ConfigFile(write(tmp_path, A))
+    write(tmp_path, A + "\n", stamp=2)
+    assert not file.refresh()
+
+
+def test_a_change_within_one_tick_of_the_clock_is_seen_by_the_size(tmp_path):
+    """Ours: some file systems tell the time only to some milliseconds."""
+    file = ConfigFile(write(tmp_path, A))
+    write(tmp_path, of(it={"command": "longer"}))
+    assert file.refresh()
+
+
+@pytest.mark.parametrize("bad", ["{", of(it={"comand": "a"}), of(it={"command": "${NOT_SET}"}), None])
+def test_a_bad_change_keeps_the_last_good_configuration_and_is_logged_once(tmp_path, bad, caplog):
+    """GATEWAY, Start: a bad file keeps the last good configuration."""
+    path = write(tmp_path, A)
+    file = ConfigFile(path, {})
+    good = file.current
+    if bad is None:
+        path.unlink()
+    else:
+        write(tmp_path, bad, stamp=2)
+    assert not file.refresh()
+    assert not file.refresh()
+    assert file.current is good
+    (record,) = caplog.records
+    assert (record.levelname, record.name) == ("ERROR", "louver.gateway.config_file")
+    assert record.getMessage().startswith(f"the configuration stays as it was: {path}:")
+    write(tmp_path, B, stamp=3)
+    assert file.refresh()
+    assert file.current.upstreams[0].command == ("b",)
+
+
+def test_a_wrong_file_at_the_start_is_an_error(tmp_path):
+    """Ours."""
+    with pytest.raises(InvalidConfig):
+        ConfigFile(write(tmp_path, "{"))
+    with pytest.raises(InvalidConfig):
+        ConfigFile(tmp_path / "nowhere.json")

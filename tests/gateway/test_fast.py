@@ -1,0 +1,236 @@
+"""The faster way in is taken for what is usual alone, and what comes out is what the SDK's own would give."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import MCPError
+from mcp.server import Server
+
+from louver.gateway import fast
+from louver.gateway.clients import RawMessage
+from louver.gateway.fast import Fast, in_front_of
+
+pytestmark = pytest.mark.anyio
+
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+HEADERS = {
+    "host": "127.0.0.1:8080",
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+}
+RESULT = {"resultType": "complete", "content": [], "structuredContent": {"big": 2**70, "none": None, "text": "é😀"}}
+
+
+@dataclass
+class Heard:
+    """What an application sent, and what it was sent."""
+
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def status(self):
+        return self.sent[0]["status"]
+
+    @property
+    def content_type(self):
+        return dict(self.sent[0]["headers"])[b"content-type"]
+
+    @property
+    def body(self):
+        return b"".join(message["body"] for message in self.sent[1:])
+
+
+class Watched:
+    """An application in place of the SDK's, which notes what it is asked."""
+
+    def __init__(self):
+        self.bodies = []
+
+    async def __call__(self, scope, receive, send):
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        self.bodies.append(body)
+
+
+def body(name="tool", number=1, **others):
+    params = {"name": name, "arguments": {}, "_meta": ENVELOPE, **others}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
+
+
+async def post(app, content, headers=None, heard=None, parts=1, named="tool"):
+    """What an application answers to a request, which comes in several parts."""
+    heard = heard or Heard()
+    step = -(-len(content) // parts)
+    chunks = [content[start : start + step] for start in range(0, len(content), step)] or [b""]
+    left = [{"type": "http.request", "body": chunk, "more_body": chunk is not chunks[-1]} for chunk in chunks]
+
+    async def receive():
+        if left:
+            return left.pop(0)
+        await heard.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        heard.sent.append(message)
+        if message["type"] == "http.response.body":
+            heard.began.set()
+
+    every = {**HEADERS, "mcp-name": named, "content-length": str(len(content)), **(headers or {})}
+    pairs = [(name.encode(), value.encode()) for name, value in every.items() if value is not None]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "root_path": "", "query_string": b"", "headers": pairs}
+    await app(scope, receive, send)
+    return heard
+
+
+async def answer(ctx, _call_next):
+    """A middleware that answers all by itself, as the gateway does."""
+    name = (ctx.params or {}).get("name")
+    if ctx.method == "tools/list":
+        return {"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}
+    if name == "refuses":
+        raise MCPError(types.INVALID_PARAMS, "no", {"why": None})
+    if name == "lacks":
+        raise MCPError(-32021, "a capability is missing")
+    if name == "breaks":
+        raise RuntimeError("a secret")
+    if name == "tells":
+        await ctx.session.send_notification(RawMessage(method="x/y", params={"n": None}), related_request_id=1)
+    return dict(RESULT)
+
+
+def served(middleware=answer):
+    server = Server("tests")
+    server.middleware.append(middleware)
+    return server
+
+
+@pytest.mark.parametrize("name", ["tool", "refuses", "lacks", "breaks", "tells"])
+@pytest.mark.parametrize("number", [0, "a"])
+async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
+    """Ours: value by value, with its status and its kind."""
+    server = served()
+    app = server.streamable_http_app()
+    content = body(name, number)
+    async with app.router.lifespan_context(app):
+        expected = await post(app, content, named=name)
+        found = await post(Fast(_never, server, "/mcp"), content, named=name)
+    assert (found.status, found.content_type) == (expected.status, expected.content_type)
+    assert _messages(found.body) == _messages(expected.body)
+
+
+async def test_a_body_may_come_in_parts():
+    """Ours."""
+    heard = await post(Fast(_never, served(), "/mcp"), body(), parts=3)
+    assert json.loads(heard.body)["result"] == RESULT
+
+
+UNUSUAL = {
+    "another host": ({"host": "example.com"}, body()),
+    "an origin": ({"origin": "http://127.0.0.1:8080"}, body()),
+    "no host": ({"host": None}, body()),
+    "accepts less": ({"accept": "application/json"}, body()),
+    "content of another type": ({"content-type": "text/plain"}, body()),
+    "another era": ({"mcp-protocol-version": "2025-11-25"}, body()),
+    "another method": ({"mcp-method": "prompts/get"}, body()),
+    "no size": ({"content-length": None}, body()),
+    "too large": ({"content-length": "5000000"}, body()),
+    "another name": ({"mcp-name": "other"}, body()),
+    "a header that must fit": ({"mcp-param-x": "1"}, body()),
+    "no JSON": ({}, b"{"),
+    "NaN": ({}, body().replace(b'"arguments": {}', b'"arguments": {"a": NaN}')),
+    "half a surrogate pair": ({}, body().replace(b'"arguments": {}', rb'"arguments": {"a": "\ud83d"}')),
+    "too deep": ({}, b"[" * 5000),
+    "a batch": ({}, b"[" + body() + b"]"),
+    "a notification": ({}, body().replace(b'"id": 1, ', b"")),
+    "an id that is none": ({}, body(number=True)),
+    "no params": ({}, b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call"}'),
+    "no envelope": ({}, body(_meta={})),
+}
+
+
+@pytest.mark.parametrize(("headers", "content"), UNUSUAL.values(), ids=UNUSUAL)
+async def test_what_is_unusual_is_left_to_the_sdk_with_its_body(headers, content):
+    """Ours: so every refusal is the SDK's."""
+    watched = Watched()
+    await post(Fast(watched, served(), "/mcp"), content, headers, parts=2)
+    assert watched.bodies == [content]
+
+
+@pytest.mark.parametrize("said", ["eu", "us"])
+async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
+    """2026-07-28, "Mcp-Param": the SDK refuses what does not fit."""
+    region = {"type": "string", "x-mcp-header": "Region"}
+    server = served()
+    server.get_tool_input_schema = {"tool": {"type": "object", "properties": {"region": region}}}.get
+    watched = Watched()
+    heard = await post(Fast(watched, server, "/mcp"), body(arguments={"region": "eu"}), {"mcp-param-region": said})
+    assert (len(watched.bodies), len(heard.sent)) == ((0, 2) if said == "eu" else (1, 0))
+
+
+async def test_a_client_that_goes_takes_its_call_with_it():
+    """2026-07-28: closing the response is the cancellation."""
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def waits(_ctx, _call_next):
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    heard = Heard()
+    calling = asyncio.create_task(post(Fast(_never, served(waits), "/mcp"), body(), heard=heard))
+    await started.wait()
+    heard.left.set()
+    await calling
+    assert cancelled.is_set()
+    assert heard.sent == []
+
+
+async def test_an_answer_that_takes_long_shows_life(monkeypatch):
+    """As the SDK does: else what stands between would close the connection."""
+    monkeypatch.setattr(fast, "PING_S", 0)
+    heard = Heard()
+
+    async def waits(_ctx, _call_next):
+        await heard.began.wait()
+        return dict(RESULT)
+
+    await post(Fast(_never, served(waits), "/mcp"), body(), heard=heard)
+    assert heard.content_type == b"text/event-stream"
+    assert heard.body.startswith(b": ping\r\n\r\n")
+    assert _messages(heard.body)[-1]["result"] == RESULT
+
+
+def test_without_msgspec_there_is_the_sdk_alone(monkeypatch):
+    """Ours: it is in the extra `fast`."""
+    app, server = object(), object()
+    assert isinstance(in_front_of(app, server), Fast)
+    monkeypatch.setattr(fast, "msgspec", None)
+    assert in_front_of(app, server) is app
+
+
+async def _never(_scope, _receive, _send):
+    pytest.fail("this is usual")
+
+
+def _messages(content):
+    if content.startswith(b"{"):
+        return [json.loads(content)]
+    return [json.loads(line[5:]) for line in content.splitlines() if line.startswith(b"data:")]

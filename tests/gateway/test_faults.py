@@ -1,0 +1,315 @@
+"""Whatever one upstream does, its calls are answered with an exact code, and those of the others go on.
+
+The gateway is a process, and so is each upstream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+
+from fixtures.faulty import bad_answers
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from gateway.served import at, at_a_url, children, config, fixture, lives, serving
+
+pytestmark = pytest.mark.anyio
+
+MARK = "canary"
+"""What `unruly.py` marks its results with."""
+
+TIMEOUT_S = 1
+TOO_LARGE = 9 * 2**20
+
+every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    """A gateway before a good upstream, and two that are not."""
+    with at_a_url("unruly", "--http") as url:
+        servers = {
+            "good": fixture("everything", isolation="shared"),
+            "bad": fixture("unruly", isolation="shared", timeoutSeconds=TIMEOUT_S),
+            "web": at(url, isolation="shared", timeoutSeconds=TIMEOUT_S),
+        }
+        with serving(*config(tmp_path_factory.mktemp("faults"), servers)) as served:
+            yield served
+            started = children(served.pid)
+        assert len(started) >= 2
+        assert not any(map(lives, started))
+        said = "".join(served.said)
+        assert not [word for word in (MARK, "yours", "Traceback") if word in said], said
+
+
+@pytest.fixture
+async def client(gateway, era):
+    """A client in each era."""
+    async with raw(gateway.url, era) as client:
+        yield client
+
+
+async def process_of(client):
+    """The process of the upstream `bad`, as it is now."""
+    return (await client.call("bad__pid"))["pid"]
+
+
+@asynccontextmanager
+async def unharmed(client):
+    """Meanwhile the good upstream answers every call, and soon."""
+    waits = []
+
+    async def ask():
+        while True:
+            began = time.perf_counter()
+            await works(client)
+            waits.append(time.perf_counter() - began)
+
+    asking = asyncio.create_task(ask())
+    try:
+        yield
+    finally:
+        await works(client)
+        asking.cancel()
+        (ended,) = await asyncio.gather(asking, return_exceptions=True)
+    assert isinstance(ended, asyncio.CancelledError), ended
+    assert max(waits, default=0) < 1
+
+
+async def works(client):
+    result = await client.call("good__test_simple_text")
+    assert result["content"] == [{"type": "text", "text": "This is a simple text response for testing."}]
+
+
+def code_of(result):
+    """The code that an error result says, to models and to programs."""
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    (block,) = result["content"]
+    said = json.loads(block["text"])["error"]
+    assert result["_meta"]["dev.louver/error"] == said
+    assert MARK not in json.dumps(result)
+    return said["code"]
+
+
+async def answers(client, tool, seconds=SOON_S):
+    """Wait until a tool of the upstream `bad` or `web` answers."""
+    async with asyncio.timeout(seconds):
+        while (await client.call(tool, steps=0)).get("isError"):
+            pass
+
+
+# What an upstream answers
+
+
+@every_era
+@pytest.mark.parametrize("fault", bad_answers(1))
+async def test_an_answer_that_is_not_strict_is_told_by_its_code(client, fault):
+    """GATEWAY.md, "JSON strictly": UPSTREAM_INVALID_OUTPUT; and what has too many parts is too large."""
+    result = await client.call(f"bad__{fault}")
+    expected = "UPSTREAM_TOO_LARGE" if fault.startswith("brackets") else "UPSTREAM_INVALID_OUTPUT"
+    assert code_of(result) == expected
+    await works(client)
+
+
+@every_era
+async def test_an_integer_of_five_thousand_digits_is_sent_on(client):
+    """PRIVACY.md: Python itself writes no more than 4,300."""
+    async with unharmed(client):
+        assert (await client.call("bad__digits"))["value"] == "-" + "9" * 5000
+
+
+@every_era
+async def test_garbage_between_messages_is_passed_over(client, gateway):
+    """PRIVACY.md: a garbage line, an answer to nobody, an answer twice; of these the first counts."""
+    async with unharmed(client):
+        assert (await client.call("bad__garbage"))["which"] == "first"
+    assert gateway.find("messages of the upstream were for nobody")
+
+
+@every_era
+@pytest.mark.parametrize(("tool", "arguments"), [("large", {"size": TOO_LARGE}), ("endless", {})])
+async def test_an_answer_over_the_bound_is_refused_and_the_process_replaced(client, tool, arguments):
+    """GATEWAY.md: too large -> UPSTREAM_TOO_LARGE and a fresh connection."""
+    await answers(client, "bad__progress")
+    before = await process_of(client)
+    async with unharmed(client):
+        assert code_of(await client.call(f"bad__{tool}", **arguments)) == "UPSTREAM_TOO_LARGE"
+        await answers(client, "bad__progress")
+    assert await process_of(client) != before
+
+
+@every_era
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        ("bomb", {"size": TOO_LARGE}, "UPSTREAM_TOO_LARGE"),
+        ("large", {"size": TOO_LARGE}, "UPSTREAM_TOO_LARGE"),
+        ("redirect", {"status": 307}, "UPSTREAM_UNAVAILABLE"),
+        ("wrong_id", {}, "UPSTREAM_INVALID_OUTPUT"),
+        ("cut", {}, "UPSTREAM_UNAVAILABLE"),
+        ("silent", {}, "UPSTREAM_TIMEOUT"),
+    ],
+)
+async def test_a_fault_over_http_fails_its_call_alone(client, tool, arguments, code):
+    """PRIVACY.md: a gzip bomb, a redirect to another host, a wrong id, a connection that breaks, silence."""
+    async with unharmed(client):
+        assert code_of(await client.call(f"web__{tool}", **arguments)) == code
+    assert (await client.call("web__echo"))["params"]["name"] == "echo"
+
+
+# What becomes of an upstream
+
+
+@every_era
+async def test_a_killed_upstream_is_answered_for_within_a_second_and_comes_back(client):
+    """GATEWAY.md: in-flight calls answered within 1 s, restart."""
+    await answers(client, "bad__progress")
+    before = await process_of(client)
+    async with unharmed(client):
+        waiting = client.begin(client.call("bad__hold", _meta={"progressToken": "p"}))
+        await client.call("bad__wait_for", seen="tools/call")
+        began = time.perf_counter()
+        os.kill(before, signal.SIGKILL)
+        assert code_of(await waiting) == "UPSTREAM_UNAVAILABLE"
+        assert time.perf_counter() - began < 1
+        await answers(client, "bad__progress")
+    assert await process_of(client) != before
+    assert not lives(before)
+
+
+@every_era
+@pytest.mark.parametrize(("tool", "runs"), [("read", 2), ("repeat", 2), ("write", 1)])
+async def test_only_what_does_no_harm_is_called_again(client, tmp_path, tool, runs):
+    """GATEWAY.md: never retried unless idempotent or read-only by annotation; then once."""
+    await client.result("tools/list")
+    result = await client.call(f"bad__{tool}", runs=str(tmp_path / "runs"))
+    assert (tmp_path / "runs").read_text() == "run\n" * runs
+    if runs == 1:
+        assert code_of(result) == "UPSTREAM_UNAVAILABLE"
+    else:
+        assert result["content"] == [{"type": "text", "text": MARK}]
+
+
+@every_era
+async def test_a_stopped_upstream_runs_into_its_deadline(client):
+    """PRIVACY.md: SIGSTOP. It is not ended: it may go on."""
+    await answers(client, "bad__progress")
+    process = await process_of(client)
+    async with unharmed(client):
+        began = time.perf_counter()
+        try:
+            assert code_of(await client.call("bad__stop")) == "UPSTREAM_TIMEOUT"
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert TIMEOUT_S <= time.perf_counter() - began < TIMEOUT_S + 1
+        await answers(client, "bad__progress")
+    assert await process_of(client) == process
+
+
+@every_era
+async def test_a_client_that_goes_is_told_to_the_upstream(gateway, client):
+    """PRIVACY.md: disconnect mid-call."""
+    async with raw(gateway.url, STATELESS) as other:
+        other.begin(other.call("bad__hold", _meta={"progressToken": "gone"}))
+        await client.call("bad__wait_for", seen="tools/call")
+    async with unharmed(client):
+        seen = (await client.call("bad__wait_for", seen="notifications/cancelled"))["seen"]
+    assert isinstance(seen[-1]["params"]["requestId"], int)
+
+
+async def test_a_storm_of_changes_is_told_as_few(gateway):
+    """GATEWAY.md: `list_changed` storms are debounced, in both eras; the last is never lost."""
+    changed = "notifications/tools/list_changed"
+    async with raw(gateway.url) as client, raw(gateway.url, STATELESS) as modern:
+        modern.begin(modern.request("subscriptions/listen", notifications={"toolsListChanged": True}))
+        await modern.hears("notifications/subscriptions/acknowledged")
+        async with unharmed(client):
+            await client.call("bad__storm", times=20_000)
+        for each in (client, modern):
+            await each.hears(changed)
+        before = [len(each.heard(changed)) for each in (client, modern)]
+        assert max(before) < 20
+        await client.call("bad__storm", times=1)
+        for each, number in zip((client, modern), before, strict=True):
+            await each.hears(changed, number + 1)
+
+
+# What an upstream lists
+
+
+async def test_an_upstream_that_is_not_there_is_left_out(tmp_path):
+    """GATEWAY.md: an upstream that dies at start or errors on `tools/list` shows as unhealthy, the rest serve."""
+    servers = {
+        "good": fixture("everything"),
+        "dead": fixture("unruly", "dies", str(tmp_path / "runs")),
+        "listless": fixture("unruly", "listless"),
+        "nowhere": at("http://127.0.0.1:1/mcp"),
+    }
+    with serving(*config(tmp_path, servers)) as served:
+        for era in (HANDSHAKE, STATELESS):
+            async with raw(served.url, era) as client, unharmed(client):
+                tools = (await client.result("tools/list"))["tools"]
+                assert {tool["name"].partition("__")[0] for tool in tools} == {"good"}
+                for name in ("dead", "nowhere"):
+                    assert code_of(await client.call(f"{name}__echo")) == "UPSTREAM_UNAVAILABLE"
+        # It is tried again, but later each time.
+        async with raw(served.url, STATELESS) as client:
+            for _ in range(100):
+                assert code_of(await client.call("dead__echo")) == "UPSTREAM_UNAVAILABLE"
+        assert 1 < len((tmp_path / "runs").read_text().splitlines()) <= 6
+        said = "".join(served.said)
+    assert "upstream 'dead' is not there" in said
+    assert "louver: dead: there is no such database" in said
+    assert "Traceback" not in said
+    assert MARK not in said
+
+
+async def test_ten_thousand_tools_and_those_that_are_none(tmp_path):
+    """PRIVACY.md: 10,000 tools; doubled tool names. A bad tool is left out, the rest live."""
+    servers = {
+        "good": fixture("everything"),
+        "many": fixture("unruly", "many"),
+        "doubled": fixture("unruly", "doubled"),
+        "pages": fixture("unruly", "endless"),
+    }
+    with serving(*config(tmp_path, servers)) as served:
+        async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
+            tools = (await client.result("tools/list"))["tools"]
+            assert len((await modern.result("tools/list"))["tools"]) == len(tools)
+            await works(client)
+    by_server = {}
+    for tool in tools:
+        by_server.setdefault(tool["name"].partition("__")[0], []).append(tool)
+    assert len(by_server["many"]) == 10_000
+    assert [(tool["name"], tool.get("description")) for tool in by_server["doubled"]] == [
+        ("doubled__echo", None),
+        ("doubled__hold", None),
+    ]
+    assert len(by_server["pages"]) == 100
+    assert len(by_server["good"]) > 20
+
+
+# What a client does
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({"host": "evil.example"}, 421), ({"origin": "http://evil.example"}, 403)]
+)
+async def test_a_foreign_host_or_origin_is_refused(gateway, headers, status):
+    """GATEWAY.md: Host and Origin are checked."""
+    said = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        response = await http.post(gateway.url, json=said, headers={"accept": "application/json", **headers})
+    assert response.status_code == status

@@ -1,0 +1,577 @@
+"""A link to an HTTP endpoint: whatever that does, one call at most fails of it, and at once."""
+
+import asyncio
+import logging
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from mcp import MCPError
+from mcp.shared.inbound import decode_header_value
+
+from fixtures.faulty import bad_answers
+from gateway.links import EVERYTHING, FIXTURES, SOON_S, Ears, begun, call, fails, longest_stall, opened, stop
+from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
+from louver.gateway.http import HttpLink
+from louver.gateway.link import Call
+from louver.limits import MAX_UPSTREAM_BYTES
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def served():
+    """Start a server that prints its URL; its process is ended with the test."""
+    started = []
+
+    def start(*command):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture
+def faulty(served):
+    return served(sys.executable, str(FIXTURES / "faulty_http.py"))
+
+
+@pytest.fixture
+def server(faulty):
+    return faulty[0]
+
+
+@pytest.fixture
+async def ears():
+    return Ears(**{"roots/list": {"roots": []}})
+
+
+@pytest.fixture(params=[OLD, NEW])
+def era(request):
+    """Each protocol revision."""
+    return request.param
+
+
+@pytest.fixture
+async def link(faulty, ears, era):
+    """A link in each revision, without a session."""
+    async with opened(HttpLink(faulty[1], headers={"Authorization": "Bearer t"}, listener=ears)) as link:
+        link.speak(era)
+        yield link
+
+
+@pytest.fixture
+async def session(faulty, ears):
+    """A link of 2025 in a session."""
+    async with opened(HttpLink(faulty[1], listener=ears)) as link:
+        await link.call(Call("initialize", {"protocolVersion": OLD}, ears.heard, ears.asked))
+        link.speak(OLD)
+        yield link
+
+
+async def seen(link, kind, times=1):
+    """What the server got of that kind, once it was so many."""
+    return (await call(link, "wait_for", seen=kind, times=times))["seen"]
+
+
+# What it is for
+
+
+async def test_a_call_gets_its_result_as_it_stands(link):
+    result = await call(link, "echo", a=None, b=[2**70, "é"], meta={"x.y/z": 1, "progressToken": "t"})
+    assert result["params"]["arguments"] == {"a": None, "b": [2**70, "é"]}
+    assert result["params"]["_meta"] == {"x.y/z": 1, "progressToken": "t"}
+    assert result["headers"]["authorization"] == "Bearer t"
+
+
+async def test_headers_say_what_the_revision_wants(link, era, ears):
+    """2026-07-28: method and name for those who route; and what the call brings."""
+    params = {"name": "echo", "arguments": {}}
+    one = Call("tools/call", params, ears.heard, ears.asked, {"Mcp-Param-Region": "here"})
+    headers = (await link.call(one))["headers"]
+    named = {name: headers[name] for name in ("mcp-method", "mcp-name") if name in headers}
+    assert headers["mcp-protocol-version"] == era
+    assert headers["mcp-param-region"] == "here"
+    assert named == ({"mcp-method": "tools/call", "mcp-name": "echo"} if era == NEW else {})
+
+
+async def test_a_configured_header_does_not_replace_the_protocols(faulty, ears):
+    """Ours: names of headers are the same in any case."""
+    async with opened(HttpLink(faulty[1], headers={"Accept": "text/html"}, listener=ears)) as link:
+        headers = (await call(link, "echo"))["headers"]
+    assert headers["accept"] == "application/json, text/event-stream"
+
+
+async def test_a_session_begins_with_initialize_and_ends_with_the_link(faulty, session, ears):
+    """MCP 2025-11-25, session management; no cookie is kept."""
+    await session.notify("notifications/initialized", None)
+    (opening,) = await seen(session, "initialize")
+    (told,) = await seen(session, "notifications/initialized")
+    assert "mcp-session-id" not in opening["headers"]
+    assert "mcp-protocol-version" not in opening["headers"]
+    assert told["headers"]["mcp-session-id"] == "session-1"
+    assert told["headers"]["mcp-protocol-version"] == OLD
+    assert "cookie" not in told["headers"]
+    await session.close()
+    await fails(call(session, "echo"), UpstreamUnavailable)
+    async with opened(HttpLink(faulty[1], listener=ears)) as other:
+        (ended,) = await seen(other, "DELETE")
+    assert ended["headers"]["mcp-session-id"] == "session-1"
+
+
+@pytest.mark.parametrize("name", ["é", " x", "=?base64?eA==?="])
+async def test_a_name_that_is_no_header_is_encoded(link, era, name):
+    """2026-07-28; as the SDK reads it."""
+    headers = (await call(link, name))["headers"]
+    assert decode_header_value(headers.get("mcp-name")) == (name if era == NEW else None)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_what_was_said_before_a_result_is_heard_before_it(link, ears, end):
+    """The HTML standard, "Server-sent events": lines end in three ways, and chunks anywhere."""
+    own = Ears()
+    await call(link, "progress", ears=own, meta={"progressToken": "p"}, steps=50, end=end)
+    assert [(params["progressToken"], params["progress"]) for _, params in own.notes] == [("p", n) for n in range(50)]
+    assert ears.notes == []
+
+
+async def test_a_question_with_the_id_zero_is_answered_by_whom_the_call_is_for(link, ears):
+    """PRIVACY.md; a stream tells which call caused it, and goes on meanwhile."""
+    own = Ears()
+
+    async def after_the_next_note(params):
+        await own.hears(1)
+        return {"roots": [params]}
+
+    own.answers["roots/list"] = after_the_next_note
+    answered = (await call(link, "ask", ears=own, a=1))["answered"]
+    assert answered == {"jsonrpc": "2.0", "id": 0, "result": {"roots": [{"of": {"a": 1}}]}}
+    assert ears.questions == []
+
+
+@pytest.mark.parametrize("tool", ["ask_and_take_back", "ask_and_answer"])
+async def test_a_question_that_nobody_asks_any_more_is_dropped(link, tool):
+    """MCP, cancellation; and so is one whose call has its result."""
+    own = Ears()
+    dropped = asyncio.Event()
+
+    async def never(params):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            dropped.set()
+
+    own.answers["roots/list"] = never
+    await call(link, tool, ears=own)
+    if own.questions:
+        async with asyncio.timeout(SOON_S):
+            await dropped.wait()
+    assert own.notes == []
+
+
+async def test_cancelling_a_call_tells_the_upstream(link, era):
+    """2026-07-28: the connection ends; before, that means nothing, so it is said too."""
+    silent = await begun(call(link, "silent"))
+    await seen(link, "tools/call", 2)
+    silent.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await silent
+    assert (await seen(link, "gone"))[0]["id"] == 1
+    if era == OLD:
+        (cancelled,) = await seen(link, "notifications/cancelled")
+        assert cancelled["message"]["params"] == {"requestId": 1}
+    else:
+        assert "notifications/cancelled" not in (await call(link, "wait_for", seen="gone"))["kinds"]
+
+
+async def test_connections_are_kept(link):
+    """Ours: also after a stream, whose end comes after its answer."""
+    for tool in ("echo", "progress", "echo"):
+        await call(link, tool, meta={"progressToken": 1}, steps=3, end="\n")
+        if link._tasks._tasks:
+            await asyncio.wait(link._tasks._tasks)
+    await link.notify("notifications/initialized", None)
+    await asyncio.wait(link._tasks._tasks)
+    assert len(await seen(link, "connected")) == 1
+
+
+# The stream of a session
+
+
+async def test_a_session_is_heard(session, ears):
+    """MCP 2025-11-25: what no call is about comes over a stream of its own."""
+    await session.listen()
+    await seen(session, "GET")
+    await call(session, "change", times=3)
+    await ears.hears(3)
+    assert set(ears.methods) == {"notifications/tools/list_changed"}
+    answered = (await call(session, "ask_unasked"))["answered"]
+    assert answered == {"jsonrpc": "2.0", "id": 0, "result": {"roots": []}}
+
+
+async def test_the_stream_of_a_session_is_opened_anew(session, ears):
+    """Ours: when it ends."""
+    await session.listen()
+    await seen(session, "GET")
+    await call(session, "end_stream")
+    await seen(session, "GET", 2)
+    await call(session, "change")
+    await ears.hears(1)
+
+
+async def test_an_upstream_need_have_no_such_stream(session, ears):
+    """MCP 2025-11-25: 405."""
+    await call(session, "configure", has_stream=False)
+    await session.listen()
+    while session._tasks._tasks:
+        await asyncio.wait(session._tasks._tasks)
+    assert len(await seen(session, "GET")) == 1
+    assert not ears.gone_for.done()
+
+
+async def test_an_answer_that_comes_too_late_harms_nobody(session, ears, server, caplog):
+    """Ours: the upstream has gone while its question was asked."""
+
+    async def kill(params):
+        server.kill()
+        server.wait()
+        return {}
+
+    ears.answers["roots/list"] = kill
+    await session.listen()
+    await seen(session, "GET")
+    with caplog.at_level(logging.INFO):
+        await fails(call(session, "ask_unasked"), UpstreamUnavailable)
+        while session._tasks._tasks and "an answer has not reached the upstream" not in caplog.text:
+            await asyncio.wait(session._tasks._tasks, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def test_a_listener_that_fails_hears_the_next(session, ears, caplog):
+    """Ours: and the log tells no more than the kind of the error."""
+    heard = ears.heard
+
+    async def fail_once(method, params):
+        ears.heard = heard
+        raise ValueError("secret")
+
+    ears.heard = fail_once
+    await session.listen()
+    await call(session, "change", times=2)
+    await ears.hears(1)
+    assert "ValueError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_there_is_no_such_stream_in_the_new_era(link, era):
+    """2026-07-28: `subscriptions/listen` is a call."""
+    await link.listen()
+    assert bool(link._tasks._tasks) == (era == OLD)
+
+
+async def test_a_session_that_is_over_is_told_once(session, ears):
+    """MCP 2025-11-25: 404 to a session id."""
+    error = await fails(call(session, "status", status=404), UpstreamUnavailable)
+    assert str(error) == await ears.gone_for == "the upstream knows the session no more: HTTP 404"
+    await fails(call(session, "status", status=404), UpstreamUnavailable)
+
+
+# Streams that are taken up again
+
+
+@pytest.mark.parametrize("cut", [False, True])
+async def test_a_stream_is_taken_up_again_when_the_upstream_says(session, ears, cut):
+    """SEP-1699, and the official scenario `sse-retry`: not before, and no other stream meanwhile."""
+    await session.listen()
+    await seen(session, "GET")
+    own = Ears()
+    began = time.monotonic()
+    assert await call(session, "reconnect", ears=own, cut=cut, ends_session_stream=True) == {"value": "resumed"}
+    assert time.monotonic() - began < 0.7
+    (closed,) = await seen(session, "closed")
+    _, resumed = (await seen(session, "GET", 2))[:2]
+    assert resumed["headers"]["last-event-id"] == "event-3-0"
+    assert 0.45 < resumed["at"] - closed["at"] < 0.7
+    assert [params["data"] for _, params in own.notes] == ["again"]
+
+
+async def test_a_stream_may_be_closed_many_times(session):
+    """SEP-1699: an upstream that lets its client poll; each time it says something new."""
+    assert await call(session, "reconnect", times=12, retry=1) == {"value": "resumed"}
+
+
+async def test_a_stream_on_which_nothing_new_comes_is_given_up(session):
+    """Ours: five times in a row."""
+    await fails(call(session, "reconnect", retry=1, answers=False), UpstreamUnavailable)
+
+
+async def test_an_upstream_that_goes_while_a_stream_waits_is_told(session, server):
+    """Ours: it may be there again after the first attempt, but not after the fifth."""
+    waiting = await begun(call(session, "reconnect", retry=10))
+    await seen(session, "closed")
+    server.kill()
+    await fails(waiting, UpstreamUnavailable)
+
+
+@pytest.mark.parametrize("status", [400, 404, 503])
+async def test_an_upstream_that_does_not_know_the_stream_any_more_is_told(session, status):
+    """Ours: at once."""
+    await call(session, "configure", status_of_resumption=status)
+    error = await fails(call(session, "reconnect", retry=1), UpstreamUnavailable)
+    assert error.fields == {"status": status}
+
+
+async def test_cancelling_a_call_that_waits_lets_other_streams_go_on(session):
+    waiting = asyncio.create_task(call(session, "reconnect", retry=60_000))
+    await seen(session, "closed")
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await session.listen()
+    await seen(session, "GET")
+    await seen(session, "notifications/cancelled")
+
+
+async def test_in_the_new_era_a_stream_that_ends_is_lost(link, era):
+    """2026-07-28 has no resumption."""
+    if era == NEW:
+        await fails(call(link, "reconnect", retry=1), UpstreamUnavailable)
+
+
+# What it may do wrong
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("fault", bad_answers(1))
+async def test_an_answer_that_is_not_strict_fails_its_call(link, era, fault, stream):
+    """GATEWAY.md, "JSON strictly"."""
+    if era == OLD:
+        error = await fails(call(link, fault, stream=stream), (UpstreamInvalidOutput, UpstreamTooLarge))
+        assert isinstance(error, UpstreamTooLarge) == fault.startswith("brackets")
+
+
+async def test_an_integer_of_five_thousand_digits_is_kept(link):
+    assert await call(link, "digits") == {"value": 1 - 10**5000}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_eight_megabytes_less_a_little_are_read(link, stream):
+    size = MAX_UPSTREAM_BYTES - 200
+    assert len((await call(link, "large", size=size, stream=stream))["text"]) == size
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("large", {"size": 9 * 2**20}),
+        ("large", {"size": 9 * 2**20, "stream": True}),
+        ("endless", {}),
+        ("bomb", {"size": 200 * 2**20}),
+    ],
+)
+async def test_an_answer_over_the_bound_fails_its_call_alone(link, tool, arguments):
+    """GATEWAY.md: counted after decompression; other calls go on."""
+    other = asyncio.create_task(call(link, "silent"))
+    stalls = asyncio.create_task(longest_stall())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    await fails(call(link, tool, **arguments), UpstreamTooLarge)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40 * 1024
+    assert await stop(stalls) < 0.25
+    assert not other.done()
+    other.cancel()
+
+
+@pytest.mark.parametrize(
+    ("tool", "error"),
+    [
+        ("not_gzip", "the upstream's answer is not compressed as it says"),
+        ("html", "the upstream answers with neither JSON nor a stream of events"),
+        ("wrong_id", "the upstream answers another request than it was sent"),
+    ],
+)
+async def test_what_is_no_answer_is_told(link, tool, error):
+    assert str(await fails(call(link, tool), UpstreamInvalidOutput)) == error
+
+
+async def test_on_a_stream_what_is_for_nobody_is_dropped(link, caplog):
+    """Ours: as over a pipe; of a doubled answer the first counts."""
+    assert await call(link, "doubled") == {"which": "first"}
+    assert link.strays.count == 3
+    assert "yours" not in caplog.text
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed(link, status):
+    """GATEWAY.md: to another host a header with a secret would go."""
+    error = await fails(call(link, "redirect", status=status), UpstreamUnavailable)
+    assert str(error) == f"the upstream redirects, which is not followed: HTTP {status}"
+    assert {one["path"] for one in await seen(link, "tools/call")} == {"/mcp"}
+    assert len(await seen(link, "connected")) <= 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "the upstream does not take the gateway's credentials: HTTP 401"),
+        (403, "the upstream does not take the gateway's credentials: HTTP 403"),
+        (404, "the upstream answers with HTTP 404"),
+        (429, "the upstream answers with HTTP 429"),
+        (503, "the upstream answers with HTTP 503"),
+    ],
+)
+async def test_a_status_is_told_without_the_body(link, status, said):
+    assert str(await fails(call(link, "status", status=status), UpstreamUnavailable)) == said
+
+
+@pytest.mark.parametrize("number", [None, 1])
+async def test_an_error_in_a_refusal_is_that_error(link, number):
+    """2026-07-28: -32021 comes with 400, -32601 with 404."""
+    body = {"jsonrpc": "2.0", "id": number, "error": {"code": -32021, "message": "m", "data": {"a": 1}}}
+    error = await fails(call(link, "status", status=400, body=body), MCPError)
+    assert (error.code, error.message, error.data) == (-32021, "m", {"a": 1})
+
+
+async def test_a_request_that_is_only_accepted_has_no_answer(link):
+    await fails(call(link, "status", status=202), UpstreamInvalidOutput)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_that_is_cut_off_fails_its_call(link, stream):
+    await fails(call(link, "cut", stream=stream), UpstreamUnavailable)
+    await call(link, "echo")
+
+
+async def test_a_stream_that_ends_without_an_answer_fails_its_call(link):
+    own = Ears()
+    error = await fails(call(link, "no_answer", ears=own), UpstreamUnavailable)
+    assert str(error) == "the upstream's stream has ended without an answer"
+    assert len(own.notes) == 1
+
+
+async def test_a_stream_that_stays_open_after_its_answer_holds_up_nobody(link):
+    began = time.perf_counter()
+    await call(link, "lingers")
+    assert time.perf_counter() - began < 0.5
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_killed_server_fails_its_calls_at_once(link, server, stream):
+    """GATEWAY.md: in-flight calls answered within 1 s."""
+    silent = await begun(call(link, "silent", stream=stream))
+    await seen(link, "tools/call", 2)
+    began = time.perf_counter()
+    await fails(call(link, "die"), UpstreamUnavailable)
+    await fails(silent, UpstreamUnavailable)
+    await fails(call(link, "echo"), UpstreamUnavailable)
+    assert time.perf_counter() - began < 1
+
+
+async def test_a_stopped_server_blocks_nobody(link):
+    """SIGSTOP: a deadline is the caller's, and closing does not wait."""
+    stalls = asyncio.create_task(longest_stall())
+    for tool in ("stop", "echo"):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await call(link, tool)
+    stopped = await begun(call(link, "echo"))
+    assert await stop(stalls) < 0.25
+    began = time.perf_counter()
+    await link.close()
+    assert time.perf_counter() - began < 1.5
+    await fails(stopped, UpstreamUnavailable)
+
+
+async def test_closing_fails_what_is_open(link):
+    silent = await begun(call(link, "silent"))
+    await seen(link, "tools/call", 2)
+    await link.close()
+    await fails(silent, UpstreamUnavailable)
+
+
+async def test_a_notification_that_is_not_taken_is_told(link):
+    await call(link, "configure", status_of_notifications=400)
+    await fails(link.notify("notifications/initialized", None), UpstreamUnavailable)
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "not a url", "http:///mcp", "http://[::", ""])
+async def test_a_url_that_is_none_is_told(ears, url):
+    await fails(HttpLink(url, listener=ears).open(), UpstreamUnavailable)
+
+
+async def test_an_upstream_that_is_not_there_is_told_without_its_url(ears):
+    """Ours: a URL may hold a secret."""
+    async with opened(HttpLink("http://127.0.0.1:1/?key=secret", listener=ears)) as link:
+        error = await fails(call(link, "echo"), UpstreamUnavailable)
+    assert str(error) == "the upstream cannot be reached: ConnectError"
+
+
+async def test_no_proxy_is_taken_from_the_environment(faulty, ears, monkeypatch):
+    """Ours: it would see what is said."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    async with opened(HttpLink(faulty[1], listener=ears)) as link:
+        assert await call(link, "echo")
+
+
+# A server of the SDK
+
+
+@pytest.fixture
+def everything(served):
+    return served(*EVERYTHING, "--http", "0")[1]
+
+
+async def test_a_server_of_the_sdk_is_spoken_to(everything, ears):
+    """2025: a session, progress, a question, a stream that is closed and taken up again."""
+    async with opened(HttpLink(everything, listener=ears)) as link:
+        hello = {
+            "protocolVersion": OLD,
+            "capabilities": {"sampling": {}},
+            "clientInfo": {"name": "t", "version": "1"},
+        }
+        result = await link.call(Call("initialize", hello, ears.heard, ears.asked))
+        link.speak(result["protocolVersion"])
+        await link.notify("notifications/initialized", None)
+        await link.listen()
+        own = Ears(**{"sampling/createMessage": sampled})
+        progress = await call(link, "test_tool_with_progress", ears=own, meta={"progressToken": 0})
+        model = await call(link, "test_sampling", ears=own, prompt="Hi")
+        resumed = await call(link, "test_reconnection", ears=own)
+    texts = [result["content"][0]["text"] for result in (progress, model, resumed)]
+    assert texts[1:] == ["LLM response: HI", "Reconnection test completed"]
+    steps = [params["progress"] for method, params in own.notes if method == "notifications/progress"]
+    assert steps == [0, 50, 100]
+
+
+async def test_a_server_of_the_sdk_is_spoken_to_without_a_session(everything, ears):
+    """2026-07-28."""
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": NEW,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    }
+    async with opened(HttpLink(everything, listener=ears)) as link:
+        link.speak(NEW)
+        own = Ears()
+        discovered = await link.call(Call("server/discover", {"_meta": envelope}, own.heard, own.asked))
+        progress = await call(link, "test_tool_with_progress", ears=own, meta={**envelope, "progressToken": "p"})
+        refused = await fails(call(link, "test_sampling", prompt="Hi", meta=envelope), MCPError)
+    assert NEW in discovered["supportedVersions"]
+    assert progress["resultType"] == "complete"
+    assert [params["progress"] for _, params in own.notes] == [0, 50, 100]
+    assert refused.code == -32021
+
+
+async def sampled(params):
+    words = params["messages"][0]["content"]["text"].upper()
+    return {"role": "assistant", "content": {"type": "text", "text": words}, "model": "none"}

@@ -1,0 +1,50 @@
+"""A changed configuration is served without a new start; a bad one changes nothing."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+from anyio import to_thread
+from mcp import Client
+
+from gateway.gateways import EVERYTHING, gateway_process
+
+pytestmark = pytest.mark.anyio
+
+ONE = {"command": EVERYTHING[0], "args": EVERYTHING[1:]}
+
+
+def config(**servers):
+    return json.dumps({"mcpServers": servers})
+
+
+def _line_of(process, text):
+    return next(line for line in process.stderr if text in line)
+
+
+async def test_a_changed_configuration_is_served(tmp_path):
+    """GATEWAY.md, "Start": clients are told that the lists have changed; what is wrong is told, and not served."""
+    path = tmp_path / "mcp.json"
+    path.write_text(config(one=ONE))
+    with gateway_process("--config", str(path), "--log", "json") as (process, url):
+        changed = anyio.Event()
+
+        async def heard(message):
+            if getattr(message, "method", None) == "notifications/tools/list_changed":
+                changed.set()
+
+        async with Client(url, mode="legacy", message_handler=heard) as client:
+            assert "test_simple_text" in [tool.name for tool in (await client.list_tools()).tools]
+            path.write_text("{")
+            told = json.loads(await to_thread.run_sync(_line_of, process, "stays as it was"))
+            assert told["level"] == "ERROR"
+            assert (await client.call_tool("test_simple_text")).content
+            path.write_text(config(one=ONE, two=ONE))
+            with anyio.fail_after(20):
+                await changed.wait()
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert {"one__test_simple_text", "two__test_simple_text"} <= set(names)
+            assert (await client.call_tool("two__test_simple_text")).content
+    assert process.returncode == 0

@@ -1,0 +1,237 @@
+"""`louver serve` as a process: health, a clean end, and that clients who share an upstream share nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+
+import httpx2
+import pytest
+
+from gateway.gateways import LOUVER
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from gateway.served import children, config, fixture, lives, serving
+
+pytestmark = pytest.mark.anyio
+
+DRAIN_S = 10
+
+every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path
+
+
+def unruly(folder, **louver):
+    return config(folder, {"bad": fixture("unruly", **louver)})
+
+
+async def until(true):
+    """Wait for what nobody tells of."""
+    async with asyncio.timeout(SOON_S):
+        while not true():  # noqa: ASYNC110 - it is about other processes
+            await asyncio.sleep(0)
+
+
+# The end
+
+
+async def test_health_and_readiness_are_told(folder):
+    """000 step 4: `GET /healthz` and `/readyz`; while it ends it lives, and is not ready."""
+    with serving(*unruly(folder)) as served:
+        at = served.url.removesuffix("/mcp")
+        async with raw(served.url) as client, httpx2.AsyncClient(trust_env=False) as http:
+            assert (await http.get(f"{at}/healthz")).status_code == 200
+            assert (await http.get(f"{at}/readyz")).status_code == 200
+            working = client.begin(client.call("work", {"progressToken": 1}, seconds=1))
+            await client.hears("notifications/progress")
+            served.process.send_signal(signal.SIGTERM)
+            async with asyncio.timeout(SOON_S):
+                # This connection was there before, so it is still served.
+                while (await http.get(f"{at}/readyz")).status_code == 200:
+                    pass
+            assert (await http.get(f"{at}/healthz")).status_code == 200
+            assert (await working)["content"][0]["text"] == "done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_lets_calls_come_to_their_end(folder, number):
+    """000 step 4: SIGTERM drains within 10 s; streams end, the exit status is 0, and no child is left."""
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
+            listening = modern.begin(modern.request("subscriptions/listen", notifications={"toolsListChanged": True}))
+            await modern.hears("notifications/subscriptions/acknowledged")
+            both = (client, modern)
+            working = [each.begin(each.call("work", {"progressToken": 1}, seconds=1.5)) for each in both]
+            for each in both:
+                await each.hears("notifications/progress")
+            started = children(served.pid)
+            assert len(started) == 2
+            began = time.perf_counter()
+            served.process.send_signal(number)
+            results = await asyncio.gather(*working)
+            assert [result["content"][0]["text"] for result in results] == ["done", "done"]
+            await asyncio.wait([listening], timeout=SOON_S)
+            assert listening.done()
+            status = await asyncio.to_thread(served.ends)
+        assert status == 0
+        assert time.perf_counter() - began < DRAIN_S
+        assert not any(map(lives, started))
+        assert not served.find("Traceback")
+
+
+async def test_a_call_that_does_not_end_is_cut_off(folder):
+    """000 step 4: within 10 s, whatever a call does."""
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url, STATELESS) as client:
+            client.begin(client.call("silent"))
+            await client.call("wait_for", seen="tools/call")
+            (child,) = children(served.pid)
+            began = time.perf_counter()
+            served.process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(served.ends) == 0
+        assert time.perf_counter() - began < DRAIN_S
+        assert not lives(child)
+        assert not served.find("Traceback")
+
+
+@every_era
+@pytest.mark.parametrize("end", ["SIGTERM", "EOF"])
+async def test_the_end_over_stdio_leaves_nothing_behind(folder, era, end):
+    """MCP, stdio: the client closes standard input, else sends SIGTERM."""
+    async with raw([*LOUVER, *unruly(folder)], era) as client:
+        await client.call("wait_for", seen="tools/call")
+        (child,) = children(client.process.pid)
+        if end == "EOF":
+            client.process.stdin.close()
+        else:
+            client.process.send_signal(signal.SIGTERM)
+        assert await client.ends() == 0
+        assert not lives(child)
+        assert "Traceback" not in "".join(client.said)
+
+
+async def test_a_client_that_hears_no_more_is_an_end_too(folder):
+    """Ours: whoever reads nothing any more is gone, also if its end of the other pipe is open."""
+    async with raw([*LOUVER, *unruly(folder)]) as client:
+        await client.call("echo")
+        (child,) = children(client.process.pid)
+        client.process._transport.get_pipe_transport(1).close()
+        await client.line(b'{"jsonrpc":"2.0","id":99,"method":"ping"}')
+        assert await client.ends() == 0
+        assert not lives(child)
+        assert "Traceback" not in "".join(client.said)
+
+
+@every_era
+async def test_garbage_of_a_client_harms_nothing(folder, era):
+    """PRIVACY.md, hostile inputs: what is no message is passed over or refused, the next one is served."""
+    async with raw([*LOUVER, *unruly(folder)], era) as client:
+        for line in (b"garbage", b"", b"[]", b"17", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b'{"a":' * 900, b'{"id":1}'):
+            await client.line(line)
+        await client.line(b'{"jsonrpc":"2.0","id":5,"result":{"whose":"nobody"}}')
+        assert (await client.call("echo"))["params"]["name"] == "echo"
+        assert "Traceback" not in "".join(client.said)
+
+
+# Who shares what
+
+
+async def test_each_client_of_the_handshake_era_has_its_own_process(folder):
+    """GATEWAY.md: `isolation: session`, made on first use, closed with it."""
+    with serving(*unruly(folder)) as served:
+        (shared,) = children(served.pid)
+        async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
+            for client in (first, second, modern):
+                await client.call("echo")
+            assert len(children(served.pid)) == 3
+            seen = (await first.call("wait_for", seen="tools/call"))["seen"]
+            assert len(seen) == 2
+            await first.end()
+            await until(lambda: len(children(served.pid)) == 2)
+            await second.call("echo")
+            await second.end()
+            await until(lambda: list(children(served.pid)) == [shared])
+            await modern.call("echo")
+
+
+async def test_clients_that_share_a_process_share_no_progress(folder):
+    """GATEWAY.md: `shared`; two clients may use the same progress token."""
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
+            clients = (first, second, modern)
+            holding = [client.begin(client.call("hold", {"progressToken": "p"})) for client in clients]
+            async with asyncio.timeout(SOON_S):
+                seen = 0
+                while seen < 3:
+                    said = (await first.call("wait_for", seen="tools/call"))["seen"]
+                    seen = sum(call["params"]["name"] == "hold" for call in said)
+            assert len(children(served.pid)) == 1
+            await modern.call("release")
+            for client, held in zip(clients, holding, strict=True):
+                number = (await held)["number"]
+                (note,) = client.heard("notifications/progress")
+                assert note == {"progressToken": "p", "progress": number}
+
+
+async def test_a_question_goes_to_nobody_but_whom_it_is_for(folder):
+    """GATEWAY.md: to the client whose call caused it, never to another; where that cannot be told, to none."""
+    roots = {"roots/list": {"roots": []}}
+    able = {"capabilities": {"roots": {}}, "answers": roots}
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url, **able) as first, raw(served.url, **able) as second:
+            answered = (await first.call("ask"))["answered"]
+            assert answered["result"] == {"roots": []}
+            assert (len(first.questions), second.questions) == (1, [])
+            holding = second.begin(second.call("hold", {"progressToken": 1}))
+            await first.call("wait_for", seen="tools/call")
+            refused = (await first.call("ask"))["answered"]
+            assert "error" in refused
+            assert (len(first.questions), second.questions) == (1, [])
+            await first.call("release")
+            await holding
+
+
+@every_era
+async def test_a_client_is_asked_what_it_says_it_can(folder, era):
+    """GATEWAY.md: client capabilities are passed on: -32021 for whom has not the capability."""
+
+    with serving(*config(folder, {"each": fixture("everything")})) as served:
+        async with raw(served.url, era) as client:
+            error = await client.error("tools/call", name="test_missing_capability", arguments={})
+            assert error["code"] == -32021
+        async with raw(served.url, era, capabilities={"sampling": {}}) as client:
+            result = await client.call("test_missing_capability")
+            assert result["content"][0]["text"] == "The client can sample"
+
+
+async def test_a_resource_is_watched_for_those_who_watch_it(folder):
+    """MCP, subscriptions: 2025-11-25 by a request, 2026-07-28 by its stream; one subscription at the upstream."""
+    updated = "notifications/resources/updated"
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
+            await first.result("resources/subscribe", uri="test://a")
+            await first.result("resources/subscribe", uri="test://a")
+            await second.result("resources/subscribe", uri="test://b")
+            wanted = {"resourceSubscriptions": ["test://a"]}
+            listening = modern.begin(modern.request("subscriptions/listen", notifications=wanted))
+            await modern.hears("notifications/subscriptions/acknowledged")
+            for uri in ("test://a", "test://b"):
+                await modern.call("touch", uri=uri)
+            assert await first.hears(updated) == [{"uri": "test://a"}]
+            assert await second.hears(updated) == [{"uri": "test://b"}]
+            assert [note["uri"] for note in await modern.hears(updated)] == ["test://a"]
+            await first.result("resources/unsubscribe", uri="test://a")
+            listening.cancel()
+            await second.end()
+            unsubscribed = []
+            async with asyncio.timeout(SOON_S):
+                while len(unsubscribed) < 2:
+                    seen = (await first.call("wait_for", seen="resources/unsubscribe"))["seen"]
+                    unsubscribed = sorted(call["params"]["uri"] for call in seen)
+            assert unsubscribed == ["test://a", "test://b"]
+            seen = (await first.call("wait_for", seen="resources/subscribe"))["seen"]
+            assert sorted(call["params"]["uri"] for call in seen) == ["test://a", "test://b"]
