@@ -79,7 +79,7 @@ def shuffled(value: Any, rng: Random) -> Any:
     ],
 )
 def test_a_schema_says_what_was_seen(samples: list[Any], schema: Any):
-    """Issue 5: types merged over samples, required only if always seen."""
+    """Ours: types merged over samples, required only if always seen."""
     assert infer(samples) == schema
 
 

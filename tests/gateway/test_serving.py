@@ -40,7 +40,7 @@ async def until(true):
 
 
 async def test_health_and_readiness_are_told(folder):
-    """000 step 4: `GET /healthz` and `/readyz`; while it ends it lives, and is not ready."""
+    """Ours: `GET /healthz` and `/readyz`; while it ends it lives, and is not ready."""
     with serving(*unruly(folder)) as served:
         at = served.url.removesuffix("/mcp")
         async with raw(served.url) as client, httpx2.AsyncClient(trust_env=False) as http:
@@ -59,7 +59,7 @@ async def test_health_and_readiness_are_told(folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_lets_calls_come_to_their_end(folder, number):
-    """000 step 4: SIGTERM drains within 10 s; streams end, the exit status is 0, and no child is left."""
+    """Ours: SIGTERM drains within 10 s; streams end, the exit status is 0, and no child is left."""
     with serving(*unruly(folder)) as served:
         async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
             listening = modern.begin(modern.request("subscriptions/listen", notifications={"toolsListChanged": True}))
@@ -84,7 +84,7 @@ async def test_a_signal_lets_calls_come_to_their_end(folder, number):
 
 
 async def test_a_call_that_does_not_end_is_cut_off(folder):
-    """000 step 4: within 10 s, whatever a call does."""
+    """Ours: within 10 s, whatever a call does."""
     with serving(*unruly(folder)) as served:
         async with raw(served.url, STATELESS) as client:
             client.begin(client.call("silent"))

@@ -62,7 +62,7 @@ def served(recording, *, without_schemas=False):
 
 @pytest.mark.parametrize("name", BECOMES)
 async def test_which_answers_of_public_servers_can_be_projected(era, name):
-    """Issue 5, real servers: JSON in a string of a file server too; prose stays prose."""
+    """Ours, on real servers: JSON in a string of a file server too; prose stays prose."""
     recording = recordings(name)
     made = served(recording)
     found = {}

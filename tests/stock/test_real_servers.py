@@ -371,7 +371,7 @@ def assert_projected(tool, wanted, answer, got):
 
 
 def test_a_client_gets_the_fields_that_it_names(name, folder, direct, through):
-    """Issue 5: by `_meta`, also of tools without an output schema; plain text stays, and the receipt says why."""
+    """Ours: by `_meta`, also of tools without an output schema; plain text stays, and the receipt says why."""
     start = len(direct["calls"])
     calls = through["calls"][start : start + len(SERVERS[name].projected)]
     for tool, wanted, answer, got in outcomes(name, folder, direct, calls):
@@ -383,7 +383,7 @@ def test_a_client_gets_the_fields_that_it_names(name, folder, direct, through):
 
 
 def test_a_model_gets_the_fields_that_it_names(name, folder, direct, through):
-    """Issue 5: by the argument, on tools with an output schema; others get it as any argument that they do not know."""
+    """Ours: by the argument, on tools with an output schema; others get it as any argument that they do not know."""
     calls = through["calls"][-len(SERVERS[name].projected) :]
     for tool, wanted, answer, got in outcomes(name, folder, direct, calls):
         if "outputSchema" in tool:
