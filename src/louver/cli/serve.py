@@ -31,7 +31,7 @@ from louver.gateway.fast import in_front_of
 from louver.gateway.gateway import Gateway
 from louver.gateway.serving import listening_at, serve
 from louver.gateway.stdio_front import serve_stdio
-from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS, RETRY_MS
+from louver.limits import FOLLOWED_S, RETRY_MS
 from louver.shipped import folder
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ def run(arguments: Namespace) -> int:
         _serve_example(address)
         return 0
     logs.configure(arguments.log)
-    # An upstream's integer is passed on as it is, however long, within the gateway's own bound.
-    sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
     file = None if arguments.config is None else ConfigFile(Path(arguments.config))
     config = upstreams.read(arguments) if file is None else file.current
     asyncio.run(_gateway_over_stdio(config, file) if address is None else _gateway_over_http(config, file, *address))
