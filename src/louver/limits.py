@@ -76,7 +76,7 @@ MAX_COMPARING = 2_000_000
 """Pairs of characters (30 more for each pair of names) that one reading compares to suggest what was meant: 0.1 s."""
 
 MAX_GENERATED_LINES = 1000
-"""Lines, names and members of generated code for one plan. A wider plan is kept by closures."""
+"""Lines, and members, of generated code for one plan. A wider plan is kept by closures."""
 
 MAX_GENERATED_DEPTH = 15
 """Nesting of generated code; Python itself stops at 20 loops. A deeper plan is kept by closures."""

@@ -129,6 +129,37 @@ def _strictly(data: bytes) -> Any:
         return _NO_JSON
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"result": [{"a": 1, "b": 2}]},
+        {"result": [{"a": "é", "b": 2}]},
+        {"result": []},
+        {"result": 7},
+        {"result": [{"a": 1}], "b": 1},
+        {"b": 1},
+        [{"a": 1, "b": 2}],
+        None,
+    ],
+)
+def test_names_within_the_wrapper_are_kept_whatever_comes(output: Any):
+    """Wrapped as it should be, or not."""
+    chosen = plan("include", "a", schema=WRAPPED)
+    for _ in range(FIRST_CALLS + 1):
+        same(chosen.project_json(text_of(output)), chosen(output))
+        same(chosen.project_json(json.dumps(output, ensure_ascii=False, indent=1).encode()), chosen(output))
+
+
+@pytest.mark.parametrize("data", [b"", b'{"result": [', b'{"result": nul}', b'{"result": [{"a": "\xff"}]}', b"\xff"])
+def test_what_is_no_json_is_refused_in_the_wrapper_too(data: bytes):
+    """Before the plan has learnt and after."""
+    chosen = plan("include", "a", schema=WRAPPED)
+    for _ in range(2 * FIRST_CALLS):
+        with pytest.raises(NotJson):
+            chosen.project_json(data)
+        chosen.project_json(b'{"result": [{"a": 1}]}')
+
+
 def test_bytes_of_a_string_that_is_left_out_are_not_looked_at():
     """Ours: before the plan has learnt and after; what is kept is UTF-8."""
     chosen = plan("include", "a")

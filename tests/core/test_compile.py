@@ -114,6 +114,21 @@ def test_alike_values_are_kept_by_generated_code(mask: Mask, value: Any):
     same(compiled, mask, value)
 
 
+def test_a_plan_of_several_masks_tells_whether_all_have_code():
+    """A view that includes and excludes; an output in its wrapper."""
+    view = compile_projection(Projection.view("v"), views={"v": {"include": ["issues"], "exclude": ["issues.body"]}})
+    wrapped = {"type": "object", "properties": {"result": {"type": "array"}}, "required": ["result"]}
+    for plan, value in (
+        (view, ISSUES),
+        (compile_projection(Projection.include("id"), wrapped), {"result": ISSUES["issues"]}),
+    ):
+        tiers: list[bool] = []
+        for _ in range(FIRST_CALLS + 1):
+            tiers.append(plan.is_generated)
+            plan(value)
+        assert tiers == [False] * FIRST_CALLS + [True]
+
+
 def test_one_large_value_is_enough_to_generate_code():
     """Ours: after about 300 elements."""
     mask = include("issues.id")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -62,3 +65,18 @@ def test_a_refusal_says_where_or_which_key():
 def test_a_depth_is_counted_outside_of_texts():
     values: Any = parse('["\\\\", "[[[", ' + "[" * 190 + "]" * 190 + ', "\\"[" ]')
     assert values[1] == "[[["
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"a": ["é", 2**70, None, True, 1.5]}, [], '\x00"\\'])
+def test_text_is_written_so_that_it_is_read_as_it_was(value):
+    """Also what msgspec does not write."""
+    assert json.loads(compact(value)) == value
+
+
+def test_text_is_written_without_the_extra_too():
+    """In a process that has no msgspec."""
+    script = (
+        "import sys; sys.modules['msgspec'] = None; from louver.core.json import compact; print(compact({'a': [1]}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == '{"a":[1]}'
