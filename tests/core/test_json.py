@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from louver.core.json import NotJson, canonical, compact, digest, is_array, is_object, parse
+from louver.core.json import NotJson, canonical, compact, digest, is_array, is_object, members, parse
 from louver.limits import MAX_JSON_DEPTH
 
 
@@ -23,6 +23,8 @@ def test_the_canonical_form_is_one_for_equal_values():
     assert is_array([])
     assert not is_object([])
     assert not is_array({})
+    assert members({"a": 1}) == {"a": 1}
+    assert members([1]) == members(None) == {}
 
 
 def test_json_is_read():
