@@ -1,6 +1,7 @@
 """What the tests of both links share: who listens, and calls of one tool."""
 
 import asyncio
+import os
 import sys
 import time
 from contextlib import asynccontextmanager
@@ -14,6 +15,9 @@ EVERYTHING = [sys.executable, str(FIXTURES / "everything.py")]
 
 SOON_S = 5
 """What fails at once has failed by then, on any machine."""
+
+SLACK = 10 if os.environ.get("CI") else 1
+"""How many times as long as promised something may take: where much else runs, waiting for the machine counts too."""
 
 
 class Ears:
@@ -85,12 +89,12 @@ async def begun(waiting):
 
 
 async def longest_stall():
-    """How long the event loop was not to be had, at most, until this is cancelled."""
-    longest, last = 0.0, time.perf_counter()
+    """How long the event loop was kept busy without a break, at most, in CPU time, until this is cancelled."""
+    longest, last = 0.0, time.thread_time()
     try:
         while True:
             await asyncio.sleep(0.005)
-            now = time.perf_counter()
+            now = time.thread_time()
             longest, last = max(longest, now - last), now
     except asyncio.CancelledError:
         return longest

@@ -16,6 +16,7 @@ import httpx2
 import pytest
 
 from fixtures.faulty import bad_answers
+from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving
 
@@ -183,7 +184,7 @@ async def test_a_killed_upstream_is_answered_for_within_a_second_and_comes_back(
         began = time.perf_counter()
         os.kill(before, signal.SIGKILL)
         assert code_of(await waiting) == "UPSTREAM_UNAVAILABLE"
-        assert time.perf_counter() - began < 1
+        assert time.perf_counter() - began < SLACK
         await answers(client, "bad__progress")
     assert await process_of(client) != before
     assert not lives(before)
@@ -213,7 +214,7 @@ async def test_a_stopped_upstream_runs_into_its_deadline(client):
             assert code_of(await client.call("bad__stop")) == "UPSTREAM_TIMEOUT"
         finally:
             os.kill(process, signal.SIGCONT)
-        assert TIMEOUT_S <= time.perf_counter() - began < TIMEOUT_S + 1
+        assert TIMEOUT_S <= time.perf_counter() - began < TIMEOUT_S + SLACK
         await answers(client, "bad__progress")
     assert await process_of(client) == process
 

@@ -11,7 +11,7 @@ import pytest
 from mcp import MCPError
 
 from fixtures.faulty import bad_answers
-from gateway.links import EVERYTHING, FAULTY, SOON_S, Ears, begun, call, fails, longest_stall, opened, stop
+from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, fails, longest_stall, opened, stop
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway import process
 from louver.gateway.link import Call
@@ -336,7 +336,7 @@ async def test_a_killed_process_fails_its_calls_at_once(link, ears):
     began = time.perf_counter()
     error = await fails(call(link, "die"), UpstreamUnavailable)
     await fails(other, UpstreamUnavailable)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < SLACK
     assert str(error) == await ears.gone_for == "the upstream's process was ended by signal 9"
 
 
@@ -345,7 +345,7 @@ async def test_a_grandchild_hides_nothing(link, ears, keeps_pipes):
     """`npx` and its like: the end is the process's own; the grandchild is ended with the link."""
     began = time.perf_counter()
     await fails(call(link, "die_with_grandchild", keeps_pipes=keeps_pipes), UpstreamUnavailable)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < SLACK
     await ears.hears(1)
     grandchild = ears.notes[0][1]["data"]
     assert is_alive(grandchild)
@@ -390,7 +390,7 @@ async def test_a_stopped_process_blocks_nobody(link):
     assert await stop(stalls) < 0.25
     began = time.perf_counter()
     await link.close()
-    assert time.perf_counter() - began < 2 * PATIENCE_S + 1
+    assert time.perf_counter() - began < 2 * PATIENCE_S + SLACK
     for task in [stopped, *open_]:
         await fails(task, UpstreamUnavailable)
 
@@ -402,7 +402,7 @@ async def test_a_process_that_will_not_end_is_killed(ears):
         pid = link._process._transport.get_pid()
         began = time.perf_counter()
         await link.close()
-        assert 2 * PATIENCE_S <= time.perf_counter() - began < 2 * PATIENCE_S + 1
+        assert 2 * PATIENCE_S <= time.perf_counter() - began < 2 * PATIENCE_S + SLACK
     assert not is_alive(pid)
     assert not ears.gone_for.done()
 
@@ -412,7 +412,7 @@ async def test_closing_is_quick_where_the_process_is_good(link):
     began = time.perf_counter()
     await link.close()
     await link.close()
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < SLACK
     error = await fails(call(link, "echo"), UpstreamUnavailable)
     assert str(error) == "the connection is closed"
 
