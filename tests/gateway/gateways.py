@@ -52,6 +52,9 @@ def gateway_process(*arguments):
             yield process, found.group(1)
         finally:
             process.terminate()
+            # Read to its end: a process that cannot tell what it has to tell would fail at that.
+            if not process.stderr.closed:
+                process.stderr.read()
 
 
 def over_stdio(*arguments):

@@ -42,9 +42,30 @@ async def test_a_changed_configuration_is_served(tmp_path):
             assert told["level"] == "ERROR"
             assert (await client.call_tool("test_simple_text")).content
             path.write_text(config(one=ONE, two=ONE))
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 await changed.wait()
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert {"one__test_simple_text", "two__test_simple_text"} <= set(names)
+            assert (await client.call_tool("two__test_simple_text")).content
+    assert process.returncode == 0
+
+
+async def test_a_gateway_whose_words_nobody_reads_serves_on(tmp_path):
+    """Ours: a host may close the other end of standard error."""
+    path = tmp_path / "mcp.json"
+    path.write_text(config(one=ONE))
+    with gateway_process("--config", str(path)) as (process, url):
+        process.stderr.close()
+        changed = anyio.Event()
+
+        async def heard(message):
+            if getattr(message, "method", None) == "notifications/tools/list_changed":
+                changed.set()
+
+        async with Client(url, mode="legacy", message_handler=heard) as client:
+            await client.list_tools()
+            path.write_text(config(one=ONE, two=ONE))
+            with anyio.fail_after(60):
+                await changed.wait()
             assert (await client.call_tool("two__test_simple_text")).content
     assert process.returncode == 0

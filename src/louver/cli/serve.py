@@ -14,7 +14,7 @@ import asyncio
 import gc
 import ipaddress
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,8 +129,14 @@ def _no_streams() -> None:
 
 
 async def _tell(gateway: Gateway) -> None:
-    """Print what stands behind the gateway."""
-    upstreams.console(stderr=True).print(upstreams.table(await gateway.open()))
+    """Print what stands behind the gateway; that nobody reads it is no reason to end."""
+    states = await gateway.open()
+    console = upstreams.console(stderr=True)
+    # Written by us: rich would end the process where nobody reads.
+    with console.capture() as written:
+        console.print(upstreams.table(states))
+    with suppress(OSError):
+        print(written.get(), end="", file=sys.stderr, flush=True)
 
 
 def _tell_address(host: str, listening: socket.socket) -> None:
