@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,7 @@ from louver.gateway.many import SEPARATOR, Many
 from louver.gateway.routes import One
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
+from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.asked import Asking
 from louver.server.attach import install
 from louver.server.views import ToolViews
@@ -78,6 +80,8 @@ class Gateway:
     """
 
     def __init__(self, config: Config, *, serves_one: bool, opened: Callable[[], None] = _nothing) -> None:
+        # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
+        sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
         self._serves_one = serves_one
         self._opened = opened
         self._calls = Calls()
