@@ -13,7 +13,7 @@ from mcp import MCPError
 from mcp.shared.inbound import decode_header_value
 
 from fixtures.faulty import bad_answers
-from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, longest_stall, opened, stop
+from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
@@ -381,11 +381,10 @@ async def test_eight_megabytes_less_a_little_are_read(link, stream):
 async def test_an_answer_over_the_bound_fails_its_call_alone(link, tool, arguments):
     """GATEWAY.md: counted after decompression; other calls go on."""
     other = asyncio.create_task(call(link, "silent"))
-    stalls = asyncio.create_task(longest_stall())
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    await fails(call(link, tool, **arguments), UpstreamTooLarge)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40 * 1024
-    assert await stop(stalls) < 0.25
+    async with responsive():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        await fails(call(link, tool, **arguments), UpstreamTooLarge)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40 * 1024
     assert not other.done()
     other.cancel()
 
@@ -477,13 +476,12 @@ async def test_a_killed_server_fails_its_calls_at_once(link, server, stream):
 
 async def test_a_stopped_server_blocks_nobody(link):
     """SIGSTOP: a deadline is the caller's, and closing does not wait."""
-    stalls = asyncio.create_task(longest_stall())
-    for tool in ("stop", "echo"):
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await call(link, tool)
-    stopped = await begun(call(link, "echo"))
-    assert await stop(stalls) < 0.25
+    async with responsive():
+        for tool in ("stop", "echo"):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await call(link, tool)
+        stopped = await begun(call(link, "echo"))
     began = time.perf_counter()
     await link.close()
     assert time.perf_counter() - began < 1.5 * SLACK

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from louver.cli import upstreams
+from louver.cli import terminal, upstreams
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
 async def _run(arguments: Namespace) -> int:
     async with upstreams.opened(upstreams.read(arguments)) as (gateway, states):
         problems = [problem for state in states for problem in gateway.problems_of(state)]
-    upstreams.console().print(upstreams.table(states))
+    terminal.console().print(upstreams.table(states))
     for problem in problems:
         print(f"louver: {problem}", file=sys.stderr)
     return 1 if problems or any(state.problem is not None for state in states) else 0

@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from louver import attach
-from louver.cli import logs, upstreams
+from louver.cli import logs, terminal, upstreams
 from louver.errors import InvalidInput
-from louver.example import build_server
 from louver.gateway.config_file import ConfigFile
 from louver.gateway.events import Events
 from louver.gateway.fast import in_front_of
@@ -32,7 +30,6 @@ from louver.gateway.gateway import Gateway
 from louver.gateway.serving import listening_at, serve
 from louver.gateway.stdio_front import serve_stdio
 from louver.limits import FOLLOWED_S, RETRY_MS
-from louver.shipped import folder
 
 if TYPE_CHECKING:
     import socket
@@ -114,6 +111,11 @@ async def _follow(gateway: Gateway, file: ConfigFile) -> None:
 
 
 def _serve_example(address: tuple[str, int] | None) -> None:
+    # Imported here: the gateway needs no example.
+    from louver import attach
+    from louver.example import build_server
+    from louver.shipped import folder
+
     server = build_server()
     attach(server, views=folder("views"), argument=True)
     if address is None:
@@ -131,7 +133,7 @@ def _no_streams() -> None:
 async def _tell(gateway: Gateway) -> None:
     """Print what stands behind the gateway; that nobody reads it is no reason to end."""
     states = await gateway.open()
-    console = upstreams.console(stderr=True)
+    console = terminal.console(stderr=True)
     # Written by us: rich would end the process where nobody reads.
     with console.capture() as written:
         console.print(upstreams.table(states))

@@ -5,31 +5,28 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.json import JSON
 from rich.panel import Panel
 from rich.table import Table
 
+from louver.cli import terminal
 from louver.core.json import compact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from louver.cli.demo import Row
+    from rich.console import Console
 
-_CHARACTERS_A_TOKEN = 3.5
-_WIDTH = 118
-"""Where standard output is not a terminal, in columns."""
+    from louver.cli.demo import Row
 
 
 def show(rows: Sequence[Row]) -> None:
     """Print `rows`, then one answer with its receipt."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH)
+    console = terminal.console()
     for (transport, era), group in groupby(rows, key=lambda row: (row.transport, row.era)):
         console.print(_table(f"{transport}, protocol {era}", list(group)))
-    console.print("Tokens are an estimate: characters / 3.5.")
+    console.print(f"Tokens are an estimate: characters / {terminal.CHARACTERS_A_TOKEN}.")
     console.print("Valid: the kept value satisfies the schema in its receipt, and the full value does not.\n")
     _answer(console, rows[1])
     wrong = [row for row in rows if not row.is_right]
@@ -57,7 +54,7 @@ def _table(title: str, rows: list[Row]) -> Table:
             row.case.tool,
             f"{request['mode']} {asked}  [dim]{row.case.use}[/dim]",
             f"{said['full_bytes']:,} → {said['projected_bytes']:,}",
-            f"{_tokens(row.full):,} → {_tokens(row.projected):,}",
+            f"{terminal.tokens(len(row.full)):,} → {terminal.tokens(len(row.projected)):,}",
             f"{row.saved:.1%}",
             "yes" if row.valid and row.applied else "[red]NO[/red]",
             f"{row.milliseconds:.1f}",
@@ -70,7 +67,3 @@ def _answer(console: Console, row: Row) -> None:
     asked = f"{case.tool} {compact(case.arguments)}, _meta.projection {compact(case.request)}"
     body = Group("structuredContent", JSON(row.projected), "_meta.projection", JSON(compact(row.receipt)))
     console.print(Panel(body, title=asked, title_align="left"))
-
-
-def _tokens(text: str) -> int:
-    return round(len(text) / _CHARACTERS_A_TOKEN)

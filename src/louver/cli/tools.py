@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from louver.cli import upstreams
+from louver.cli import terminal, upstreams
 from louver.cli.request import write
 from louver.core.json import compact
 from louver.errors import InvalidInput
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from louver.gateway.gateway import Gateway, State
-
-_CHARACTERS_A_TOKEN = 3.5
 
 
 def run(arguments: Namespace) -> int:
@@ -51,14 +49,14 @@ def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]
         "server": state.name,
         "tool": tool["name"],
         "bytes": size,
-        "tokens": round(size / _CHARACTERS_A_TOKEN),
+        "tokens": terminal.tokens(size),
         "projectable": "outputSchema" in tool,
         "views": gateway.views_of(state.name, tool),
     }
 
 
 def _show(states: Sequence[State], rows: Sequence[dict[str, Any]]) -> None:
-    console = upstreams.console()
+    console = terminal.console()
     console.print(upstreams.table(states))
     if not rows:
         return
@@ -74,4 +72,4 @@ def _show(states: Sequence[State], rows: Sequence[dict[str, Any]]) -> None:
         counts = (str(row["bytes"]), str(row["tokens"]))
         tools.add_row(row["server"], row["tool"], *counts, projectable, ", ".join(row["views"]))
     console.print(tools)
-    console.print("Tokens are an estimate: bytes / 3.5.")
+    console.print(f"Tokens are an estimate: bytes / {terminal.CHARACTERS_A_TOKEN}.")

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
 from louver.gateway.config import Config
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from louver.gateway.gateway import State
-
-_WIDTH = 118
-"""Where a table does not go to a terminal, in columns."""
 
 
 def read(arguments: Namespace) -> Config:
@@ -42,12 +38,6 @@ async def opened(config: Config) -> AsyncGenerator[tuple[Gateway, list[State]]]:
         yield gateway, await gateway.open()
     finally:
         await gateway.close()
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Where tables go; into a pipe or a file in full width."""
-    found = Console(stderr=stderr)
-    return found if found.is_terminal else Console(stderr=stderr, width=_WIDTH)
 
 
 def table(states: Sequence[State]) -> Table:

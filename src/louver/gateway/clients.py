@@ -25,6 +25,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from louver.core.json import members
 from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
+from louver.protocol.names import PREFIX
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _ASKS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-_KEY = "dev.louver/client"
+_KEY = f"{PREFIX}client"
 
 
 class RawMessage(BaseModel):

@@ -23,7 +23,7 @@ from louver.core.json import is_object, members
 from louver.errors import UpstreamError
 from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
-from louver.limits import MAX_TOOL_PAGES
+from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -146,22 +146,18 @@ class Many:
     async def _all(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> list[dict[str, Any]]:
         """The entries of all pages of one upstream; none if it is not there, or has no such list."""
         member, key = _LISTS[method]
+
+        async def ask(place: dict[str, Any]) -> dict[str, Any]:
+            return await self._calls.send(upstream, turn, method, {**params, **place})
+
         entries: list[dict[str, Any]] = []
-        cursor: object = None
-        for _ in range(MAX_TOOL_PAGES):
-            try:
-                page = await self._calls.send(
-                    upstream, turn, method, params if cursor is None else {**params, "cursor": cursor}
-                )
-            except MCPError as error:
-                if error.error.code != METHOD_NOT_FOUND:
-                    logger.warning("upstream %r does not answer %r", upstream.name, method)
-                break
-            listed: list[Any] = page.get(member) or []
-            entries += [entry for entry in listed if is_object(entry) and isinstance(entry.get(key), str)]
-            cursor = page.get("nextCursor")
-            if not cursor:
-                break
+        try:
+            async for page in pages(ask):
+                listed: list[Any] = page.get(member) or []
+                entries += [entry for entry in listed if is_object(entry) and isinstance(entry.get(key), str)]
+        except MCPError as error:
+            if error.error.code != METHOD_NOT_FOUND:
+                logger.warning("upstream %r does not answer %r", upstream.name, method)
         return entries
 
     def _by_name(self, name: str, method: str) -> tuple[Upstream, str]:

@@ -1,16 +1,11 @@
-"""Which upstream a request goes to, and what several of them are together.
+"""Which upstream a request goes to: what `Forward` asks of one upstream, and of several (`louver.gateway.many`).
 
-One upstream is passed through as it is. Several share one list, in which each tool and prompt has its server's
-name before its own; resources keep their addresses, and are looked for where they were listed::
-
-    github  create_issue    ->  github__create_issue
-    memory  read_graph      ->  memory__read_graph
+One upstream is passed through as it is.
 """
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.gateway.calls import Calls, opening_of, watching
 
@@ -21,11 +16,6 @@ if TYPE_CHECKING:
     from louver.gateway.clients import Client, Turn
     from louver.gateway.link import Params
     from louver.gateway.upstream import Upstream
-
-logger = logging.getLogger(__name__)
-
-SEPARATOR: Final = "__"
-"""Stands between a server's name and the name of its tool."""
 
 
 class Routes(Protocol):

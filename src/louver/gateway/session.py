@@ -30,7 +30,7 @@ from louver.gateway.lists import CHANGES, Lists, without_bad_tools
 from louver.gateway.negotiation import Hello, Opened, negotiate
 from louver.gateway.patience import Patience
 from louver.gateway.storms import Storms
-from louver.limits import MAX_TOOL_PAGES
+from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,7 +49,7 @@ class Session:
         hello: What the upstream is told of who connects.
         timeout_s: How long the upstream may be silent while it is called.
         told: Gets every notification that no call belongs to.
-        ended: Called when the connection ends by itself.
+        ended: Called when the connection ends by itself, with the reason.
         listed: Gets the tools that were listed.
     """
 
@@ -59,7 +59,7 @@ class Session:
         hello: Hello,
         timeout_s: float,
         told: Callable[[str, Params], Awaitable[None]],
-        ended: Callable[[Session], None],
+        ended: Callable[[Session, str], None],
         listed: Callable[[list[dict[str, Any]]], None],
     ) -> None:
         self.audience: set[Client] = set()
@@ -153,20 +153,7 @@ class Session:
             MCPError: The upstream answers with an error.
             UpstreamError: It does not answer as it should.
         """
-        tools: list[dict[str, Any]] = []
-        params: dict[str, Any] = {}
-        for _ in range(MAX_TOOL_PAGES):
-            page = self.lists.find("tools/list", params)
-            if page is None:
-                state = self.lists.state
-                said = enveloped(params, self._hello.envelope) if self.is_modern else params
-                page = await self._answer(Call("tools/list", said, unheard, unasked))
-                page = self._kept("tools/list", params, page, state)
-            tools += page["tools"]
-            if not (cursor := page.get("nextCursor")):
-                break
-            params = {"cursor": cursor}
-        return tools
+        return [tool async for page in pages(self._tools_page) for tool in page["tools"]]
 
     async def watch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
         """Subscribe a client to a resource.
@@ -245,8 +232,7 @@ class Session:
 
     def gone(self, reason: str) -> None:
         """The connection has ended by itself."""
-        logger.warning("the connection has ended: %s", reason)
-        self._ended(self)
+        self._ended(self, reason)
 
     async def _tell(self, method: str, params: Params) -> None:
         await self._told(method, params)
@@ -295,6 +281,13 @@ class Session:
             self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
+
+    async def _tools_page(self, place: dict[str, Any]) -> dict[str, Any]:
+        if (page := self.lists.find("tools/list", place)) is not None:
+            return page
+        state = self.lists.state
+        said = enveloped(place, self._hello.envelope) if self.is_modern else place
+        return self._kept("tools/list", place, await self._answer(Call("tools/list", said, unheard, unasked)), state)
 
     async def _known_tools(self) -> list[dict[str, Any]]:
         try:

@@ -83,11 +83,6 @@ class Upstream:
         self._not_before = 0.0
 
     @property
-    def is_up(self) -> bool:
-        """Whether there is a session with it."""
-        return bool(self._sessions)
-
-    @property
     def clients(self) -> set[Client]:
         """Those of the handshake era that it serves."""
         return {client for session in self._sessions.values() for client in session.audience}
@@ -190,9 +185,9 @@ class Upstream:
             safe = is_object(says) and (says.get("readOnlyHint") is True or says.get("idempotentHint") is True)
             (self._safe.add if safe else self._safe.discard)(tool["name"])
 
-    def _ended(self, session: Session) -> None:
+    def _ended(self, session: Session, reason: str) -> None:
         for key, known in list(self._sessions.items()):
             if known is session:
                 del self._sessions[key]
-                self.problem = "its connection has ended"
-                logger.error("upstream %r: the connection has ended", self.name)
+                self.problem = reason
+                logger.error("upstream %r: the connection has ended: %s", self.name, reason)

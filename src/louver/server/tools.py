@@ -17,8 +17,8 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
 from mcp_types import METHOD_NOT_FOUND
 
-from louver.limits import MAX_CALLERS, MAX_TOOL_PAGES
-from louver.server.wire import result_dict
+from louver.limits import MAX_CALLERS
+from louver.server.wire import pages, result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -69,25 +69,22 @@ class Tools:
 
     async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
+        meta: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
+
+        async def ask(place: dict[str, Any]) -> dict[str, Any]:
+            return result_dict(await call_next(replace(ctx, method="tools/list", params={**meta, **place})))
+
         found: Entry | None = None
-        cursor: str | None = None
-        for _ in range(MAX_TOOL_PAGES):
-            params: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
-            if cursor is not None:
-                params["cursor"] = cursor
-            try:
-                listed = result_dict(await call_next(replace(ctx, method="tools/list", params=params)))
-            except MCPError as error:
-                if error.code != METHOD_NOT_FOUND:
-                    raise
-                # A server may serve calls without listing anything.
-                return None
-            for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
-                entry = self.learn(tool)
-                found = entry if entry.name == name else found
-            cursor = listed.get("nextCursor")
-            if not cursor:
-                break
+        try:
+            async for listed in pages(ask):
+                for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
+                    entry = self.learn(tool)
+                    found = entry if entry.name == name else found
+        except MCPError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            # A server may serve calls without listing anything.
+            return None
         return found
 
 

@@ -1,4 +1,4 @@
-"""Results as the middleware gets and makes them: wire objects."""
+"""Results as the middleware gets and makes them: wire objects, and lists of several pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
+from louver.limits import MAX_TOOL_PAGES
+
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
     from mcp.server import Server
     from mcp.server.context import HandlerResult
 
@@ -18,6 +22,21 @@ def result_dict(result: HandlerResult) -> dict[str, Any]:
     if isinstance(result, BaseModel):
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
     return dict(result or {})
+
+
+async def pages(ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> AsyncGenerator[dict[str, Any]]:
+    """The pages of a list, one after the other; no more than `MAX_TOOL_PAGES`, for a cursor may never end.
+
+    Args:
+        ask: Gets a page, given the params that name it.
+    """
+    place: dict[str, Any] = {}
+    for _ in range(MAX_TOOL_PAGES):
+        page = await ask(place)
+        yield page
+        if not (cursor := page.get("nextCursor")):
+            return
+        place = {"cursor": cursor}
 
 
 def envelope_of(result: dict[str, Any]) -> dict[str, Any]:

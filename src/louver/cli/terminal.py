@@ -1,0 +1,22 @@
+"""What commands print for a reader: where to, and what of it is estimated."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+CHARACTERS_A_TOKEN = 3.5
+"""By which tokens are estimated."""
+
+_WIDTH = 118
+"""Where a table does not go to a terminal, in columns."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where tables go; into a pipe or a file in full width."""
+    found = Console(stderr=stderr)
+    return found if found.is_terminal else Console(stderr=stderr, width=_WIDTH)
+
+
+def tokens(size: int) -> int:
+    """An estimate of the tokens of a text, by its length."""
+    return round(size / CHARACTERS_A_TOKEN)
