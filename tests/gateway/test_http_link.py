@@ -509,7 +509,7 @@ async def test_an_upstream_that_is_not_there_is_told_without_its_url(ears):
     """Ours: a URL may hold a secret."""
     async with opened(HttpLink("http://127.0.0.1:1/?key=secret", listener=ears)) as link:
         error = await fails(call(link, "echo"), UpstreamUnavailable)
-    assert str(error) == "the upstream cannot be reached: ConnectError"
+    assert str(error) == "the upstream cannot be reached: ConnectionRefusedError"
 
 
 async def test_no_proxy_is_taken_from_the_environment(faulty, ears, monkeypatch):

@@ -1,4 +1,4 @@
-"""Messages are read strictly: the same with msgspec and without."""
+"""Messages are read strictly: the same with orjson and without."""
 
 import gc
 import json
@@ -41,13 +41,13 @@ JSON = st.recursive(
 )
 
 
-@pytest.fixture(params=["msgspec", "without"], autouse=True)
+@pytest.fixture(params=["orjson", "without"], autouse=True)
 def reader(request, monkeypatch):
     """Each of the two ways of reading."""
     if request.param == "without":
-        monkeypatch.setattr(strict, "msgspec", None)
+        monkeypatch.setattr(strict, "orjson", None)
     else:
-        assert strict.msgspec is not None
+        assert strict.orjson is not None
 
 
 def value(text):

@@ -12,13 +12,9 @@ body says. A redirect is never followed, a cookie never kept, no proxy taken fro
 from __future__ import annotations
 
 import asyncio
-import ssl
 from contextlib import contextmanager, suppress
-from functools import cache
-from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
@@ -29,8 +25,9 @@ from mcp.shared.inbound import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.errors import UpstreamError, UpstreamUnavailable
-from louver.gateway.response import Response, translated
-from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_GOODBYE_SECONDS, UPSTREAM_IDLE_SECONDS
+from louver.gateway.connections import Connections
+from louver.gateway.response import Response
+from louver.limits import UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -54,9 +51,9 @@ class Endpoint:
         self.version: str | None = None
         self._session: str | None = None
         self._url = url
-        self._headers = dict(headers)
+        self._headers = {name.lower(): value for name, value in headers.items()}
         self._over = over
-        self._client: httpx2.AsyncClient | None = None
+        self._connections: Connections | None = None
         self._resuming = 0
         self._nobody_resumes = asyncio.Event()
         self._nobody_resumes.set()
@@ -72,26 +69,17 @@ class Endpoint:
         Raises:
             UpstreamUnavailable: The URL is none.
         """
-        scheme = _scheme(self._url)
-        self._client = httpx2.AsyncClient(
-            verify=_trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            trust_env=False,
-            follow_redirects=False,
-            # How long a call may take is the caller's to say.
-            timeout=httpx2.Timeout(None, connect=UPSTREAM_CONNECT_SECONDS),
-            limits=httpx2.Limits(max_connections=None, keepalive_expiry=UPSTREAM_IDLE_SECONDS),
-        )
-        self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self._connections = Connections(self._url)
 
     async def close(self) -> None:
         """End the session and all connections."""
-        if self._client is None:
+        if self._connections is None:
             return
         if self._session is not None:
             with suppress(TimeoutError, UpstreamError):
                 async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
-                    await (await self._send("DELETE", self._common())).close()
-        await self._client.aclose()
+                    (await self._send("DELETE", self._common())).close()
+        await self._connections.close()
 
     async def post(
         self, message: bytes, method: str | None = None, params: Params = None, headers: Mapping[str, str] | None = None
@@ -109,7 +97,8 @@ class Endpoint:
             own |= self._common()
         if self.is_modern and method is not None:
             own |= _routing(method, params or {})
-        response = await self._send("POST", {**own, **(headers or {})}, message)
+        named = {name.lower(): value for name, value in (headers or {}).items()}
+        response = await self._send("POST", {**own, **named}, message)
         if method == "initialize" and response.status == 200:
             self._session = response.header(_SESSION_HEADER)
         return response
@@ -143,18 +132,13 @@ class Endpoint:
         known = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._session}
         return {name: value for name, value in known.items() if value is not None}
 
-    async def _send(self, verb: str, headers: Mapping[str, str], content: bytes | None = None) -> Response:
-        if self._client is None or self._client.is_closed:
+    async def _send(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Response:
+        if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
         session = self._session
-        with translated():
-            # Names of headers are the same in any case, which keys of a dictionary are not.
-            every = httpx2.Headers(self._headers)
-            every.update(headers)
-            request = self._client.build_request(verb, self._url, headers=every, content=content)
-            response = Response(await self._client.send(request, stream=True))
+        response = Response(await self._connections.request(verb, {**self._headers, **headers}, content))
         if verb == "POST" and response.status == 404 and session is not None:
-            await response.close()
+            response.close()
             if self._session == session:
                 self._session = None
                 self._over(_SESSION_OVER)
@@ -170,17 +154,3 @@ def _routing(method: str, params: dict[str, Any]) -> dict[str, str]:
     name = params.get(NAME_BEARING_METHODS.get(method, ""))
     named = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
     return {MCP_METHOD_HEADER: method, **named}
-
-
-def _scheme(url: str) -> str:
-    with suppress(httpx2.InvalidURL):
-        read = httpx2.URL(url)
-        if read.scheme in ("http", "https") and read.host:
-            return read.scheme
-    raise UpstreamUnavailable("the upstream's URL is neither http nor https")
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Whom `https` trusts; made once, since that takes 15 ms."""
-    return httpx2.create_ssl_context(trust_env=False)

@@ -97,7 +97,7 @@ class Exchange:
                 return self._checked(await response.message())
             answer = await self._stream.answer(response)
         except BaseException:
-            await response.close()
+            response.close()
             raise
         # Its connection can be used again once its end has been read, for which the answer need not wait.
         self._tasks.start(response.finish())

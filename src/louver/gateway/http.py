@@ -115,7 +115,7 @@ class HttpLink:
         async with self._until_closed():
             response = await self._endpoint.post(wire.notification(method, params), method, params)
         if response.status >= 300:
-            await response.close()
+            response.close()
             raise UpstreamUnavailable(
                 f"the upstream does not take a notification: HTTP {response.status}", status=response.status
             )

@@ -13,10 +13,8 @@ What is read is counted after decompression, and stops at `MAX_UPSTREAM_BYTES`; 
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
-import httpx2
 from mcp import MCPError
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
@@ -25,8 +23,9 @@ from louver.gateway.sse import Events
 from louver.limits import MAX_UPSTREAM_BYTES, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import Iterator
 
+    from louver.gateway.connection import Reply
     from louver.gateway.sse import Event
     from louver.gateway.wire import Message
 
@@ -40,17 +39,18 @@ class Response:
     """One answer, open until it is closed or read to its end.
 
     Args:
-        response: Its head; its body has not been read.
+        reply: Its head; its body has not been read.
     """
 
-    def __init__(self, response: httpx2.Response) -> None:
-        self._response = response
-        self._events: AsyncGenerator[Event, None] | None = None
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._reader = Events()
+        self._events: Iterator[Event] = iter(())
 
     @property
     def status(self) -> int:
         """Its status code."""
-        return self._response.status_code
+        return self._reply.status
 
     @property
     def is_stream(self) -> bool:
@@ -58,8 +58,8 @@ class Response:
         return self._is("text/event-stream")
 
     def header(self, name: str) -> str | None:
-        """One of its headers."""
-        return self._response.headers.get(name)
+        """One of its headers, named in lower case."""
+        return self._reply.header(name)
 
     async def message(self) -> Message:
         """The message that its body is.
@@ -73,13 +73,14 @@ class Response:
             raise UpstreamInvalidOutput("the upstream answers with neither JSON nor a stream of events")
         if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
             raise strict.too_large()
-        body = bytearray()
-        async with aclosing(self._chunks()) as chunks:
-            async for chunk in chunks:
-                body += chunk
-                if len(body) > MAX_UPSTREAM_BYTES:
-                    raise strict.too_large()
-        return await wire.read_aside(bytes(body))
+        pieces: list[bytes] = []
+        size = 0
+        while (piece := await self._reply.piece()) is not None:
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_UPSTREAM_BYTES:
+                raise strict.too_large()
+        return await wire.read_aside(b"".join(pieces))
 
     async def event(self) -> Event | None:
         """The next event; `None` when the stream has ended, or the connection.
@@ -87,12 +88,17 @@ class Response:
         Raises:
             UpstreamTooLarge: It is too large.
         """
-        if self._events is None:
-            self._events = self._read_events()
-        try:
-            return await anext(self._events, None)
-        except UpstreamUnavailable:
-            return None
+        while (event := next(self._events, None)) is None:
+            try:
+                piece = await self._reply.piece()
+            except UpstreamUnavailable:
+                return None
+            if piece is None:
+                return None
+            self._events = self._reader.feed(piece)
+            # Of a piece that was waiting nothing has been awaited: others have their turn.
+            await asyncio.sleep(0)
+        return event
 
     async def refusal(self) -> MCPError | UpstreamError:
         """What a status other than of success says."""
@@ -108,21 +114,16 @@ class Response:
         """Read what is left of it, if that is little, so that its connection can be used again."""
         try:
             async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
-                if self._events is not None:
-                    await self.event()
-                else:
-                    async with aclosing(self._chunks()) as chunks:
-                        await anext(chunks, None)
+                while await self._reply.piece() is not None:
+                    pass
         except (TimeoutError, UpstreamError):
             pass  # the connection is closed instead
         finally:
-            await self.close()
+            self.close()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Nobody wants it any more; unless it has been read, its connection ends."""
-        if self._events is not None:
-            await self._events.aclose()
-        await self._response.aclose()
+        self._reply.close()
 
     async def _error(self) -> MCPError | None:
         """The error that is its body, if that is one."""
@@ -134,30 +135,6 @@ class Response:
             pass
         return None
 
-    async def _read_events(self) -> AsyncGenerator[Event, None]:
-        reader = Events()
-        async with aclosing(self._chunks()) as chunks:
-            async for chunk in chunks:
-                for event in reader.feed(chunk):
-                    yield event
-
-    async def _chunks(self) -> AsyncGenerator[bytes, None]:
-        with translated():
-            async with aclosing(self._response.aiter_bytes()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-
     def _is(self, content_type: str) -> bool:
         said = self.header("content-type") or ""
         return said.partition(";")[0].strip().lower() == content_type
-
-
-@contextmanager
-def translated() -> Generator[None]:
-    """Errors of the HTTP library as errors of the upstream, without what they quote."""
-    try:
-        yield
-    except httpx2.DecodingError:
-        raise UpstreamInvalidOutput("the upstream's answer is not compressed as it says") from None
-    except (httpx2.HTTPError, httpx2.StreamError) as error:
-        raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None

@@ -49,4 +49,4 @@ async def _hear_once(endpoint: Endpoint, stream: Stream) -> bool:
             return True
         return response.status >= 500
     finally:
-        await response.close()
+        response.close()

@@ -1,0 +1,114 @@
+"""The connections to one HTTP upstream: made when they are needed, and kept for the next request.
+
+The kept one that was used last is taken first. One that has been idle for long is ended instead, since the upstream is
+about to do so: `UPSTREAM_IDLE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections import deque
+from functools import cache
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from louver.errors import UpstreamUnavailable
+from louver.gateway.connection import Connection
+from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
+
+if TYPE_CHECKING:
+    import ssl
+
+    from louver.gateway.connection import Reply
+
+
+class Connections:
+    """All of one upstream.
+
+    Args:
+        url: Where it is; `http` or `https`.
+
+    Raises:
+        UpstreamUnavailable: The URL is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._url = httpx2.URL(url)
+        except httpx2.InvalidURL:
+            self._url = httpx2.URL()
+        if self._url.scheme not in ("http", "https") or not self._url.host:
+            raise UpstreamUnavailable("the upstream's URL is neither http nor https")
+        self._target = self._url.raw_path.decode("ascii")
+        self._own = {"host": self._url.netloc.decode("ascii"), "user-agent": "louver", "accept-encoding": "gzip"}
+        if self._url.userinfo:
+            said = f"{self._url.username}:{self._url.password}".encode()
+            self._own["authorization"] = f"Basic {b64encode(said).decode()}"
+        self._kept: deque[tuple[float, Connection]] = deque()
+        self._all: set[Connection] = set()
+        self._none_left = asyncio.Event()
+        self._none_left.set()
+        self._is_closed = False
+
+    async def request(self, verb: str, headers: dict[str, str], body: bytes = b"") -> Reply:
+        """The head of the answer to a request; `headers` are named in lower case.
+
+        Raises:
+            UpstreamUnavailable: There is none.
+        """
+        if self._is_closed:
+            raise UpstreamUnavailable("the connection is closed")
+        length = {"content-length": str(len(body))} if verb == "POST" else {}
+        every = {**self._own, **headers, **length}
+        return await (await self._taken()).request(verb, self._target, every.items(), body)
+
+    async def close(self) -> None:
+        """End all."""
+        self._is_closed = True
+        for connection in list(self._all):
+            connection.close()
+        await self._none_left.wait()
+
+    async def _taken(self) -> Connection:
+        oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
+        while self._kept and self._kept[0][0] < oldest:
+            self._kept.popleft()[1].close()
+        while self._kept:
+            if (connection := self._kept.pop()[1]).is_open:
+                return connection
+        return await self._made()
+
+    async def _made(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        secure = self._url.scheme == "https"
+        try:
+            async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
+                _, connection = await loop.create_connection(
+                    lambda: Connection(self._free, self._lost),
+                    self._url.raw_host.decode("ascii"),
+                    self._url.port or (443 if secure else 80),
+                    ssl=_trust() if secure else None,
+                )
+        except OSError as error:  # of time that has run out, too
+            raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None
+        self._all.add(connection)
+        self._none_left.clear()
+        if self._is_closed:
+            connection.close()
+        return connection
+
+    def _free(self, connection: Connection) -> None:
+        self._kept.append((asyncio.get_running_loop().time(), connection))
+
+    def _lost(self, connection: Connection) -> None:
+        self._all.discard(connection)
+        if not self._all:
+            self._none_left.set()
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Whom `https` trusts; made once, since that takes 15 ms."""
+    return httpx2.create_ssl_context(trust_env=False)
