@@ -159,6 +159,9 @@ RETRY_MS = 500
 PING_S = 15.0
 """After how long without a word an answer over HTTP becomes a stream that shows life, in seconds, as in the SDK."""
 
+WATCH_AFTER_S = 0.05
+"""After how long of work on a request it is looked whether its client is still there, in seconds."""
+
 DRAIN_S = 8.0
 """How long calls may go on once the process is told to end, in seconds; it ends within 10."""
 

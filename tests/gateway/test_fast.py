@@ -12,9 +12,9 @@ import pytest
 from mcp import MCPError
 from mcp.server import Server
 
-from louver.gateway import fast
+from louver.gateway import fast, wire
 from louver.gateway.clients import RawMessage
-from louver.gateway.fast import Fast, in_front_of
+from louver.gateway.fast import Fast, in_front_of, note_what_came
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +112,38 @@ async def answer(ctx, _call_next):
     if name == "tells":
         await ctx.session.send_notification(RawMessage(method="x/y", params={"n": None}), related_request_id=1)
     return dict(RESULT)
+
+
+CAME = b'{"jsonrpc":"2.0","id":99,"result":{"resultType":"complete","content":[], "n": 1e2}}'
+
+
+def came(change):
+    """A middleware that sends on what came, as the gateway does, after a change."""
+
+    async def middleware(ctx, _call_next):
+        result = wire.read(CAME).result()
+        note_what_came(ctx, result)
+        return change(result)
+
+    return middleware
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda result: result, b'{"resultType":"complete","content":[], "n": 1e2}'),
+        (dict, b'{"resultType":"complete","content":[], "n": 1e2}'),
+        (lambda result: {**result, "n": 5}, b'{"resultType":"complete","content":[],"n":5}'),
+        (lambda result: {**result, "content": []}, b'{"resultType":"complete","content":[],"n":100.0}'),
+        (lambda result: {**result, "m": None}, b'{"resultType":"complete","content":[],"n":100.0,"m":null}'),
+        (lambda result: {"content": result["content"]}, b'{"content":[]}'),
+    ],
+    ids=["nothing", "a copy", "a value", "an equal value", "one more", "less"],
+)
+async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(change, text):
+    """GATEWAY.md, "Fast path"; only the id is the client's."""
+    found = await post(Fast(_never, served(came(change)), "/mcp"), body(number="own"))
+    assert found.body == b'{"jsonrpc":"2.0","id":"own","result":%b}' % text
 
 
 def served(middleware=answer):

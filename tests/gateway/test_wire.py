@@ -54,6 +54,42 @@ def value(text):
     return wire.read(b'{"jsonrpc":"2.0","id":1,"result":{"value":%b}}' % text).result()["value"]
 
 
+RESULT_TEXT = b'{"n": 1e2 ,"text":"\\u00e9\\/","rows":[ ]}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"jsonrpc":"2.0","id":7,"result":%b}',
+        b'{"id":"a","jsonrpc":"2.0","result":%b}',
+        b'{"result":%b,"jsonrpc":"2.0","id":7}',
+        '{"jsonrpc":"2.0","id":"é","result":%b}'.encode(),
+    ],
+)
+def test_a_result_knows_its_text(answer):
+    """GATEWAY.md, "Fast path": answers that nothing changes pass as bytes."""
+    result = wire.read(answer % RESULT_TEXT).result()
+    assert result == {"n": 100, "text": "é/", "rows": []}
+    assert bytes(result.text()) == RESULT_TEXT
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"jsonrpc":"2.0","result":%b,"id":7}',
+        b'{"jsonrpc": "2.0", "id": 7, "result": %b}',
+        b'{"jsonrpc":"2.0","id":7,"result":%b}\n',
+        b'{"jsonrpc":"2.0","id":7,"result":\n%b}',
+        b'{"jsonrpc":"2.0","id":7,"result":\r%b}',
+        b'{"result":%b,"jsonrpc":"2.0","id":7 }',
+    ],
+)
+def test_a_result_that_stands_unusually_has_no_text(answer):
+    result = wire.read(answer % RESULT_TEXT).result()
+    assert result == {"n": 100, "text": "é/", "rows": []}
+    assert result.text() is None
+
+
 def test_the_table_of_reasons_is_whole():
     assert REASONS.keys() | {"brackets"} == BODIES.keys()
 

@@ -5,8 +5,9 @@
     -> 200 text/event-stream                         if it is told something meanwhile, or has to wait for long
 
 The SDK takes a result through a model and Python's `json`, which costs more than all else that the gateway does with
-it. Here it is written by msgspec as it is. What answers is the same: `serve_one`, with the server's middleware. What
-is unusual in any respect, or would be refused, is left to the SDK, body and all; so the words of a refusal are its own.
+it. Here it is written by msgspec as it is. What answers is the same: the SDK's runner, with the server's middleware.
+What is unusual in any respect, or would be refused, is left to the SDK, body and all; so the words of a refusal are its
+own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from mcp.server.connection import Connection
-from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.runner import ServerRunner, modern_error_data
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
@@ -30,15 +31,18 @@ from mcp.shared.inbound import (
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import LATEST_MODERN_VERSION
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
-from louver.core.json import is_object, members
-from louver.limits import MAX_CLIENT_LINE, PING_S
+from louver.core.json import Json, is_object, members
+from louver.gateway.wire import Result
+from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
+from louver.protocol.names import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp.server import Server
+    from mcp.server.context import ServerRequestContext
     from mcp.shared.dispatcher import CallOptions
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -59,6 +63,9 @@ _USUAL: Final = {
 _HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 """What the SDK takes for this machine's loopback."""
 
+_CAME: Final = f"{PREFIX}came"
+"""Where a request knows what an upstream answered to it."""
+
 _PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
 _JSON: Final = b"application/json"
 _STREAM: Final = [
@@ -72,6 +79,13 @@ _STREAM: Final = [
 def in_front_of(app: ASGIApp, server: Server[Any], path: str = "/mcp") -> ASGIApp:
     """What serves a server of the loopback: the SDK's app, behind the faster way where msgspec is installed."""
     return app if msgspec is None else Fast(app, server, path)
+
+
+def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
+    """Remember what an upstream answered to a request: if that becomes the answer, its text does too."""
+    request: object = ctx.request
+    if isinstance(request, HTTPConnection) and isinstance(result, Result):
+        request.scope[_CAME] = result
 
 
 class Fast:
@@ -126,21 +140,24 @@ class Fast:
 
     async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        method, params = request["method"], request["params"]
-        with anyio.CancelScope() as cancel:
-            watching = asyncio.create_task(_watch(http.receive, answer, cancel))
-            try:
-                said = await serve_one(
-                    self._server, _Context(http, answer), method, params, connection=connection, lifespan_state={}
-                )
-                message, status = {"result": said}, 200
-            except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
-                refused = modern_error_data(error)
-                message = {"error": refused.model_dump(mode="json", by_alias=True, exclude_none=True)}
-                status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
-            finally:
-                watching.cancel()
-            await answer.end(message, status)
+        runner = ServerRunner(self._server, connection, {})
+        watch = _Watch(http.receive, answer)
+        try:
+            async with connection.exit_stack:
+                said = await runner.on_request(_Context(http, answer), request["method"], request["params"])
+            text, status = _result(answer.number, said, http.scope.get(_CAME)), 200
+        except asyncio.CancelledError:
+            if not watch.is_alone:
+                raise
+            return
+        except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
+            refused = modern_error_data(error)
+            error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
+            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
+            status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
+        finally:
+            watch.end()
+        await answer.end(text, status)
 
 
 class _Context:
@@ -185,19 +202,17 @@ class _Answer:
 
     async def tell(self, message: dict[str, Any]) -> None:
         """Send a notification."""
-        await self._part(_event({"jsonrpc": "2.0", **message}))
+        await self._part(_event(_bytes({"jsonrpc": "2.0", **message})))
 
     async def ping(self) -> None:
         """Show that the request is still worked on."""
         await self._part(b": ping\r\n\r\n")
 
-    async def end(self, message: dict[str, Any], status: int) -> None:
+    async def end(self, body: bytes, status: int) -> None:
         """Send the answer."""
-        said = {"jsonrpc": "2.0", "id": self.number, **message}
         if self._streams:
-            await self._send({"type": "http.response.body", "body": _event(said)})
+            await self._send({"type": "http.response.body", "body": _event(body)})
             return
-        body = _bytes(said)
         headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
@@ -241,24 +256,62 @@ def _again(read: list[Message], receive: Receive) -> Receive:
     return again
 
 
-async def _watch(receive: Receive, answer: _Answer, cancel: anyio.CancelScope) -> None:
-    """Give up when the client goes; show it meanwhile that it is not forgotten."""
-    while True:
-        try:
-            async with asyncio.timeout(PING_S):
-                while (await receive())["type"] != "http.disconnect":
-                    pass
-        except TimeoutError:
-            await answer.ping()
-        else:
-            cancel.cancel()
-            return
+class _Watch:
+    """Gives a request up when its client goes, and shows the client meanwhile that it is not forgotten.
+
+    It begins after a while, since most are answered before: a task for each would take longer than some answers.
+
+    Args:
+        receive: Of the request.
+        answer: Likewise.
+    """
+
+    def __init__(self, receive: Receive, answer: _Answer) -> None:
+        self.is_alone = False
+        """Whether the client has gone."""
+        self._receive = receive
+        self._answer = answer
+        self._answering = asyncio.current_task()
+        self._watching: asyncio.Task[None] | None = None
+        self._begins = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._begin)
+
+    def end(self) -> None:
+        """The answer is known, or will never be."""
+        self._begins.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def _begin(self) -> None:
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(PING_S):
+                    while (await self._receive())["type"] != "http.disconnect":
+                        pass
+            except TimeoutError:
+                await self._answer.ping()
+            else:
+                break
+        assert self._answering is not None, "requests are answered in tasks"
+        self.is_alone = True
+        self._answering.cancel()
 
 
-def _event(message: dict[str, Any]) -> bytes:
-    return b"event: message\r\ndata: " + _bytes(message) + b"\r\n\r\n"
+def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:
+    """The answer that a result is; in the text that came, if that is what it still says."""
+    is_same = came is not None and len(said) == len(came) and all(said.get(key) is came[key] for key in came)
+    text = came.text() if came is not None and is_same else None
+    if text is None:
+        return _bytes({"jsonrpc": "2.0", "id": number, "result": said})
+    return b"".join((b'{"jsonrpc":"2.0","id":', _bytes(number), b',"result":', text, b"}"))
 
 
-def _bytes(message: dict[str, Any]) -> bytes:
+def _event(message: bytes) -> bytes:
+    return b"event: message\r\ndata: " + message + b"\r\n\r\n"
+
+
+def _bytes(message: Json) -> bytes:
     assert msgspec is not None, "without it there is no faster way"
     return msgspec.json.encode(message)

@@ -18,6 +18,7 @@ from louver.errors import UpstreamError
 from louver.gateway.calls import upstream_problem
 from louver.gateway.clients import Client, Turn, handshake_client, modern_client, open_client, when_closed
 from louver.gateway.eras import is_modern, supported_versions
+from louver.gateway.fast import note_what_came
 from louver.protocol.names import ARGUMENT
 from louver.server.wire import result_dict
 
@@ -65,7 +66,9 @@ class Forward:
                 return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
             if ctx.method == "subscriptions/listen":
                 return await self._listen(turn, ctx, call_next)
-            return await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
+            result = await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
+            note_what_came(ctx, result)
+            return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
 

@@ -60,7 +60,8 @@ class Lists:
         if _LISTS[method][0] in self.told_of:
             until = float("inf")
         if until > monotonic():
-            self._kept[key] = (result, until)
+            # Without the text that it was read from.
+            self._kept[key] = (dict(result), until)
 
     def forget(self, told: str) -> None:
         """Forget what a notification says has changed."""

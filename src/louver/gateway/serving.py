@@ -12,11 +12,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.lowlevel
 import uvicorn
 from starlette.requests import ClientDisconnect
 
@@ -60,7 +58,10 @@ async def serve(
         told: Called once the process can be told to end.
     """
     doors = Doors(app)
-    server = _Server(uvicorn.Config(doors, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2))
+    config = uvicorn.Config(
+        doors, log_config=None, access_log=False, ws="none", proxy_headers=False, timeout_graceful_shutdown=2
+    )
+    server = _Server(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -93,9 +94,10 @@ class Doors:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._open: dict[anyio.CancelScope, bool] = {}
+        self._open: dict[asyncio.Task[Any], bool] = {}
+        self._cut: set[asyncio.Task[Any]] = set()
         self._closing = False
-        self._calls_done = anyio.Event()
+        self._calls_done = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -112,12 +114,14 @@ class Doors:
         """Wait for calls, then end the streams."""
         self._closing = True
         if False in self._open.values():
-            with anyio.move_on_after(seconds):
-                await self._calls_done.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._calls_done.wait()
         end_streams()
-        await anyio.lowlevel.checkpoint()
-        for scope in list(self._open):
-            scope.cancel()
+        await asyncio.sleep(0)
+        self._cut = set(self._open)
+        for answering in self._cut:
+            answering.cancel()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = ended = False
@@ -130,20 +134,24 @@ class Doors:
 
         headers = dict[bytes, bytes](scope["headers"])
         is_stream = scope["method"] == "GET" or headers.get(b"mcp-method") == b"subscriptions/listen"
-        with anyio.CancelScope() as cancel:
-            self._open[cancel] = is_stream
-            try:
-                await self._app(scope, receive, watched)
-            except ClientDisconnect:
-                # It has gone before it had said all of its request: nobody is there to be answered.
-                pass
-            finally:
-                del self._open[cancel]
-                if self._closing and False not in self._open.values():
-                    self._calls_done.set()
-        if cancel.cancelled_caught and started and not ended:
-            # A clean end, so that the client does not take it for a broken connection.
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        answering = asyncio.current_task()
+        assert answering is not None, "requests are answered in tasks"
+        self._open[answering] = is_stream
+        try:
+            await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            # It has gone before it had said all of its request: nobody is there to be answered.
+            pass
+        except asyncio.CancelledError:
+            if answering not in self._cut:
+                raise
+            if started and not ended:
+                # A clean end, so that the client does not take it for a broken connection.
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            del self._open[answering]
+            if self._closing and False not in self._open.values():
+                self._calls_done.set()
 
 
 async def _say(send: Send, status: int, text: str) -> None:

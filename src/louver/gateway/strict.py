@@ -90,7 +90,8 @@ def _value(raw: bytes) -> Json:
     if orjson is not None and len(raw) <= MAX_READ_ON_LOOP:
         try:
             value = orjson.loads(raw)
-            if orjson.dumps(_deep_in(value))[_DEEPER:-_DEEPER] == raw:
+            written = orjson.dumps(_deep_in(value))
+            if written.startswith(raw, _DEEPER) and len(written) == len(raw) + 2 * _DEEPER:
                 return value
         except (orjson.JSONDecodeError, orjson.JSONEncodeError):
             pass  # the slow reader says why, or reads it

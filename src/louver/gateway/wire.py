@@ -44,14 +44,16 @@ class Message:
         id: Its id; `None` where it has none, or the `null` of a refusal.
         method: What is said or asked; `None` in an answer.
         params: Likewise.
+        raw: The text that it was read from.
     """
 
     body: dict[str, Any]
     id: RequestId | None
     method: str | None
     params: Params
+    raw: bytes
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Result:
         """The result that an answer brings.
 
         Raises:
@@ -63,7 +65,31 @@ class Message:
             raise MCPError(error["code"], error["message"], error.get("data"))
         if not is_object(result):
             raise strict.fault("it answers with neither a result nor an error")
-        return result
+        return Result(result, self)
+
+
+class Result(dict[str, Any]):
+    """A result that knows the text it was read from: sent on as it is, it need not be written anew.
+
+    Args:
+        result: The result.
+        message: The answer that brings it.
+    """
+
+    def __init__(self, result: dict[str, Any], message: Message) -> None:
+        super().__init__(result)
+        self._message = message
+
+    def text(self) -> memoryview | None:
+        """That text, on one line; `None` where it stands unusually: not at the beginning or the end of the answer."""
+        body, raw = self._message.body, self._message.raw
+        others = _bytes({key: value for key, value in body.items() if key != "result"})[1:-1]
+        before, after = b"{" + others + b',"result":', b"}"
+        if next(iter(body)) == "result":
+            before, after = b'{"result":', b"," + others + b"}"
+        if not raw.startswith(before) or not raw.endswith(after) or b"\n" in raw or b"\r" in raw:
+            return None
+        return memoryview(raw)[len(before) : -len(after)]
 
 
 # Reading
@@ -79,7 +105,7 @@ def read(raw: bytes) -> Message:
     body = strict.read(raw)
     if not is_object(body) or body.get("jsonrpc") != "2.0":
         raise strict.fault("no JSON-RPC message")
-    return _message(body)
+    return _message(body, raw)
 
 
 async def read_aside(raw: bytes) -> Message:
@@ -104,7 +130,7 @@ _IS_ANSWER: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + rb'"(?:result|error)"\s
 _ID_LAST: Final = re.compile(rb",\s*" + _ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
 
-def _message(body: dict[str, Any]) -> Message:
+def _message(body: dict[str, Any], raw: bytes) -> Message:
     method, params, number = body.get("method"), body.get("params"), body.get("id")
     if method is not None and not isinstance(method, str):
         raise strict.fault("the method is no text")
@@ -114,7 +140,7 @@ def _message(body: dict[str, Any]) -> Message:
         raise strict.fault("the id is neither a number nor a text")
     if number is None and "id" in body and method is not None:
         raise strict.fault("a request has no id")
-    return Message(body, number, method, params)
+    return Message(body, number, method, params, raw)
 
 
 def _is_int(value: object) -> bool:
