@@ -40,6 +40,7 @@ FEW = 10
 MANY = 1_000
 VERY_MANY = 10_000
 CALLS = 20
+CALLS_BEFORE_MEMORY = 300
 STARTS = 9
 """At most so many rounds of processes that are started, which take seconds."""
 
@@ -51,6 +52,7 @@ def run(setting: Setting) -> Iterator[Group]:
     """All cases."""
     peers = [peer for peer in (FASTMCP, NPM, PYPI) if setting.peers and peer.is_here]
     yield from _over_http(setting, [peer for peer in peers if peer is FASTMCP])
+    yield _memory_over_http(setting, [peer for peer in peers if peer is FASTMCP])
     yield from _over_stdio(setting, peers)
     yield from _lists(setting, [peer for peer in peers if peer is FASTMCP])
     yield _among_tools(setting)
@@ -71,7 +73,28 @@ def _over_http(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
                         works[TWO] = _call(clients["louver"], size, TWO_FIELDS)
                         _compare_kept(works[TWO], size)
                     yield _timed(case, "issues", size, "direct", works, setting.rounds)
-        yield _memory("over HTTP", servers)
+
+
+def _memory_over_http(setting: Setting, peers: list[Peer]) -> Group:
+    """Memory after the same calls of all; and of Louver's gateway also after projected ones, which no other can do."""
+    with ExitStack() as stack:
+        behind = stack.enter_context(upstream())
+        gateway = stack.enter_context(louver("--url", behind.url))
+        servers = {"direct": behind, "louver": gateway, **started(stack, peers, behind.url)}
+        for version in (MODERN, HANDSHAKE):
+            with _opened(servers, version) as clients:
+                for client in clients.values():
+                    _send([_call(client, size) for size in setting.sizes("100 kB")])
+        rows = _held(servers)
+        with _opened({"louver": gateway}, MODERN) as clients:
+            _send([_call(clients["louver"], size, TWO_FIELDS) for size in setting.sizes("100 kB")])
+        return _memory("over HTTP", [*rows, *_held({TWO: gateway})])
+
+
+def _send(works: list[Request]) -> None:
+    for work in works:
+        for _ in range(CALLS_BEFORE_MEMORY):
+            work.send()
 
 
 def _over_stdio(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
@@ -83,7 +106,7 @@ def _over_stdio(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
                 works = {name: _call(client, size) for name, client in clients.items()}
                 _compare(works, size)
                 yield _timed("call, stdio behind", "issues", size, "louver", works, setting.rounds)
-        yield _memory("over stdio", servers)
+        yield _memory("over stdio", _held(servers))
 
 
 def _lists(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
@@ -209,6 +232,9 @@ def _timed(
     return Group(case, payload, size, "s", baseline, tuple(row(name, found) for name, found in times.items()))
 
 
-def _memory(payload: str, servers: Mapping[str, Serving]) -> Group:
-    rows = [Row.exact(name, server.rss_mb()) for name, server in servers.items()]
+def _held(servers: Mapping[str, Serving]) -> list[Row]:
+    return [Row.exact(name, server.rss_mb()) for name, server in servers.items()]
+
+
+def _memory(payload: str, rows: list[Row]) -> Group:
     return Group("RSS", payload, 0, "MB", "louver", tuple(rows))

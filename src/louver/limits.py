@@ -150,7 +150,7 @@ MAX_ROUNDS = 10
 MAX_EVENTS = 10_000
 """Events over HTTP that are kept for clients that take up a broken stream again."""
 
-MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_EVENT_BYTES = 1024 * 1024
 """Likewise, in bytes; the latest is kept whatever its size."""
 
 RETRY_MS = 500
