@@ -15,6 +15,7 @@ from mcp.shared.inbound import decode_header_value
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
+from louver.gateway import connections
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
 from louver.limits import MAX_UPSTREAM_BYTES
@@ -393,12 +394,55 @@ async def test_an_answer_over_the_bound_fails_its_call_alone(link, tool, argumen
     ("tool", "error"),
     [
         ("not_gzip", "the upstream's answer is not compressed as it says"),
+        ("half_gzip", "the upstream's answer is not compressed as it says"),
+        ("brotli", "the upstream's answer is compressed in a way that was not asked for"),
         ("html", "the upstream answers with neither JSON nor a stream of events"),
         ("wrong_id", "the upstream answers another request than it was sent"),
     ],
 )
 async def test_what_is_no_answer_is_told(link, tool, error):
     assert str(await fails(call(link, tool), UpstreamInvalidOutput)) == error
+
+
+@pytest.mark.parametrize("tool", ["bomb", "to_the_end", "large"])
+async def test_an_answer_may_be_compressed_and_end_with_its_connection(link, tool):
+    """RFC 9112, 6.3; more than the gateway takes up before it is read."""
+    size = 3 * 2**20
+    for _ in range(2):
+        assert len((await call(link, tool, size=size))["text"]) == size
+
+
+async def test_an_interim_answer_is_none(link):
+    """RFC 9110, 15.2."""
+    assert (await call(link, "interim"))["params"]["name"] == "interim"
+
+
+async def test_what_is_not_http_is_told_without_it(link):
+    error = await fails(call(link, "not_http"), UpstreamUnavailable)
+    assert str(error) == "the upstream cannot be reached: its answer is not HTTP/1.1"
+
+
+async def test_an_idle_connection_is_not_used_again(link, monkeypatch):
+    """Ours: the upstream is about to end it."""
+    monkeypatch.setattr(connections, "UPSTREAM_IDLE_SECONDS", -1.0)
+    await call(link, "echo")
+    await call(link, "echo")
+    assert len(await seen(link, "connected")) >= 2
+
+
+async def test_a_url_names_who_asks(faulty, ears):
+    """RFC 7617; what the configuration says of its own accord counts more."""
+    url = faulty[1].replace("http://", "http://ann:s%40cret@")
+    async with opened(HttpLink(url, listener=ears)) as link:
+        assert (await call(link, "echo"))["headers"]["authorization"] == "Basic YW5uOnNAY3JldA=="
+    async with opened(HttpLink(url, headers={"Authorization": "Bearer t"}, listener=ears)) as link:
+        assert (await call(link, "echo"))["headers"]["authorization"] == "Bearer t"
+
+
+async def test_a_header_that_cannot_be_sent_is_told_without_it(faulty, ears):
+    async with opened(HttpLink(faulty[1], headers={"x-key": "a\nb"}, listener=ears)) as link:
+        error = await fails(call(link, "echo"), UpstreamUnavailable)
+    assert str(error) == "a header for the upstream cannot be sent over HTTP"
 
 
 async def test_on_a_stream_what_is_for_nobody_is_dropped(link, caplog):

@@ -135,6 +135,8 @@ class Connection(asyncio.Protocol):
                 self._arrived.append(event)
                 if isinstance(event, h11.Data):
                     self._pending += len(event.data)
+                if isinstance(event, h11.EndOfMessage):
+                    break  # after it h11 would tell for ever that the connection has ended
         except h11.RemoteProtocolError:
             self._ended(_BROKEN if not data else "the upstream cannot be reached: its answer is not HTTP/1.1")
         self._wake()
