@@ -58,10 +58,18 @@ async def serve(
         told: Called once the process can be told to end.
     """
     doors = Doors(app)
-    config = uvicorn.Config(
-        doors, log_config=None, access_log=False, ws="none", proxy_headers=False, timeout_graceful_shutdown=2
+    server = _Server(
+        uvicorn.Config(
+            doors,
+            # httptools, which uvicorn takes where it is installed, leaves the space after a header's value in it.
+            http="h11",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=2,
+        )
     )
-    server = _Server(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
