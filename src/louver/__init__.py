@@ -20,6 +20,7 @@ from louver.core.plan import Plan, compile_projection
 from louver.core.projection import Projection
 from louver.core.relax import relax
 from louver.errors import (
+    InvalidDescription,
     InvalidPath,
     InvalidProjection,
     InvalidView,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "InvalidDescription",
     "InvalidPath",
     "InvalidProjection",
     "InvalidView",

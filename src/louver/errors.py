@@ -125,8 +125,8 @@ class InvalidInput(LouverError):
     code = "INVALID_INPUT"
 
 
-class InvalidConfig(LouverError):
-    """A configuration of the gateway that cannot be used. The message never holds a value, which may be a secret.
+class _Located(LouverError):
+    """What stands in a file, or came from elsewhere, and cannot be used.
 
     Args:
         message: What is wrong and what would have been right.
@@ -134,25 +134,72 @@ class InvalidConfig(LouverError):
         line: The line in that file, from 1.
     """
 
-    code = "INVALID_CONFIG"
-
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
         super().__init__(_where(file, line) + message, file=file, line=line)
 
 
-class InvalidView(LouverError):
-    """A view, or a file of views, that cannot be used.
+class InvalidConfig(_Located):
+    """A configuration of the gateway that cannot be used. The message never holds a value, which may be a secret."""
 
-    Args:
-        message: What is wrong and what would have been right.
-        file: The file's path as it was given, where the view came from one.
-        line: The line in that file, from 1.
-    """
+    code = "INVALID_CONFIG"
+
+
+class InvalidView(_Located):
+    """A view, or a file of views, that cannot be used."""
 
     code = "INVALID_VIEW"
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
-        super().__init__(_where(file, line) + message, file=file, line=line)
+
+class InvalidDescription(_Located):
+    """A file that describes a tool and cannot be used."""
+
+    code = "INVALID_DESCRIPTION"
+
+
+class MissingToolSelection(LouverError):
+    """A read of descriptions that names no tool.
+
+    Args:
+        examples: URIs that would have been right.
+    """
+
+    code = "MISSING_TOOL_SELECTION"
+
+    def __init__(self, examples: list[str]) -> None:
+        message = "You must specify one or more tool names in the 'tools' parameter."
+        super().__init__(message, examples=examples)
+
+
+class ToolDescriptionRequired(LouverError):
+    """A call of a tool whose description its caller has not read.
+
+    Args:
+        tool: The tool's name.
+        uri: Where its description is read.
+    """
+
+    code = "TOOL_DESCRIPTION_REQUIRED"
+
+    def __init__(self, tool: str, uri: str) -> None:
+        super().__init__(f"Tool '{tool}' requires fetching its description before use.", resource_uri=uri)
+
+
+class InvalidUri(LouverError):
+    """A URI of descriptions that cannot be read."""
+
+    code = "INVALID_URI"
+
+
+class TooManyTools(LouverError):
+    """A read of more descriptions than one answer holds."""
+
+    code = "TOO_MANY_TOOLS"
+
+
+class RateLimited(LouverError):
+    """A caller that asks too often."""
+
+    code = "RATE_LIMITED"
 
 
 def _where(file: str | None, line: int | None) -> str:

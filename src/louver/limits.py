@@ -220,3 +220,32 @@ MAX_RESUMPTIONS = 5
 
 MAX_EVENT_ID = 1024
 """Longest id of an event that is kept to take up a stream after it, in bytes: it is sent back as a header."""
+
+MAX_SUMMARY = 200
+"""Longest summary of a tool in a list that shows no more of it, in code points: a long sentence."""
+
+MAX_URI_BYTES = 8 * 1024
+"""Longest URI of descriptions that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind."""
+
+MAX_TOOLS_READ = 50
+"""Descriptions in one read. Who needs more tools than that at once has not chosen."""
+
+MAX_AVAILABLE_TOOLS = 20
+"""Names that the answer for a tool that is not there suggests; a catalogue can have ten thousand."""
+
+READS_PER_MINUTE = 120
+"""Reads of descriptions by one caller within a minute, unless the server says otherwise. A task takes one or two."""
+
+MANY_UNKNOWN_TOOLS = 50
+"""Names of tools that are not there, asked for by one caller within a minute, that are logged: it is guessing."""
+
+MANY_TOOLS = 50
+"""Tools of a catalogue whose descriptions one caller reads all within a minute, which is logged. A smaller one may be
+read whole."""
+
+GRANT_S = 3600
+"""How long a grant is good, in seconds: a long conversation. 2026-07-28 has no session whose end could end it."""
+
+DEFINITIONS_S = 60.0
+"""How long it counts what a server listed last, in seconds, if it tells of no change. Changes that another worker
+tells are not heard."""

@@ -23,6 +23,11 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
+def catalogue() -> list[dict[str, Any]]:
+    """The tools of many public servers, as they list them."""
+    return json.loads(gzip.decompress(_found("livemcp.catalogue.json.gz").read_bytes()))
+
+
 def recordings(server: str) -> dict[str, Any]:
     """What a public server listed and answered: its `tools`, and `calls` with their `response`."""
     return json.loads(_found(f"recordings/{server}.json").read_text("utf-8"))

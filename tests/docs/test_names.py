@@ -21,6 +21,10 @@ BOUNDS = (
     "MAX_MASK_STATES",
     "MAX_MASK_STEPS",
     "MAX_JSON_DEPTH",
+    "MAX_TOOLS_READ",
+    "MAX_URI_BYTES",
+    "READS_PER_MINUTE",
+    "GRANT_S",
 )
 """The bounds for which a client can be refused."""
 

@@ -21,18 +21,32 @@ from louver.core.view import Views
 from louver.errors import LouverError
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
 from louver.protocol.capability import Capability, ExtensionCapability
+from louver.protocol.descriptions import Description, DisclosureCapability, UnknownTool
 from louver.protocol.hint import ExtensionHint, Hint, ViewHint, read_hint
 from louver.protocol.names import PROJECTION
 from louver.protocol.receipt import Applied, NotApplied, Receipt
 from louver.protocol.request import FieldsRequest, ProjectionRequest, ViewRequest
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
-OURS = ("capability", "config", "error", "hint", "receipt", "request", "view-file")
+OURS = (
+    "capability",
+    "config",
+    "description-file",
+    "disclosure",
+    "error",
+    "hint",
+    "receipt",
+    "request",
+    "view-file",
+)
 DOCUMENTS = {name: json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8")) for name in OURS}
 
 MODELS = {
     ("capability", "literal"): Capability,
     ("capability", "extension"): ExtensionCapability,
+    ("disclosure", "capability"): DisclosureCapability,
+    ("disclosure", "description"): Description,
+    ("disclosure", "unknown"): UnknownTool,
     ("hint", "literal"): Hint,
     ("hint", "extension"): ExtensionHint,
     ("hint", "view"): ViewHint,
@@ -47,6 +61,7 @@ READERS = {"request": TypeAdapter(ProjectionRequest), "receipt": TypeAdapter(Rec
 TOLD_APART_BY = {"request": {"mode"}, "receipt": {"applied"}}
 
 CAPABILITY = {"supported": True, "modes": ["include", "exclude", "view"], "maxDepth": 32}
+DESCRIPTION = {"name": "t", "description": "Does it.", "inputSchema": {"type": "object"}}
 APPLIED = {
     "applied": True,
     "mode": "include",
@@ -66,6 +81,16 @@ GOOD = {
         CAPABILITY,
         {**CAPABILITY, "argument": "_projection", "schema": ["inline", "digest", "none"]},
         {"schema": []},
+    ],
+    ("disclosure", "capability"): [{"enforced": True}, {"uri": "other:///tool_descriptions", "enforced": False}],
+    ("disclosure", "description"): [
+        DESCRIPTION,
+        {**DESCRIPTION, "outputSchema": {}, "examples": [], "usage_guidance": "n", "error_guidance": {"a": ["b"]}},
+        {**DESCRIPTION, "examples": ["one", {"description": "One", "input": {}}], "usage_guidance": {}},
+    ],
+    ("disclosure", "unknown"): [
+        {"error": "Tool 'x' not found", "available_tools": []},
+        {"error": "Tool 'x' not found", "available_tools": ["a", "b"]},
     ],
     ("hint", "literal"): [
         {},
@@ -112,6 +137,18 @@ BAD = {
         {"argument": "_projection"},
     ],
     ("capability", "extension"): [{"argument": 1}, {"schema": ["full"]}, {"schema_forms": ["none"]}],
+    ("disclosure", "capability"): [{}, {"enforced": "yes"}, {"enforced": True, "uri": 1}, {"enforced": True, "x": 2}],
+    ("disclosure", "description"): [
+        {},
+        {"name": "t", "description": "Does it."},
+        {**DESCRIPTION, "inputSchema": True},
+        {**DESCRIPTION, "outputSchema": []},
+        {**DESCRIPTION, "examples": {}},
+        {**DESCRIPTION, "usage_guidance": ["n"]},
+        {**DESCRIPTION, "errorGuidance": "n"},
+        {**DESCRIPTION, "title": "T"},
+    ],
+    ("disclosure", "unknown"): [{"error": "x"}, {"error": "x", "available_tools": [1]}, {"available_tools": []}],
     ("hint", "literal"): [
         {"supported": "yes"},
         {"recommendedViews": ["id"]},
@@ -424,6 +461,12 @@ def test_every_code_of_ours_has_the_form_that_the_schema_says(error):
         errors.UnknownView("m", view="x", views=["minimal"]),
         errors.ProjectionRequired("m", reason="not_supported"),
         errors.OutputInvalid("m"),
+        errors.MissingToolSelection(["resource:///tool_descriptions?tools=t"]),
+        errors.ToolDescriptionRequired("t", "resource:///tool_descriptions?tools=t"),
+        errors.InvalidUri("m", offset=3, expected="another"),
+        errors.InvalidUri("m", limit=8192),
+        errors.TooManyTools("m", limit=50),
+        errors.RateLimited("m", limit=120, retryAfterSeconds=7),
     ],
     ids=lambda error: error.code,
 )

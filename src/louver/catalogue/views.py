@@ -7,20 +7,18 @@
                "public":  {"exclude": ["**.email"]},
                "contact": {"extends": "minimal", "include": ["email"]}}}
 
-A file is read when the server starts and again when it changes. What is wrong
-with it is told by file and line. A file that was right and is changed to
-something wrong leaves the last good views in force.
+When they are read, and read again, says `louver.catalogue.files`.
 """
 
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.lines import Place, line_of, line_of_second, spots
-from louver.core import json, known
+from louver.catalogue.files import Folder, read_json
+from louver.catalogue.lines import Place, line_of, spots
+from louver.core import known
 from louver.core.json import is_object
 from louver.core.path import FieldPath
 from louver.core.view import View, Views
@@ -63,16 +61,7 @@ class ViewFile:
         Raises:
             InvalidView: The file cannot be read, or is not a file of views; with file and line.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise InvalidView(f"the file of views cannot be read: {reason}", file=str(path)) from None
-        try:
-            content = json.parse(text)
-        except json.NotJson as error:
-            line = error.line if error.key is None else line_of_second(text)
-            raise InvalidView(f"not JSON: {error.reason}", file=str(path), line=line) from None
+        content, text = read_json(path, "views", InvalidView)
         return cls(*_content(content, path, text), path, text)
 
     def check(self, schema: Schema) -> None:
@@ -115,8 +104,8 @@ def misfit(views: Views, schema: Schema) -> Misfit | None:
     return None
 
 
-class ViewFolder:
-    """The files of views in one folder, as they are now.
+class ViewFolder(Folder[ViewFile]):
+    """The files of views in one folder.
 
     Args:
         folder: Where `*.views.json` stand.
@@ -126,49 +115,7 @@ class ViewFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        if not folder.is_dir():
-            raise InvalidView("the folder of views is not there", file=str(folder))
-        self._folder = folder
-        self._stamps: dict[Path, int] = {}
-        self._files: dict[str, ViewFile] = {}
-        self._load()
-
-    def find(self, tool: str) -> ViewFile | None:
-        """The views of `tool`, as they were read last."""
-        return self._files.get(tool)
-
-    def refresh(self) -> None:
-        """Read files that have changed again; one that is wrong now is logged, and nothing changes."""
-        if self._stamps == self._now():
-            return
-        try:
-            self._load()
-        except InvalidView as error:
-            self._stamps = self._now()
-            logger.error("views stay as they were: %s", error)
-
-    def tools(self) -> list[str]:
-        """The tools that have a file."""
-        return sorted(self._files)
-
-    def _load(self) -> None:
-        stamps = self._now()
-        files: dict[str, ViewFile] = {}
-        for path in sorted(stamps):
-            file = ViewFile.read(path)
-            if file.tool in files:
-                other = files[file.tool].path.name
-                raise InvalidView(f"the views of tool {file.tool!r} stand in {other!r} already", file=str(path))
-            files[file.tool] = file
-        self._stamps, self._files = stamps, files
-
-    def _now(self) -> dict[Path, int]:
-        stamps: dict[Path, int] = {}
-        for path in self._folder.glob(f"*{SUFFIX}"):
-            # Gone since it was listed, or an editor's lock, which is a link that leads nowhere.
-            with suppress(FileNotFoundError):
-                stamps[path] = path.stat().st_mtime_ns
-        return stamps
+        super().__init__(folder, SUFFIX, ViewFile.read, "views", InvalidView, logger)
 
 
 def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:

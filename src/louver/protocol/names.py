@@ -26,3 +26,24 @@ ERROR: Final = f"{PREFIX}error"
 
 SCHEMAS_URI: Final = "louver://schemas/"
 """Before the digest of a projected schema: the resource that holds it."""
+
+DISCLOSURE: Final = f"{PREFIX}disclosure"
+"""The extension in `capabilities.extensions`: where full descriptions of tools are read."""
+
+DESCRIPTIONS_URI: Final = "resource:///tool_descriptions"
+"""The resource that holds them; `?tools=a,b` says of which tools."""
+
+DESCRIPTIONS_TOOL: Final = "get_tool_descriptions"
+"""The tool that answers the same, for models that cannot read resources."""
+
+DESCRIPTIONS_PROMPT: Final = "use_tool_descriptions"
+"""The prompt that tells a model of the two stages."""
+
+GRANT: Final = f"{PREFIX}grant"
+"""In the `_meta` of what was read, and of a call: that its caller has read how the tool is described."""
+
+GRANT_ARGUMENT: Final = "_grant"
+"""The reserved argument by which a model, which cannot set `_meta`, says so."""
+
+VERSIONS: Final = f"{PREFIX}versions"
+"""In the `_meta` of what was read: tool -> digest of its description, for those who keep what they read."""

@@ -25,24 +25,27 @@ from typing import TYPE_CHECKING, Any
 from mcp.server import MCPServer
 
 from louver.errors import LouverError
+from louver.limits import READS_PER_MINUTE
 from louver.protocol.capability import advertised
 from louver.protocol.names import ARGUMENT, PROJECTION
 from louver.server.asked import Asking
+from louver.server.disclosure import disclosing_of
 from louver.server.listing import Listing, listed_tool
 from louver.server.projection import ProjectedCalls
-from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, resource_list
+from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
 from louver.server.tools import Tools
 from louver.server.views import ToolViews
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from os import PathLike
 
     from mcp.server import Server
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
     from louver.catalogue.entry import Entry
+    from louver.server.disclosure import Disclosure, Mode
 
 
 def attach(
@@ -53,8 +56,12 @@ def attach(
     default_views: Mapping[str, str] | None = None,
     listing: Listing = "relaxed",
     exact: bool = False,
+    disclosure: Mode = "off",
+    descriptions: str | PathLike[str] | None = None,
+    keys: Sequence[bytes | str] = (),
+    reads_per_minute: int = READS_PER_MINUTE,
 ) -> None:
-    """Let clients of `server` ask for projections.
+    """Let clients of `server` ask for projections, and for descriptions of its tools when they need them.
 
     Args:
         server: An `MCPServer` or a lowlevel `Server`, not yet serving.
@@ -64,20 +71,30 @@ def attach(
         listing: What `tools/list` shows as output schema; stock clients accept projections with
             `relaxed` and `omit`. With `strict` only clients that declare the extension get them.
         exact: Whether the exact output schema stands in each tool's `_meta`; it doubles the list.
+        disclosure: `enforce` lists each tool by a summary, and runs it only for who has read its full
+            description; `advise` runs it for everybody; `off` lists everything.
+        descriptions: A folder of `<tool>.json`, which add to the descriptions.
+        keys: Secrets of 32 bytes or more, the same for all workers that serve the same clients.
+        reads_per_minute: How often one caller may read descriptions.
 
     Raises:
-        LouverError: Projection is attached to this server already.
+        LouverError: Projection is attached to this server already, or an option cannot be.
         InvalidView: A file of views, or a view, is not well formed. Whether views fit the tools'
             schemas is checked when an `MCPServer` starts, and when a lowlevel server is first listed.
+        InvalidDescription: A file of descriptions is not well formed.
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
     if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
     tool_views = ToolViews(views, default_views or {})
     asking = Asking("projectable" if argument else "off", default_views or {})
-    install(lowlevel, tool_views, asking, listing, exact=exact)
+    disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
+    # A description has the exact output schema, wherever the list has it.
+    install(lowlevel, tool_views, asking, listing, exact=exact or disclosing is not None)
+    if disclosing is not None:
+        lowlevel.middleware.insert(0, disclosing)
     if isinstance(server, MCPServer):
-        _check_on_start(server, lowlevel, tool_views)
+        _check_on_start(server, lowlevel, tool_views, disclosing)
 
 
 def install(server: Server[Any], views: ToolViews, asking: Asking, listing: Listing, *, exact: bool = False) -> None:
@@ -112,7 +129,7 @@ class _Attached:
         if ctx.method == "tools/list":
             return await self._list(ctx, call_next)
         if ctx.method in ("resources/list", "resources/templates/list"):
-            return await resource_list(ctx, call_next, self._envelope(ctx))
+            return await own_list(ctx, call_next, self._envelope(ctx))
         if is_projected_schema(ctx):
             return cached(self._schemas.read((ctx.params or {})["uri"]), self._envelope(ctx))
         result = await call_next(ctx)
@@ -164,8 +181,10 @@ class _Listed:
     listed: dict[str, Any]
 
 
-def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], views: ToolViews) -> None:
-    """Hold the views against the tools' schemas before the first client is served."""
+def _check_on_start(
+    server: MCPServer[Any], lowlevel: Server[Any], views: ToolViews, disclosing: Disclosure | None
+) -> None:
+    """Hold views and descriptions against the tools before the first client is served."""
     serve = lowlevel.lifespan
 
     @asynccontextmanager
@@ -173,7 +192,10 @@ def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], views: ToolVi
         tools = await server.list_tools()
         for tool in tools:
             views.check(tool.model_dump(by_alias=True, mode="json", exclude_none=True))
-        views.check_names({tool.name for tool in tools})
+        names = {tool.name for tool in tools}
+        views.check_names(names)
+        if disclosing is not None:
+            disclosing.check_names(names)
         async with serve(app) as state:
             yield state
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
 
 _DAY_MS = 86_400_000
-_EMPTY = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+_EMPTY = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
 
 
 class ProjectedSchemas:
@@ -72,10 +76,8 @@ def cached(result: dict[str, Any], envelope: dict[str, Any]) -> dict[str, Any]:
     return {**envelope, **caching, **result}
 
 
-async def resource_list(
-    ctx: ServerRequestContext[Any, Any], call_next: CallNext, envelope: dict[str, Any]
-) -> HandlerResult:
-    """The server's own list of resources, or an empty one if it has none."""
+async def own_list(ctx: ServerRequestContext[Any, Any], call_next: CallNext, envelope: dict[str, Any]) -> HandlerResult:
+    """The server's own list of resources, templates or prompts, or an empty one if it has none."""
     try:
         return await call_next(ctx)
     except MCPError as error:

@@ -21,7 +21,7 @@ from louver.limits import MAX_CALLERS
 from louver.server.wire import pages, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import AsyncGenerator, Hashable
 
     from mcp.server.context import CallNext, ServerRequestContext
 
@@ -47,9 +47,9 @@ class Tools:
         entry = self._latest.get(name)
         if entry is None or not entry.is_of(tool) or not self.views.are_current(entry):
             entry = self._latest[name] = self.views.entry(tool, entry)
-        caller = _caller()
-        self._seen.setdefault(caller, {})[name] = entry
-        self._seen.move_to_end(caller)
+        who = caller()
+        self._seen.setdefault(who, {})[name] = entry
+        self._seen.move_to_end(who)
         if len(self._seen) > MAX_CALLERS:
             self._seen.popitem(last=False)
         return entry
@@ -62,32 +62,38 @@ class Tools:
     async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """The entry of a tool, as the caller sees it; `None` if the caller sees no such tool."""
         self.views.refresh()
-        entry = self._seen.get(_caller(), {}).get(name)
+        entry = self._seen.get(caller(), {}).get(name)
         if entry is not None and self.views.are_current(entry):
             return entry
         return await self.refresh(name, ctx, call_next)
 
     async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
-        meta: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
-
-        async def ask(place: dict[str, Any]) -> dict[str, Any]:
-            return result_dict(await call_next(replace(ctx, method="tools/list", params={**meta, **place})))
-
         found: Entry | None = None
-        try:
-            async for listed in pages(ask):
-                for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
-                    entry = self.learn(tool)
-                    found = entry if entry.name == name else found
-        except MCPError as error:
-            if error.code != METHOD_NOT_FOUND:
-                raise
-            # A server may serve calls without listing anything.
-            return None
+        async for tool in all_tools(ctx, call_next):
+            entry = self.learn(tool)
+            found = entry if entry.name == name else found
         return found
 
 
-def _caller() -> Hashable:
+async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
+    """The tools of all pages, as the server lists them to who asks; none if it lists nothing."""
+    meta: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
+
+    async def ask(place: dict[str, Any]) -> dict[str, Any]:
+        return result_dict(await call_next(replace(ctx, method="tools/list", params={**meta, **place})))
+
+    try:
+        async for listed in pages(ask):
+            for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
+                yield tool
+    except MCPError as error:
+        # A server may serve calls without listing anything.
+        if error.code != METHOD_NOT_FOUND:
+            raise
+
+
+def caller() -> Hashable:
+    """Whose requests are served: lists may differ by principal and by scopes."""
     token = get_access_token()
     return None if token is None else (*principal_components(token), *sorted(token.scopes))

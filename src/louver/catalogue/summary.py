@@ -1,0 +1,80 @@
+r"""One sentence of a tool's description, enough to choose the tool by.
+
+::
+
+    "Get one issue.\n\nArgs:\n    number: of the issue"   ->  "Get one issue."
+    nothing, of a tool `get_user_profile`                  ->  "Get user profile."
+
+What is left out (parameters, examples, notes) stands in the full description. Source: 000 section 3.1.
+"""
+
+from __future__ import annotations
+
+import re
+
+from louver.limits import MAX_SUMMARY
+
+_MARKUP = re.compile(r"</?[A-Za-z][\w-]*>|^[ \t]*#+[ \t]+|\*\*|`{3,}", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SECTION = re.compile(
+    r"^[ \t]*(args|arguments|parameters?|params|inputs?|returns?|outputs?|raises|examples?|usage|notes?)\b[^.\n]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LIST = re.compile(r"^[ \t]*([-*•]|\d+[.)])[ \t]+", re.MULTILINE)
+_END = re.compile(r"[.!?]['\")\]]*(?=\s+[^\sa-z]|\s*$)|[\u3002\uff01\uff1f]")
+_ABBREVIATION = re.compile(r"(\b(?i:e\.g|i\.e|etc|vs|cf|approx|incl|no|mr|ms|dr|st|inc|ltd)|\b[A-Z])\.$")
+_LEADS = r"(?:such as|for example|for instance|e\.g\.)(?=\W)"
+_BRACKETS = re.compile(rf"\s*\({_LEADS}[^()]*\)", re.IGNORECASE)
+_EXAMPLES = re.compile(rf"[\s,(\u2014-]+{_LEADS}", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+
+_SHORT = 12
+"""A sentence shorter than this many code points, such as "Search.", gets the next one too; none is cut to less."""
+
+_READ = 20 * MAX_SUMMARY
+"""How much of a description is looked at, in code points. A summary that begins later is none."""
+
+
+def summary(text: str | None, name: str) -> str:
+    """The first sentence of a tool's description, on one line.
+
+    Args:
+        text: The description, if the tool has one.
+        name: The tool's name, whose words stand in for a description.
+
+    Returns:
+        At most `MAX_SUMMARY` code points; what is cut off leaves an ellipsis.
+    """
+    said = _without_examples(_sentence(_prose((text or "")[:_READ]))) or _words(name)
+    if len(said) <= MAX_SUMMARY:
+        return said
+    cut = said[: MAX_SUMMARY - 1]
+    return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:") + "…"
+
+
+def _prose(text: str) -> str:
+    """The first paragraph, without markup, up to where parameters or a list begin."""
+    plain = _MARKUP.sub("", _CONTROL.sub("", text)).strip()
+    for end in (_SECTION, _LIST):
+        if (found := end.search(plain)) and found.start() > 0:
+            plain = plain[: found.start()]
+    return " ".join(re.split(r"\n\s*\n", plain.strip(), maxsplit=1)[0].split())
+
+
+def _sentence(text: str) -> str:
+    for found in _END.finditer(text):
+        said = text[: found.end()]
+        if len(said) >= _SHORT and not _ABBREVIATION.search(said):
+            return said
+    return text.removesuffix(":")
+
+
+def _without_examples(sentence: str) -> str:
+    rest = _BRACKETS.sub("", sentence)
+    found = _EXAMPLES.search(rest, _SHORT)
+    return rest if found is None else f"{rest[: found.start()]}."
+
+
+def _words(name: str) -> str:
+    words = " ".join(word.lower() for word in _WORD.findall(name))
+    return f"{words.capitalize()}." if words else name

@@ -1,0 +1,91 @@
+"""What models are told of the two stages: in `instructions`, in a prompt, by the resource and by the tool.
+
+The text for a system prompt says the four things that 000 section 8.2 asks for: that there are two stages, that
+summaries are enough to choose by, that nothing is read without naming tools, and how it is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from louver.limits import MAX_TOOLS_READ
+from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, GRANT_ARGUMENT
+
+GUIDANCE = f"""\
+The tools of this server are listed with a summary each. Use them in two steps.
+1. Choose a tool by its summary in the list of tools. Summaries are enough for that: read nothing to choose.
+2. Before you call a tool for the first time, read its full description, which has its parameters: read the resource \
+{DESCRIPTIONS_URI}?tools=TOOL_NAME, or call {DESCRIPTIONS_TOOL} with {{"tools": ["TOOL_NAME"]}}. \
+For several tools at once: {DESCRIPTIONS_URI}?tools=TOOL1,TOOL2.
+Never read the resource without naming tools. Names are those of the list, exactly.
+If a description has a parameter {GRANT_ARGUMENT}, copy its value into the call. If a call answers \
+TOOL_DESCRIPTION_REQUIRED, read the tool's description (again) and repeat the call."""
+"""For a system prompt."""
+
+_AUTHORISES = (
+    "Reading authorises you to call the tools that were read, until this session ends; "
+    f"where a description has a parameter {GRANT_ARGUMENT}, the calls that carry its value. "
+)
+
+_CONSEQUENCE = {
+    True: "A tool whose description was not read answers TOOL_DESCRIPTION_REQUIRED and does not run.",
+    False: "Who calls a tool without has to guess its parameters.",
+}
+
+
+def resource(*, enforced: bool) -> dict[str, Any]:
+    """The resource as `resources/list` has it; its description is that of 000 section 4.2."""
+    return {
+        "uri": DESCRIPTIONS_URI,
+        "name": "Tool descriptions: read before a tool is called",
+        "mimeType": "application/json",
+        "description": (
+            "Full descriptions of tools, with all parameters. The list of tools (tools/list) is for choosing a tool; "
+            "this resource is for learning how to call it. "
+            "Step 1: choose a tool by its summary in tools/list. "
+            f"Step 2: read {DESCRIPTIONS_URI}?tools=TOOL_NAME, for several tools "
+            f"{DESCRIPTIONS_URI}?tools=TOOL1,TOOL2 (at most {MAX_TOOLS_READ}); without ?tools= it is an error. "
+            "Step 3: call the tool with the parameters that you have learnt. "
+            f"{_AUTHORISES if enforced else ''}{_CONSEQUENCE[enforced]}"
+        ),
+    }
+
+
+def tool(*, enforced: bool) -> dict[str, Any]:
+    """The tool that answers the same, as `tools/list` has it."""
+    return {
+        "name": DESCRIPTIONS_TOOL,
+        "title": "Tool descriptions",
+        "description": (
+            "Get the full descriptions of tools, with all parameters, before you call them. "
+            f"Choose tools by their summaries first; name those that you need. {_CONSEQUENCE[enforced]}"
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tools": {
+                    "description": "Names of tools, exactly as they are listed.",
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "minItems": 1,
+                    "maxItems": MAX_TOOLS_READ,
+                }
+            },
+            "required": ["tools"],
+        },
+        "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+    }
+
+
+PROMPT = {
+    "name": DESCRIPTIONS_PROMPT,
+    "title": "How to use the tools",
+    "description": "For a system prompt: how tools are chosen by their summaries and learnt by their descriptions.",
+}
+"""The prompt as `prompts/list` has it."""
+
+
+def prompt_result() -> dict[str, Any]:
+    """What `prompts/get` answers for it."""
+    message = {"role": "user", "content": {"type": "text", "text": GUIDANCE}}
+    return {"description": PROMPT["description"], "messages": [message]}

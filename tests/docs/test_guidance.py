@@ -1,0 +1,12 @@
+"""The system prompt that the documentation recommends."""
+
+from docs.pages import DOCS, blocks
+from louver.server.guidance import GUIDANCE
+
+
+def test_the_page_shows_the_guidance_that_servers_give():
+    """000 section 8.2: word for word."""
+    shown = [
+        block.text for block in blocks(DOCS / "how-to" / "describe-tools-on-demand.md") if block.language == "text"
+    ]
+    assert shown == [f"{GUIDANCE}\n"]

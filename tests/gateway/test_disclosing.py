@@ -1,0 +1,96 @@
+"""Disclosure stands before a gateway as it stands before a server: it knows neither."""
+
+import json
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp.shared.subscriptions import event_from_wire
+
+from gateway.served import FIXTURES
+from louver.catalogue.descriptions import DescriptionFiles
+from louver.catalogue.grants import Grants
+from louver.gateway.config import Config, Upstream
+from louver.gateway.gateway import Gateway
+from louver.server.disclosure import Disclosure
+from louver.server.reads import Reads
+from server.reading import URI, call_as_told, descriptions, grants_in, read, required
+from server.wire import NEW, OLD, connect
+
+pytestmark = pytest.mark.anyio
+
+RECORDS = (sys.executable, str(FIXTURES / "records.py"))
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    """A gateway sets for its whole process how long integers may be; here others come after it."""
+    before = sys.get_int_max_str_digits()
+    yield
+    sys.set_int_max_str_digits(before)
+
+
+@asynccontextmanager
+async def disclosing(era, folder, *names):
+    """A connection to a gateway before that many servers of records, with disclosure before it."""
+    upstreams = tuple(Upstream(name, "stdio", command=RECORDS) for name in names)
+    gateway = Gateway(Config(upstreams), serves_one=False)
+    files = DescriptionFiles({"" if len(names) == 1 else f"{names[0]}__": folder})
+    grants = Grants(audience="louver")
+    gateway.server.middleware.insert(0, Disclosure(gateway.server, files, grants, Reads()))
+    try:
+        async with connect(gateway.server, era) as wire:
+            yield wire, gateway
+    finally:
+        await gateway.close()
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_tools_of_an_upstream_are_described_gated_and_projected(era, tmp_path):
+    """DISCLOSURE: on any server, and on the gateway. A grant never reaches an upstream."""
+    (tmp_path / "find.json").write_text(json.dumps({"error_guidance": "It finds something always."}))
+    async with disclosing(era, tmp_path, "records") as (wire, _):
+        listed = await wire.tools()
+        assert listed["find"]["inputSchema"] == {"type": "object"}
+        assert "dev.louver/disclosure" in wire.opening["capabilities"]["extensions"]
+        assert required(await wire.call("find", {"limit": 1}))
+        described = (await descriptions(wire, "find"))["find"]
+        assert {"limit", "_projection"} <= described["inputSchema"]["properties"].keys()
+        assert described["error_guidance"] == "It finds something always."
+        answer = await call_as_told(wire, "find", {"limit": 2, "_projection": ["rows.id"]})
+        assert answer["structuredContent"] == {"rows": [{"id": 0}, {"id": 1}]}
+        assert (await call_as_told(wire, "slow"))["structuredContent"]["total"] == 3
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_tools_of_several_are_told_apart(era, tmp_path):
+    """DISCLOSURE: by the names that the gateway lists; so are their files."""
+    (tmp_path / "find.json").write_text(json.dumps({"summary": "Finds in one."}))
+    async with disclosing(era, tmp_path, "one", "two") as (wire, _):
+        listed = await wire.tools()
+        assert listed["one__find"]["description"] == "Finds in one."
+        assert listed["two__find"]["description"] == "Finds records."
+        found, _ = await read(wire, f"{URI}?tools=one__find")
+        given = grants_in(found["one__find"])
+        assert not required(await wire.call("one__find", given))
+        assert required(await wire.call("two__find", given))
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
+    """DISCLOSURE: `list_changed`; what changes here is what the gateway says of the tool."""
+    async with disclosing(era, tmp_path, "records") as (wire, gateway):
+        given = grants_in((await descriptions(wire, "find"))["find"])
+        assert not required(await wire.call("find", given))
+        asked = []
+
+        async def look(ctx, call_next):
+            asked.append(ctx.method)
+            return await call_next(ctx)
+
+        gateway.server.middleware.insert(1, look)
+        assert not required(await wire.call("find", given))
+        assert "tools/list" not in asked
+        await gateway._bus.publish(event_from_wire("notifications/tools/list_changed", None))
+        assert not required(await wire.call("find", given))
+        assert "tools/list" in asked
