@@ -176,7 +176,7 @@ class Described:
 
 
 def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
-    """An input schema that admits everything, in the fewest tokens. It keeps just the properties that 2026-07-28 sends as headers too."""
+    """One that admits everything, in few tokens; with just the properties that 2026-07-28 sends as headers too."""
     minimal: dict[str, Any] = {"type": "object"}
     if find_invalid_x_mcp_header(schema) is not None:
         return minimal
