@@ -56,6 +56,10 @@ def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     assert config == Config((Upstream("a", "stdio", command=("a",)), Upstream("b", "http", url="http://127.0.0.1/")))
     gateway, upstream = (schema()["$defs"][name]["properties"] for name in ("gateway", "upstream"))
     assert (config.argument, config.listing) == (gateway["argument"]["default"], gateway["listing"]["default"])
+    assert (config.exposure, list(config.grant_keys)) == (
+        gateway["exposure"]["default"],
+        gateway["grantKeys"]["default"],
+    )
     for one in config.upstreams:
         assert one.timeout_seconds == upstream["timeoutSeconds"]["default"]
         assert one.default_views == upstream["defaultViews"]["default"]
@@ -67,9 +71,19 @@ def test_every_setting_of_ours_becomes_a_field():
     """Ours: nothing can be written that nothing reads."""
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Upstream)}
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
-    assert schema()["$defs"]["gateway"]["properties"].keys() == {
-        field.name for field in dataclasses.fields(Config) if field.name != "upstreams"
-    }
+    fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name != "upstreams"}
+    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields
+
+
+def test_what_is_said_of_descriptions_on_demand(tmp_path):
+    """DISCLOSURE: keys come from the configuration."""
+    (tmp_path / "told").mkdir()
+    louver = {"exposure": "minimal", "grantKeys": ["${SECRET}" + 32 * "k"]}
+    server = {"command": "a", "louver": {"descriptions": "told"}}
+    config = read_config(write(tmp_path, json.dumps({"mcpServers": {"a": server}, "louver": louver})), {"SECRET": "s"})
+    assert (config.exposure, config.grant_keys) == ("minimal", ("s" + 32 * "k",))
+    assert config.upstreams[0].descriptions == tmp_path / "told"
+    assert "kkk" not in repr(config)
 
 
 def test_one_server_can_be_named_on_the_command_line():
@@ -171,5 +185,8 @@ def test_what_may_be_a_secret_is_not_in_what_is_printed_of_a_server(tmp_path):
 def test_the_examples_of_the_schema_are_read(tmp_path):
     """Ours."""
     (tmp_path / "views").mkdir()
+    (tmp_path / "descriptions").mkdir()
     for example in schema()["examples"]:
-        assert read_config(write(tmp_path, json.dumps(example)), {"TRACKER_TOKEN": "t"}).upstreams
+        assert read_config(
+            write(tmp_path, json.dumps(example)), {"TRACKER_TOKEN": "t", "LOUVER_GRANT_KEY": 32 * "k"}
+        ).upstreams

@@ -47,6 +47,16 @@ WRONG = {
         4,
         "stands twice: 'T'",
     ),
+    "a short key": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"grantKeys":\n["short"]}}',
+        3,
+        "'grantKeys': expected at least 32 bytes of secret randomness",
+    ),
+    "a folder that is not there": (
+        SERVERS % '{"command": "a",\n"louver": {"descriptions": "nowhere"}}',
+        3,
+        "'descriptions': there is no such folder",
+    ),
     "a wrong argument": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"argument": "yes"}}',
         3,
@@ -60,7 +70,7 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "unknown key 'listings': expected one of 'argument', 'listing'; did you mean 'listing'?",
+        "unknown key 'listings': expected one of 'argument', 'listing', 'exposure', 'grantKeys'; did you mean",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),
@@ -198,7 +208,7 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'views', 'defaultViews', 'isolation', 'timeoutSeconds'; did you mean",
+        "unknown key 'timeout': expected one of 'views', 'defaultViews', 'descriptions', 'isolation', 'timeoutSeconds'",
     ),
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',

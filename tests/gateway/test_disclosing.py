@@ -1,19 +1,16 @@
-"""Disclosure stands before a gateway as it stands before a server: it knows neither."""
+"""The exposure `minimal`: tools of upstreams are described on demand, as those of any server."""
 
 import json
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from mcp.shared.subscriptions import event_from_wire
 
 from gateway.served import FIXTURES
-from louver.catalogue.descriptions import DescriptionFiles
-from louver.catalogue.grants import Grants
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
-from louver.server.disclosure import Disclosure
-from louver.server.reads import Reads
 from server.reading import URI, call_as_told, descriptions, grants_in, read, required
 from server.wire import NEW, OLD, connect
 
@@ -32,12 +29,10 @@ def _digits():
 
 @asynccontextmanager
 async def disclosing(era, folder, *names):
-    """A connection to a gateway before that many servers of records, with disclosure before it."""
-    upstreams = tuple(Upstream(name, "stdio", command=RECORDS) for name in names)
-    gateway = Gateway(Config(upstreams), serves_one=False)
-    files = DescriptionFiles({"" if len(names) == 1 else f"{names[0]}__": folder})
-    grants = Grants(audience="louver")
-    gateway.server.middleware.insert(0, Disclosure(gateway.server, files, grants, Reads()))
+    """A connection to a gateway before that many servers of records; the folder is of the first one."""
+    upstreams = [Upstream(name, "stdio", command=RECORDS) for name in names]
+    upstreams[0] = replace(upstreams[0], descriptions=folder)
+    gateway = Gateway(Config(tuple(upstreams), exposure="minimal"), serves_one=False)
     try:
         async with connect(gateway.server, era) as wire:
             yield wire, gateway

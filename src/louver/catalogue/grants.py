@@ -36,7 +36,7 @@ Principal = tuple[str, str | None, str | None]
 
 _EXPIRY = struct.Struct(">Q")
 _MARK_BYTES = 16
-_MIN_KEY_BYTES = 32
+MIN_KEY_BYTES = 32
 
 
 class Grants:
@@ -56,7 +56,7 @@ class Grants:
         self, keys: Sequence[bytes | str] = (), *, audience: str, clock: Callable[[], float] = time.time
     ) -> None:
         self._wonders = not keys
-        self._codec = AESGCMRequestStateCodec([*dict.fromkeys(map(_derived, keys))] or [os.urandom(_MIN_KEY_BYTES)])
+        self._codec = AESGCMRequestStateCodec([*dict.fromkeys(map(_derived, keys))] or [os.urandom(MIN_KEY_BYTES)])
         self._audience = audience
         self._clock = clock
 
@@ -99,6 +99,6 @@ class Grants:
 def _derived(key: bytes | str) -> bytes:
     """A key for grants alone, so that no other token sealed with the same secret can pass for one."""
     secret = key.encode() if isinstance(key, str) else bytes(key)
-    if len(secret) < _MIN_KEY_BYTES:
-        raise LouverError(f"a key has at least {_MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")
+    if len(secret) < MIN_KEY_BYTES:
+        raise LouverError(f"a key has at least {MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")
     return hmac.digest(secret, b"louver grant", "sha256")

@@ -64,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="serve the gateway before other servers, or the example server")
     served = _add_upstreams(serve)
     served.add_argument("--example", action="store_true", help="the example server (SQLite)")
+    serve.add_argument(
+        "--exposure", choices=("full", "minimal"), help="how tools are listed: whole, or in a sentence each"
+    )
     serve.add_argument("--log", choices=("text", "json"), default="text", help="the form of what is told")
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")

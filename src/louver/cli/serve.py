@@ -34,9 +34,7 @@ from louver.limits import FOLLOWED_S, RETRY_MS
 if TYPE_CHECKING:
     import socket
     from argparse import Namespace
-    from collections.abc import AsyncGenerator
-
-    from louver.gateway.config import Config
+    from collections.abc import AsyncGenerator, Callable
 
 
 def run(arguments: Namespace) -> int:
@@ -48,23 +46,24 @@ def run(arguments: Namespace) -> int:
     """
     address = None if arguments.http is None else _address(arguments.http)
     if arguments.example:
-        _serve_example(address)
+        _serve_example(address, minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
     file = None if arguments.config is None else ConfigFile(Path(arguments.config))
     config = upstreams.read(arguments) if file is None else file.current
-    asyncio.run(_gateway_over_stdio(config, file) if address is None else _gateway_over_http(config, file, *address))
+    made = partial(Gateway, config, exposure=arguments.exposure)
+    asyncio.run(_gateway_over_stdio(made, file) if address is None else _gateway_over_http(made, file, *address))
     return 0
 
 
-async def _gateway_over_stdio(config: Config, file: ConfigFile | None) -> None:
+async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | None) -> None:
     telling: list[asyncio.Task[None]] = []
 
     def opened() -> None:
         if not telling:
             telling.append(asyncio.create_task(_tell(gateway)))
 
-    gateway = Gateway(config, serves_one=True, opened=opened)
+    gateway = made(serves_one=True, opened=opened)
     if sys.stdin.isatty():
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
     try:
@@ -76,9 +75,9 @@ async def _gateway_over_stdio(config: Config, file: ConfigFile | None) -> None:
         await gateway.close()
 
 
-async def _gateway_over_http(config: Config, file: ConfigFile | None, host: str, port: int) -> None:
+async def _gateway_over_http(made: Callable[..., Gateway], file: ConfigFile | None, host: str, port: int) -> None:
     with listening_at(host, port) as listening:
-        gateway = Gateway(config, serves_one=False)
+        gateway = made(serves_one=False)
         try:
             await _tell(gateway)
             # What is there by now stays, and need not be looked at again with every large answer.
@@ -110,14 +109,21 @@ async def _follow(gateway: Gateway, file: ConfigFile) -> None:
             await _tell(gateway)
 
 
-def _serve_example(address: tuple[str, int] | None) -> None:
+def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
     # Imported here: the gateway needs no example.
     from louver import attach
     from louver.example import build_server
     from louver.shipped import folder
 
     server = build_server()
-    attach(server, views=folder("views"), argument=True)
+    disclosure = "enforce" if minimal else "off"
+    attach(
+        server,
+        views=folder("views"),
+        argument=True,
+        disclosure=disclosure,
+        descriptions=folder("tool_descriptions"),
+    )
     if address is None:
         anyio.run(server.run_stdio_async)
         return

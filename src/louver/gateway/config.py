@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 Isolation = Literal["session", "shared"]
 """Whether each session of a client has its own with the upstream, or all share one."""
 
+Exposure = Literal["full", "minimal"]
+"""Whether tools are listed whole, or in a few words with their descriptions on demand."""
+
 Transport = Literal["stdio", "http"]
 """How an upstream is reached: as a process of ours, or over Streamable HTTP."""
 
@@ -52,6 +55,7 @@ class Upstream:
         headers: HTTP headers of each request.
         views: The folder of its files of views, which is there.
         default_views: Tool -> the view that a call without a request gets.
+        descriptions: The folder of its files of descriptions, which is there.
         isolation: `None` where the client's transport and era decide.
         timeout_seconds: How long it may take to answer.
     """
@@ -65,6 +69,7 @@ class Upstream:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     views: Path | None = None
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])
+    descriptions: Path | None = None
     isolation: Isolation | None = None
     timeout_seconds: float = 30
 
@@ -77,11 +82,15 @@ class Config:
         upstreams: The servers that are not disabled, in the file's order.
         argument: Which tools take the reserved argument.
         listing: What stands as output schema of tools that can be projected.
+        exposure: How tools are listed.
+        grant_keys: Secrets for grants; without any, one of this process alone.
     """
 
     upstreams: tuple[Upstream, ...]
     argument: Argument = "projectable"
     listing: Listing = "relaxed"
+    exposure: Exposure = "full"
+    grant_keys: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:

@@ -1,8 +1,8 @@
 """Reading the gateway's configuration from its file: what fits the schema becomes values.
 
-Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers` and `views`; paths are
-relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further,
-so its variables need not be set.
+Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys` and the names
+of folders; paths are relative to the file. What is wrong with it is told by file and line. A server that is disabled
+is not read further, so its variables need not be set.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.grants import MIN_KEY_BYTES
 from louver.errors import InvalidConfig
 from louver.gateway.config import Config, Upstream, is_url
 from louver.gateway.config_check import SERVERS, check, nearest_line, parsed, whose
@@ -42,7 +43,9 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
         for name, server in content["mcpServers"].items()
         if not server.get("disabled", False)
     ]
-    return Config(tuple(upstreams), **content.get("louver", {}))
+    settings = dict(content.get("louver", {}))
+    keys = source.keys(settings.pop("grantKeys", []))
+    return Config(tuple(upstreams), grant_keys=keys, **settings)
 
 
 def text_of(path: Path, encoding: str = "utf-8") -> str:
@@ -75,9 +78,19 @@ class _Source:
             **reached,
             views=self._folder((*at, "louver", "views"), settings.get("views")),
             default_views=settings.get("defaultViews", {}),
+            descriptions=self._folder((*at, "louver", "descriptions"), settings.get("descriptions")),
             isolation=settings.get("isolation"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
         )
+
+    def keys(self, written: list[str]) -> tuple[str, ...]:
+        """The secrets for grants."""
+        keys = [self._string(("louver", "grantKeys", number), key) for number, key in enumerate(written)]
+        for number, key in enumerate(keys):
+            if len(key.encode()) < MIN_KEY_BYTES:
+                message = f"'grantKeys': expected at least {MIN_KEY_BYTES} bytes of secret randomness"
+                raise self._wrong(("louver", "grantKeys", number), message)
+        return tuple(keys)
 
     def _stdio(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
         args = [self._string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]
@@ -107,7 +120,7 @@ class _Source:
             return None
         found = self.path.parent / self._string(place, written)
         if not found.is_dir():
-            raise self._wrong(place, "'views': there is no such folder")
+            raise self._wrong(place, f"{place[-1]!r}: there is no such folder")
         return found
 
     def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:

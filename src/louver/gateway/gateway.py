@@ -2,8 +2,8 @@
 
 ::
 
-    client ── projection ── spans ── forward ── routes ── calls ── session ── link ── upstream
-              louver.server  SDK     `Forward`  `One`, `Many`
+    client ── disclosure ── projection ── spans ── forward ── routes ── calls ── session ── link ── upstream
+                     louver.server         SDK     `Forward`  `One`, `Many`
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from mcp.shared.subscriptions import event_from_wire
 from mcp_types import METHOD_NOT_FOUND
 
 from louver import __version__
+from louver.catalogue.descriptions import DescriptionFiles
+from louver.catalogue.grants import Grants
 from louver.errors import InvalidView, LouverError
 from louver.gateway.calls import Calls
 from louver.gateway.config import Config
@@ -35,6 +37,8 @@ from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.asked import Asking
 from louver.server.attach import install
+from louver.server.disclosure import Disclosure
+from louver.server.reads import Reads
 from louver.server.views import ToolViews
 
 if TYPE_CHECKING:
@@ -76,13 +80,22 @@ class Gateway:
     Args:
         config: The configuration.
         serves_one: Whether there is one client, over stdio: then upstreams are opened as that client.
+        exposure: How tools are listed, whatever the configuration says.
         opened: Called when a client has opened the gateway.
     """
 
-    def __init__(self, config: Config, *, serves_one: bool, opened: Callable[[], None] = _nothing) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        serves_one: bool,
+        exposure: config.Exposure | None = None,
+        opened: Callable[[], None] = _nothing,
+    ) -> None:
         # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
         sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
         self._serves_one = serves_one
+        self._exposure = exposure
         self._opened = opened
         self._calls = Calls()
         self._bus = InMemorySubscriptionBus()
@@ -91,6 +104,7 @@ class Gateway:
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
         self._tracing = list(self.server.middleware)
         self._config = Config(())
+        self._grants = Grants(audience="louver")
         self._lay_out(config)
 
     async def open(self) -> list[State]:
@@ -132,6 +146,8 @@ class Gateway:
     def _lay_out(self, config: Config) -> list[Upstream]:
         """Put everything in its place; the upstreams that have none any more."""
         before = {each.name: each for each in self._config.upstreams}
+        if config.grant_keys != self._config.grant_keys:
+            self._grants = Grants(config.grant_keys, audience="louver")
         known, self._config = self.upstreams, config
         self.upstreams = {
             each.name: known[each.name] if before.get(each.name) == each else self._upstream(each)
@@ -151,7 +167,12 @@ class Gateway:
         self.server.middleware[:] = [*self._tracing, forward]
         # Made anew from what is listed.
         self.server.get_tool_input_schema = None
-        install(self.server, self._views, Asking(config.argument, defaults), config.listing)
+        minimal = (self._exposure or config.exposure) == "minimal"
+        install(self.server, self._views, Asking(config.argument, defaults), config.listing, exact=minimal)
+        if minimal:
+            described = {prefixes[each.name]: each.descriptions for each in config.upstreams}
+            files = DescriptionFiles({prefix: at for prefix, at in described.items() if at is not None})
+            self.server.middleware.insert(0, Disclosure(self.server, files, self._grants, Reads()))
         return [upstream for upstream in known.values() if upstream not in self.upstreams.values()]
 
     def _upstream(self, each: config.Upstream) -> Upstream:
