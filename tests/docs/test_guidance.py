@@ -9,4 +9,4 @@ def test_the_page_shows_the_guidance_that_servers_give():
     shown = [
         block.text for block in blocks(DOCS / "how-to" / "describe-tools-on-demand.md") if block.language == "text"
     ]
-    assert shown == [f"{GUIDANCE}\n"]
+    assert f"{GUIDANCE}\n" in shown
