@@ -135,8 +135,20 @@ OPENING_TIMEOUT_S = 30.0
 MAX_FAILURES = 5
 """Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""
 
+STAYED_S = 10.0
+"""How long an upstream that has answered no client must have been there for its end to be no failure, in seconds.
+
+A server that lacks something ends within the first few.
+"""
+
 MAX_SESSIONS = 200
 """Sessions with one upstream, of clients that each have their own."""
+
+MAX_UNREAD = 10_000
+"""Notifications that wait for one client to read them: as many as are kept for one that comes again (`MAX_EVENTS`)."""
+
+MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024
+"""Likewise, characters of their JSON text; one of any size may wait alone."""
 
 MAX_PARKED = 100
 """Calls that wait for a client of 2026-07-28 to come again with answers."""

@@ -170,6 +170,20 @@ async def test_a_fault_over_http_fails_its_call_alone(client, tool, arguments, c
     assert (await client.call("web__echo"))["params"]["name"] == "echo"
 
 
+@every_era
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed_and_told(client, status):
+    """PRIVACY.md: a redirect to another host; where it leads is not repeated."""
+    async with unharmed(client):
+        result = await client.call("web__redirect", status=status)
+    assert code_of(result) == "UPSTREAM_UNAVAILABLE"
+    assert result["_meta"]["dev.louver/error"] == {
+        "code": "UPSTREAM_UNAVAILABLE",
+        "message": f"the upstream redirects, which is not followed: HTTP {status}",
+        "status": status,
+    }
+
+
 # What becomes of an upstream
 
 

@@ -180,6 +180,31 @@ async def test_a_change_at_any_upstream_is_told(client, era):
 
 @every_front
 @every_era
+async def test_a_change_at_an_upstream_of_either_era_is_told_in_both(tmp_path, front, era):
+    """MCP: `list_changed`; and what has been listed is listed anew then."""
+    changed = "notifications/tools/list_changed"
+    servers = {
+        "old": fixture("unruly", isolation="shared"),
+        "new": fixture("unruly", "modern", isolation="shared"),
+    }
+    with serving(*config(tmp_path, servers)) as served:
+        target = served.url if front == "http" else [*LOUVER, *config(tmp_path, servers)]
+        async with raw(target, era) as client:
+            if era == STATELESS:
+                client.begin(client.request("subscriptions/listen", notifications={"toolsListChanged": True}))
+                await client.hears("notifications/subscriptions/acknowledged")
+            await client.call("new__wait_for", seen="subscriptions/listen")
+            await client.result("tools/list")
+            for number, server in enumerate(("old", "new"), 1):
+                before = len((await client.call(f"{server}__wait_for", seen="tools/list"))["seen"])
+                await client.call(f"{server}__storm", times=1)
+                assert len(await client.hears(changed, number)) == number
+                await client.result("tools/list")
+                assert len((await client.call(f"{server}__wait_for", seen="tools/list"))["seen"]) == before + 1
+
+
+@every_front
+@every_era
 async def test_progress_is_told_with_the_clients_own_token(client):
     """MCP, progress: before the result, by every transport."""
     for server in ("records", "web"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 
@@ -11,8 +12,8 @@ import pytest
 
 from gateway.gateways import LOUVER
 from gateway.links import SLACK
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
-from gateway.served import children, config, fixture, lives, serving
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
+from gateway.served import at, at_a_url, children, config, fixture, lives, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -194,6 +195,132 @@ async def test_a_question_goes_to_nobody_but_whom_it_is_for(folder):
             assert (len(first.questions), second.questions) == (1, [])
             await first.call("release")
             await holding
+        said = "upstream 'bad': its question 'roots/list' is refused: several clients could be meant, or none"
+        await asyncio.to_thread(served.says, f"louver: {said}\n")
+
+
+async def test_what_is_said_before_a_question_is_told_before_it(folder):
+    """Ours: as the upstream has said it."""
+
+    async def roots(question):
+        before.append(len(client.heard("notifications/message")))
+        return {"roots": []}
+
+    before = []
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url, capabilities={"roots": {}}, answers={"roots/list": roots}) as client:
+            await client.call("log_and_ask", times=50)
+    assert before == [50]
+
+
+@pytest.mark.parametrize("only", [HANDSHAKE, STATELESS])
+async def test_questions_of_calls_at_once_are_answered_each_by_its_own_client(folder, only):
+    """GATEWAY.md: to the client whose call caused it, in all combinations of eras; all are asked before one answers."""
+    asked = asyncio.Barrier(4)
+
+    def answer(name):
+        return {"action": "accept", "content": {"username": name, "email": f"{name}@example.org"}}
+
+    async def ask(name, era):
+        async def elicit(question):
+            await asked.wait()
+            return answer(name)
+
+        options = {"capabilities": {"elicitation": {}}, "answers": {"elicitation/create": elicit}}
+        async with raw(served.url, era, **options) as client:
+            call = {"name": "test_elicitation", "arguments": {"message": f"for {name}"}}
+            result = await client.result("tools/call", **call)
+            questions = [question["params"] for question in client.questions]
+            if era == STATELESS:
+                ((key, question),) = result["inputRequests"].items()
+                questions.append(question["params"])
+                await asked.wait()
+                state = {"requestState": result["requestState"]} if "requestState" in result else {}
+                result = await client.result("tools/call", **call, **state, inputResponses={key: answer(name)})
+            assert [question["message"] for question in questions] == [f"for {name}"]
+            content = json.dumps(answer(name)["content"])
+            assert result["content"][0]["text"] == f"User response: action=accept, content={content}"
+
+    clients = {"ada": HANDSHAKE, "bob": HANDSHAKE, "cyd": STATELESS, "dan": STATELESS}
+    with (
+        at_a_url("everything", "--http", "0", "--only", only) as url,
+        serving(*config(folder, {"one": at(url, isolation="shared")})) as served,
+    ):
+        async with asyncio.timeout(3 * SOON_S):
+            await asyncio.gather(*(ask(name, era) for name, era in clients.items()))
+
+
+async def test_clients_that_share_an_upstream_share_its_log_level(folder):
+    """Ours: the upstream gets the level that lets through what anybody has asked for, each client hears its own."""
+
+    async def sets(client, level):
+        assert await client.result("logging/setLevel", level=level) == {}
+        said = (await client.call("wait_for", seen="logging/setLevel"))["seen"]
+        return [call["params"]["level"] for call in said]
+
+    async def hears(client):
+        client.notes.clear()
+        await client.call("log", levels=["debug", "info", "warning", "error"])
+        return [note["level"] for note in client.heard("notifications/message")]
+
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url) as first, raw(served.url) as second:
+            assert await sets(first, "error") == ["error"]
+            assert await sets(second, "info") == ["error", "info"]
+            assert await sets(first, "warning") == ["error", "info", "info"]
+            assert await hears(first) == ["warning", "error"]
+            assert await hears(second) == ["info", "warning", "error"]
+            # Whoever has gone counts no more, and a process that takes the place of another is told.
+            await second.end()
+            said = []
+            async with asyncio.timeout(SOON_S):
+                while len(said) < 4:
+                    said = (await first.call("wait_for", seen="logging/setLevel"))["seen"]
+            assert said[-1]["params"]["level"] == "warning"
+            await first.call("die")
+            said = (await first.call("wait_for", seen="logging/setLevel"))["seen"]
+            assert [call["params"]["level"] for call in said] == ["warning"]
+
+
+class Deaf(Http):
+    """A client that opens its stream, and reads it only when it is let."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.is_open, self.reads = asyncio.Event(), asyncio.Event()
+
+    async def _hear(self):
+        async with self.client.stream("GET", self.url, headers=self.headers()) as response:
+            self.is_open.set()
+            await self.reads.wait()
+            await self._answer(response, None)
+
+
+async def test_a_client_that_does_not_read_holds_up_nobody_else(folder):
+    """Ours: what waits for it is bounded; a change of a list waits once, the rest is dropped, and that is logged."""
+    shouted, changed = "notifications/x.y/unknown", "notifications/tools/list_changed"
+    with serving(*unruly(folder, isolation="shared")) as served:
+        deaf = Deaf(served.url)
+        try:
+            await deaf.open()
+            await deaf.is_open.wait()
+            async with raw(served.url) as other, raw(served.url, STATELESS) as modern:
+                await deaf.call("echo")
+                for _ in range(4):
+                    await modern.call("shout", times=100, size=100_000)
+                await asyncio.to_thread(served.says, "[0-9]+ notifications were not told to a client that does not")
+                for number in range(1, 4):
+                    await modern.call("storm", times=1)
+                    await other.hears(changed, number)
+                assert (await other.call("echo"))["params"]["name"] == "echo"
+                deaf.reads.set()
+                await deaf.hears(changed)
+                counts = [note["count"] for note in deaf.heard(shouted)]
+                assert 0 < len(counts) < 400
+                assert counts == [number % 100 for number in range(len(counts))]
+                assert len(deaf.heard(changed)) == 1
+        finally:
+            await deaf.close()
 
 
 @every_era

@@ -19,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
-
 from louver.cli import logs, terminal, upstreams
 from louver.errors import InvalidInput
 from louver.gateway.config_file import ConfigFile
@@ -68,7 +66,7 @@ async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | N
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
     try:
         async with _following(gateway, file):
-            await serve_stdio(gateway.server)
+            await serve_stdio(gateway.server, gateway.listening.close)
     finally:
         for task in telling:
             task.cancel()
@@ -125,7 +123,7 @@ def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
         descriptions=folder("tool_descriptions"),
     )
     if address is None:
-        anyio.run(server.run_stdio_async)
+        asyncio.run(serve_stdio(server._lowlevel_server, _no_streams))  # pyright: ignore[reportPrivateUsage]
         return
     with listening_at(*address) as listening:
         told = partial(_tell_address, address[0], listening)

@@ -17,7 +17,7 @@ from mcp_types.methods import INPUT_REQUIRED_METHODS
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.rounds import Parked, answered
-from louver.gateway.session import Session
+from louver.gateway.subscriptions import Subscriptions
 from louver.server.refusals import error_result
 
 if TYPE_CHECKING:
@@ -32,7 +32,12 @@ _SAFE = frozenset(
 )
 
 
-_WATCHES = {"resources/subscribe": Session.watch, "resources/unsubscribe": Session.unwatch}
+_WANTS = {
+    "resources/subscribe": Subscriptions.watch,
+    "resources/unsubscribe": Subscriptions.unwatch,
+    "logging/setLevel": Subscriptions.set_level,
+}
+"""What an upstream is asked for all of its clients."""
 
 
 class Calls:
@@ -65,10 +70,8 @@ class Calls:
 
     async def _send(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
         session = await upstream.session(turn.client)
-        if method in _WATCHES:
-            return await _WATCHES[method](session, turn, params)
-        if method == "logging/setLevel":
-            return await _set_level(session, turn, params)
+        if method in _WANTS:
+            return await _WANTS[method](session.subscriptions, turn, params)
         if session.is_modern == turn.client.is_modern:
             return await session.call(turn, method, params)
         if session.is_modern:
@@ -83,28 +86,21 @@ class Calls:
         return modern_result(method, result, session.opened.opening.get("serverInfo"))
 
 
-async def _set_level(session: Session, turn: Turn, params: dict[str, Any]) -> dict[str, Any]:
-    """Set what the client hears of logs; in 2026-07-28 each of its requests says so, and there is nothing to ask."""
-    result = {} if session.is_modern else await session.call(turn, "logging/setLevel", params)
-    turn.client.log_level = params["level"]
-    return result
-
-
 @asynccontextmanager
 async def watching(turn: Turn, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
     """Have resources watched meanwhile: address -> whose it is. One that cannot be watched never changes."""
-    watched: list[tuple[Session, str]] = []
+    watched: list[tuple[Upstream, str]] = []
     for uri, upstream in upstreams.items():
         with suppress(MCPError, UpstreamError):
             session = await upstream.session(turn.client)
-            await session.watch(turn, {"uri": uri})
-            watched.append((session, uri))
+            await session.subscriptions.watch(turn, {"uri": uri})
+            watched.append((upstream, uri))
     try:
         yield
     finally:
-        for session, uri in watched:
+        for upstream, uri in watched:
             with suppress(MCPError, UpstreamError):
-                await session.unwatch(turn, {"uri": uri})
+                await upstream.unwatch(turn, uri)
 
 
 async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:

@@ -6,12 +6,15 @@
     <- notifications/subscriptions/acknowledged
     <- notifications/tools/list_changed, notifications/resources/updated, ...
 
-One stream serves all clients of a session. It is opened anew when other resources are watched, and when it ends.
+One stream serves all clients of a session. It is opened anew when other resources are watched, and when it ends or
+breaks: over HTTP an upstream may start anew without a word. Each time in a row that is later.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
     from louver.gateway.link import Link, Params
 
+logger = logging.getLogger(__name__)
+
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 ENDED: Final = "stream ended"
 """Told in place of a notification when changes are no longer heard of."""
@@ -37,6 +42,7 @@ class Changes:
     """The stream of one session.
 
     Args:
+        name: The upstream's name.
         link: The connection.
         envelope: Who asks.
         lists: The capabilities whose lists can change: `tools`, `prompts`, `resources`.
@@ -45,17 +51,19 @@ class Changes:
 
     def __init__(
         self,
+        name: str,
         link: Link,
         envelope: dict[str, Any],
         lists: frozenset[str],
         told: Callable[[str, Params], Awaitable[None]],
     ) -> None:
+        self._name = name
         self._link = link
         self._envelope = envelope
         self._lists = lists
         self._told = told
+        self._is_known = False
         self._task: asyncio.Task[None] | None = None
-        self.watch(set())
 
     def watch(self, uris: set[str]) -> None:
         """Hear of these resources from now on."""
@@ -75,19 +83,33 @@ class Changes:
         params = enveloped({"notifications": wanted}, self._envelope)
         wait_s = MIN_BACKOFF_S
         while True:
+            began = monotonic()
             try:
                 await self._link.call(Call("subscriptions/listen", params, self._heard, unasked))
-            except (MCPError, UpstreamError):
-                # It knows no such request, or is gone: then others will notice.
-                return
+            except (MCPError, UpstreamError) as error:
+                if wait_s == MIN_BACKOFF_S:
+                    logger.warning("upstream %r tells of no changes: %s", self._name, _reason(error))
+                if not self._is_known and _is_refusal(error):
+                    return
             finally:
                 await self._told(ENDED, None)
             # A server that ends the stream at once is not asked again at once.
+            wait_s = MIN_BACKOFF_S if monotonic() - began > MAX_BACKOFF_S else wait_s
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, MAX_BACKOFF_S)
 
     async def _heard(self, method: str, params: Params) -> None:
+        self._is_known = True
         said = params or {}
         meta = {key: value for key, value in members(said.get("_meta")).items() if key != SUBSCRIPTION_ID_META_KEY}
         rest = {key: value for key, value in said.items() if key != "_meta"}
         await self._told(method, {**rest, "_meta": meta} if meta else rest or None)
+
+
+def _is_refusal(error: MCPError | UpstreamError) -> bool:
+    """Whether an upstream says that it knows no such request."""
+    return isinstance(error, MCPError) or error.fields.get("status", 500) < 500
+
+
+def _reason(error: MCPError | UpstreamError) -> str:
+    return error.message if isinstance(error, UpstreamError) else f"error {error.code}"

@@ -7,7 +7,9 @@ what belongs to the request, and is asked by an answer (`louver.gateway.rounds`)
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp import MCPError
@@ -25,9 +27,12 @@ from pydantic import BaseModel, RootModel, ValidationError
 from louver.core.json import members
 from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
+from louver.gateway.outbox import Outbox
 from louver.protocol.names import PREFIX
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
@@ -64,6 +69,8 @@ class Client:
         self.log_level: str | None = None
         self.watched: set[str] = set()
         """The resources that it has subscribed to."""
+        self.outbox = Outbox()
+        """What it is still to be told."""
         self._session = session
 
     @property
@@ -95,10 +102,10 @@ class Client:
             return not self.is_modern
         return level in LEVELS and LEVELS.index(level) >= LEVELS.index(self.log_level)
 
-    async def hear(self, method: str, params: Params) -> None:
-        """Tell it something beside its requests."""
+    def hear(self, method: str, params: Params) -> None:
+        """Tell it something beside its requests, without waiting for it."""
         if self._session is not None:
-            await self._session.send_notification(_raw(method, params))
+            self.outbox.put(method, params, partial(self._session.send_notification, _raw(method, params)))
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
         """Ask it something beside its requests.
@@ -176,10 +183,11 @@ class Turn:
     ctx: ServerRequestContext[Any, Any]
 
     async def heard(self, method: str, params: Params) -> None:
-        """Tell the client something that belongs to the request."""
+        """Tell the client something that belongs to the request, without waiting for it."""
         if method == "notifications/message" and not self.client.takes_level(params):
             return
-        await self.ctx.session.send_notification(_raw(method, params), related_request_id=self.ctx.request_id)
+        send = partial(self.ctx.session.send_notification, _raw(method, params), self.ctx.request_id)
+        self.client.outbox.put(method, params, send)
 
     async def paused(self) -> None:
         """Let go of the client's stream, which takes it up again by itself."""
@@ -192,7 +200,23 @@ class Turn:
         Raises:
             MCPError: It answers with an error, or cannot be asked.
         """
+        await self.client.outbox.told()
         return await _asked(self.client, self.ctx.session, method, params, self.ctx.request_id)
+
+    @asynccontextmanager
+    async def answered(self) -> AsyncGenerator[None]:
+        """Have the client told, before the answer, what was said before it."""
+        try:
+            yield
+        except Exception:
+            await self.client.outbox.told()
+            raise
+        else:
+            await self.client.outbox.told()
+        finally:
+            if self.client.is_modern:
+                # It was this one request.
+                self.client.outbox.close()
 
 
 async def _asked(client: Client, session: ServerSession, method: str, params: Params, related: Any) -> dict[str, Any]:

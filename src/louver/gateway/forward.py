@@ -66,9 +66,10 @@ class Forward:
                 return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
             if ctx.method == "subscriptions/listen":
                 return await self._listen(turn, ctx, call_next)
-            result = await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
-            note_what_came(ctx, result)
-            return result
+            async with turn.answered():
+                result = await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
+                note_what_came(ctx, result)
+                return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
 
@@ -76,8 +77,12 @@ class Forward:
         said = result_dict(await call_next(ctx))
         version: str = said["protocolVersion"]
         client = open_client(ctx, version)
-        when_closed(ctx, partial(self._routes.leave, client))
+        when_closed(ctx, partial(self._leave, client))
         return {**await self._opening(client), "protocolVersion": version}
+
+    async def _leave(self, client: Client) -> None:
+        client.outbox.close()
+        await self._routes.leave(client)
 
     async def _opening(self, client: Client) -> dict[str, Any]:
         opening = await self._routes.opening(client)

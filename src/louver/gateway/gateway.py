@@ -118,7 +118,8 @@ class Gateway:
         await asyncio.gather(*(upstream.close() for upstream in gone))
         for change in sorted(CHANGES):
             await self._told(change, None)
-            await asyncio.gather(*(client.hear(change, None) for client in clients))
+            for client in clients:
+                client.hear(change, None)
 
     async def close(self) -> None:
         """End all upstreams."""

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+
 _LISTS: Final = {
-    "tools/list": ("tools", "notifications/tools/list_changed"),
+    "tools/list": ("tools", TOOLS_CHANGED),
     "prompts/list": ("prompts", "notifications/prompts/list_changed"),
     "resources/list": ("resources", "notifications/resources/list_changed"),
     "resources/templates/list": ("resources", "notifications/resources/list_changed"),

@@ -6,35 +6,40 @@ It knows who is served over it, so that what the upstream says unasked reaches t
     heard       a list has changed: what was kept is forgotten, and every client is told
     asked       a question that no call tells for whom it is: to the one client that it can be for
 
-A deadline counts from the last that was heard of the upstream, and stands still while a client is asked.
+A deadline counts from the last that was heard of the upstream, and stands still while a client is asked. What clients
+want to be told is asked for in `subscriptions.py`.
 """
 
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
-from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
-from mcp_types import INVALID_REQUEST, LOG_LEVEL_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, LOG_LEVEL_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from louver.core.json import members
-from louver.errors import UpstreamError
+from louver.errors import UpstreamUnavailable
 from louver.gateway.changes import ACKNOWLEDGED, ENDED, Changes
 from louver.gateway.eras import enveloped, is_modern, without_envelope
 from louver.gateway.link import Call, unasked, unheard
-from louver.gateway.lists import CHANGES, Lists, without_bad_tools
+from louver.gateway.lists import CHANGES, TOOLS_CHANGED, Lists, without_bad_tools
 from louver.gateway.negotiation import Hello, Opened, negotiate
+from louver.gateway.parameters import Parameters
 from louver.gateway.patience import Patience
 from louver.gateway.storms import Storms
+from louver.gateway.subscriptions import Subscriptions
+from louver.gateway.tasks import Tasks
+from louver.limits import MAX_LOG_LINE, STAYED_S
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from louver.gateway.audience import Audience
     from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Link, Listener, Params
 
@@ -45,9 +50,11 @@ class Session:
     """One connection.
 
     Args:
+        name: The upstream's name.
         link: Makes the link, given who hears what is said over it.
         hello: What the upstream is told of who connects.
         timeout_s: How long the upstream may be silent while it is called.
+        audience: Who is served over it.
         told: Gets every notification that no call belongs to.
         ended: Called when the connection ends by itself, with the reason.
         listed: Gets the tools that were listed.
@@ -55,15 +62,18 @@ class Session:
 
     def __init__(
         self,
+        name: str,
         link: Callable[[Listener], Link],
         hello: Hello,
         timeout_s: float,
+        audience: Audience,
         told: Callable[[str, Params], Awaitable[None]],
         ended: Callable[[Session, str], None],
         listed: Callable[[list[dict[str, Any]]], None],
     ) -> None:
-        self.audience: set[Client] = set()
         self.lists = Lists()
+        self._name = name
+        self._audience = audience
         self._make_link = link
         self._link = link(self)
         self._hello = hello
@@ -73,9 +83,14 @@ class Session:
         self._listed = listed
         self._turns: list[Caller] = []
         self._opened: Opened | None = None
+        self._opened_at = monotonic()
+        self._has_answered = False
+        self._gone_for: str | None = None
         self._changes: Changes | None = None
-        self._watchers: dict[str, set[Client]] = {}
+        self._subscriptions: Subscriptions | None = None
+        self._parameters = Parameters(self.tools)
         self._storms = Storms(self._tell, logger)
+        self._tasks = Tasks(logger)
 
     @property
     def opened(self) -> Opened:
@@ -87,6 +102,17 @@ class Session:
     def is_modern(self) -> bool:
         """Whether it is of the stateless era."""
         return is_modern(self.opened.version)
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """What clients want to be told, once it is open."""
+        assert self._subscriptions is not None, "a session is used once it is open"
+        return self._subscriptions
+
+    @property
+    def has_stayed(self) -> bool:
+        """Whether it has been of use: it has answered a client, or been there for `STAYED_S`."""
+        return self._has_answered or monotonic() - self._opened_at >= STAYED_S
 
     async def open(self) -> None:
         """Connect and agree.
@@ -101,13 +127,22 @@ class Session:
             if refused.error.code != UNSUPPORTED_PROTOCOL_VERSION:
                 raise
             # Some servers settle on the era of the first request that they get, for the whole connection.
-            self._link = self._make_link(self)
+            self._link, self._gone_for = self._make_link(self), None
             other = LATEST_HANDSHAKE_VERSION if is_modern(self._hello.version) else LATEST_MODERN_VERSION
             self._opened = await self._negotiated(replace(self._hello, version=other))
+        if self._gone_for is not None:
+            # It ended before anybody could know of this session.
+            await self._link.close()
+            raise UpstreamUnavailable(self._gone_for)
+        self._opened_at = monotonic()
         if self.is_modern:
-            self._changes = Changes(self._link, self._hello.envelope, self._changes_told(), self._changed)
+            told_of = self._changes_told()
+            self._changes = Changes(self._name, self._link, self._hello.envelope, told_of, self._changed)
+            self._changes.watch(self._audience.watched)
         else:
             self.lists.told_of = self._changes_told()
+        self._subscriptions = Subscriptions(self._name, self._audience, self._changes, self.call, self._ask)
+        self._tasks.start(self._subscriptions.resume())
 
     async def _negotiated(self, hello: Hello) -> Opened:
         try:
@@ -122,6 +157,7 @@ class Session:
         if self._changes is not None:
             self._changes.stop()
         await self._storms.close()
+        await self._tasks.close()
         await self._link.close()
 
     async def call(self, turn: Caller, method: str, params: Params) -> dict[str, Any]:
@@ -138,12 +174,12 @@ class Session:
             params = without_envelope(params)
         elif not turn.client.is_modern:
             params = enveloped(params, self._envelope(turn.client))
-        headers = await self._parameter_headers(method, params)
         self._turns.append(turn)
         try:
-            result = await self._answer(Call(method, params, turn.heard, turn.asked, headers, turn.paused))
+            result = await self._result(turn, method, params)
         finally:
             self._turns.remove(turn)
+        self._has_answered = True
         return self._kept(method, params, result, state)
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -154,50 +190,6 @@ class Session:
             UpstreamError: It does not answer as it should.
         """
         return [tool async for page in pages(self._tools_page) for tool in page["tools"]]
-
-    async def watch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
-        """Subscribe a client to a resource.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
-        uri = params["uri"]
-        result: dict[str, Any] = {}
-        if self._changes is not None:
-            self._changes.watch({*self._watchers, uri})
-        elif uri not in self._watchers:
-            result = await self.call(turn, "resources/subscribe", params)
-        self._watchers.setdefault(uri, set()).add(turn.client)
-        turn.client.watched.add(uri)
-        return result
-
-    async def unwatch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
-        """Likewise, subscribe it no more.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
-        uri = params["uri"]
-        turn.client.watched.discard(uri)
-        if not self._is_left(turn.client, uri):
-            return {}
-        if self._changes is None:
-            return await self.call(turn, "resources/unsubscribe", params)
-        self._changes.watch(set(self._watchers))
-        return {}
-
-    async def leave(self, client: Client) -> None:
-        """A client has gone: the upstream need not tell what it alone has watched."""
-        self.audience.discard(client)
-        left = [uri for uri in client.watched if self._is_left(client, uri)]
-        if left and self._changes is not None:
-            self._changes.watch(set(self._watchers))
-            return
-        for uri in left:
-            with suppress(MCPError, UpstreamError):
-                await self._answer(Call("resources/unsubscribe", {"uri": uri}, unheard, unasked))
 
     async def notify(self, method: str, params: Params) -> None:
         """Send a client's notification.
@@ -210,7 +202,7 @@ class Session:
     async def heard(self, method: str, params: Params) -> None:
         """What the upstream says that no call belongs to."""
         if method in CHANGES:
-            self.lists.forget(method)
+            self._forget(method)
             await self._storms.put(method, params)
         else:
             await self._tell(method, params)
@@ -225,13 +217,21 @@ class Session:
             return {}
         if (turn := self._turn()) is not None:
             return await turn.asked(method, params)
-        if len(self.audience) == 1 and not self._turns:
-            return await next(iter(self.audience)).ask(method, params)
-        logger.warning("a question of the upstream is refused: several clients could be meant, or none")
+        clients = self._audience.clients
+        if len(clients) == 1 and not self._turns:
+            return await next(iter(clients)).ask(method, params)
+        logger.warning(
+            "upstream %r: its question %r is refused: several clients could be meant, or none",
+            self._name,
+            method[:MAX_LOG_LINE],
+        )
         raise MCPError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
 
     def gone(self, reason: str) -> None:
         """The connection has ended by itself."""
+        self._gone_for = reason
+        if self._changes is not None:
+            self._changes.stop()
         self._ended(self, reason)
 
     async def _tell(self, method: str, params: Params) -> None:
@@ -239,22 +239,14 @@ class Session:
         if method == "notifications/message" and (turn := self._turn()) is not None:
             await turn.heard(method, params)
             return
-        for client in list(self.audience):
+        for client in list(self._audience.clients):
             if client.takes(method, params):
-                await client.hear(method, params)
+                client.hear(method, params)
 
     def _turn(self) -> Caller | None:
         """The request that something unattributed belongs to, if all that are open are of one client."""
         clients = {id(turn.client) for turn in self._turns}
         return self._turns[-1] if len(clients) == 1 else None
-
-    def _is_left(self, client: Client, uri: str) -> bool:
-        """Whether nobody watches a resource any more, now that this client does not."""
-        watchers = self._watchers.get(uri, set())
-        watchers.discard(client)
-        if not watchers:
-            self._watchers.pop(uri, None)
-        return not watchers
 
     def _envelope(self, client: Client) -> dict[str, Any]:
         level = {} if client.log_level is None else {LOG_LEVEL_META_KEY: client.log_level}
@@ -263,21 +255,30 @@ class Session:
     async def _answer(self, call: Call) -> dict[str, Any]:
         return await Patience(self._timeout_s).wait(call, self._link.call)
 
-    async def _parameter_headers(self, method: str, params: Params) -> dict[str, str]:
-        """What 2026-07-28 repeats of a call's arguments in headers, as the tool's schema says."""
-        arguments = (params or {}).get("arguments")
+    async def _ask(self, method: str, params: Params) -> dict[str, Any]:
+        """The answer to a request of the gateway itself, as this era has it."""
+        return await self._answer(Call(method, params, unheard, unasked))
+
+    async def _result(self, turn: Caller, method: str, params: Params) -> dict[str, Any]:
+        call = Call(method, params, turn.heard, turn.asked, paused=turn.paused)
+        said = params or {}
+        arguments = said.get("arguments")
         if method != "tools/call" or not self.is_modern or not arguments or not self._link.wants_headers:
-            return {}
-        name = (params or {}).get("name")
-        tool = next((tool for tool in await self._known_tools() if tool["name"] == name), None)
-        if tool is None or find_invalid_x_mcp_header(tool["inputSchema"]) is not None:
-            return {}
-        return mcp_param_headers(x_mcp_header_map(tool["inputSchema"]), arguments)
+            return await self._answer(call)
+        try:
+            return await self._answer(replace(call, headers=await self._parameters.headers(said["name"], arguments)))
+        except MCPError as refused:
+            if refused.error.code != HEADER_MISMATCH:
+                raise
+        # Refused before anything ran: the tool has changed since it was listed.
+        self._forget(TOOLS_CHANGED)
+        return await self._answer(replace(call, headers=await self._parameters.headers(said["name"], arguments)))
 
     def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
         """The answer to a request, kept if it is a list that may be."""
         if method == "tools/list":
             result = without_bad_tools(result)
+            self._parameters.learn(result["tools"])
             self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
@@ -287,13 +288,13 @@ class Session:
             return page
         state = self.lists.state
         said = enveloped(place, self._hello.envelope) if self.is_modern else place
-        return self._kept("tools/list", place, await self._answer(Call("tools/list", said, unheard, unasked)), state)
+        return self._kept("tools/list", place, await self._ask("tools/list", said), state)
 
-    async def _known_tools(self) -> list[dict[str, Any]]:
-        try:
-            return await self.tools()
-        except (MCPError, UpstreamError):
-            return []
+    def _forget(self, change: str) -> None:
+        """Forget what a notification says has changed."""
+        self.lists.forget(change)
+        if change == TOOLS_CHANGED:
+            self._parameters.forget()
 
     async def _changed(self, method: str, params: Params) -> None:
         """What the upstream says in the stream that it keeps open for changes."""
@@ -303,7 +304,7 @@ class Session:
         elif method == ENDED:
             self.lists.told_of = frozenset()
             for change in CHANGES:
-                self.lists.forget(change)
+                self._forget(change)
         else:
             await self.heard(method, params)
 

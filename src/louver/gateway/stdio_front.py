@@ -1,104 +1,168 @@
 """Serving over stdio: one client, whose messages are lines.
 
-The SDK's own reader waits for a line in a thread, which nothing can end but another line. This one reads on the
-event loop, so the process ends when it is told to. What else is printed goes to standard error, and children read
-nothing, so the protocol has its two streams to itself.
+::
+
+    the client closes its end, or a file is at its end    what was read is answered, then the process ends
+    SIGTERM, SIGINT                                       nothing more is read; open calls go on for `DRAIN_S`
+    the client reads no more                              the process ends at once
+
+The SDK's own reader drops what is open when there is no more to read, so it does not hear of that before all is
+answered. Who asks the client then is told that it answers no more.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import mcp_types as types
-from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import SessionMessage
 
 from louver.core.json import compact
-from louver.limits import MAX_CLIENT_LINE
+from louver.gateway.stdio_lines import claim, lines_from, lines_to
+from louver.limits import DRAIN_S, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from anyio.abc import TaskGroup
     from mcp.server import Server
 
-
-async def serve_stdio(server: Server[Any]) -> None:
-    """Serve the client at the other end of standard input and output, until it goes or the process is told to end."""
-    source, sink = _claim()
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=MAX_CLIENT_LINE)
-    to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-    scope = anyio.CancelScope()
-    reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0))
-    writing, hearing = await loop.connect_write_pipe(lambda: _Hearing(scope.cancel), os.fdopen(sink, "wb", 0))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, scope.cancel)
-    with scope:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, reader, to_server)
-            tasks.start_soon(_write, asyncio.StreamWriter(writing, hearing, None, loop), from_server)
-            await serve_dual_era_loop(server, incoming, outgoing, lifespan_state={})
-            scope.cancel()
-    reading.close()
-    writing.close()
+_NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
 
 
-class _Hearing(asyncio.streams.FlowControlMixin):
-    """Sees at once when nobody reads any more."""
+async def serve_stdio(server: Server[Any], end_streams: Callable[[], None]) -> None:
+    """Serve the client at the other end of standard input and output, until it goes or the process is told to end.
 
-    def __init__(self, end: Callable[[], None]) -> None:
-        super().__init__()
-        self._end = end
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The client has closed its end."""
-        super().connection_lost(exc)
-        self._end()
-
-
-async def _read(reader: asyncio.StreamReader, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    async with to_server:
-        while line := await _line(reader):
-            if not line.strip():
-                continue
-            try:
-                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError as error:
-                await to_server.send(error)
-            else:
-                await to_server.send(SessionMessage(message))
+    Args:
+        server: What is served.
+        end_streams: Called when calls are done, to end the streams that the server ends by itself.
+    """
+    source, sink = claim()
+    with anyio.CancelScope() as scope:
+        async with lines_from(source) as line, lines_to(sink, scope.cancel) as say, anyio.create_task_group() as tasks:
+            front = _Front(line, say, end_streams, tasks)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, front.end)
+            await front.serve(server)
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
-    """The next line; nothing at the end, and after a line that is too long to be one."""
-    try:
-        return await reader.readline()
-    except ValueError:
+class _Front:
+    """What stands between the lines and the server.
+
+    Args:
+        line: Reads a line.
+        say: Writes one.
+        end_streams: Ends the server's streams.
+        tasks: Runs what reads and writes.
+    """
+
+    def __init__(
+        self,
+        line: Callable[[], Awaitable[bytes]],
+        say: Callable[[bytes], Awaitable[None]],
+        end_streams: Callable[[], None],
+        tasks: TaskGroup,
+    ) -> None:
+        self._line = line
+        self._say = say
+        self._end_streams = end_streams
+        self._tasks = tasks
+        self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        self._calls: set[str] = set()
+        self._streams: set[str] = set()
+        self._questions: set[types.RequestId] = set()
+        self._answered = asyncio.Event()
+        self._waiting = anyio.CancelScope()
+        self._draining = anyio.CancelScope()
+        self._is_told = self._is_read = False
+
+    def end(self) -> None:
+        """The process is told to end."""
+        self._is_told = True
+        self._waiting.cancel()
+        self._draining.deadline = min(self._draining.deadline, anyio.current_time() + DRAIN_S)
+
+    async def serve(self, server: Server[Any]) -> None:
+        """Serve until the end of what is read."""
+        self._tasks.start_soon(self._read)
+        self._tasks.start_soon(self._write)
+        await server.run(self._incoming, self._outgoing, server.create_initialization_options())
+        # Whoever reads gets the last words, but is not waited for.
+        self._tasks.cancel_scope.deadline = anyio.current_time() + UPSTREAM_GOODBYE_SECONDS
+
+    # What comes
+
+    async def _read(self) -> None:
+        async with self._to_server:
+            with self._draining:
+                while line := await self._next():
+                    await self._take(line)
+                self._is_read = True
+                for question in self._questions:
+                    self._tasks.start_soon(self._refuse, question)
+                await self._until_answered(self._calls)
+            self._end_streams()
+            with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
+                await self._until_answered(self._streams)
+
+    async def _next(self) -> bytes:
+        """The next line; nothing at the end, and once the process is told to end."""
+        with anyio.CancelScope() as self._waiting:
+            if not self._is_told:
+                return await self._line()
         return b""
 
+    async def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError as error:
+            await self._to_server.send(error)
+            return
+        if isinstance(message, types.JSONRPCRequest):
+            open_ones = self._streams if message.method == "subscriptions/listen" else self._calls
+            open_ones.add(str(message.id))
+        elif not isinstance(message, types.JSONRPCNotification):
+            self._questions.discard(message.id)
+        elif message.method == "notifications/cancelled":
+            # The SDK answers nothing that is cancelled.
+            self._close((message.params or {}).get("requestId"))
+        await self._to_server.send(SessionMessage(message))
 
-async def _write(writer: asyncio.StreamWriter, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async with from_server:
-        async for message in from_server:
-            said = message.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-            writer.write(compact(said).encode("utf-8", "backslashreplace") + b"\n")
-            with suppress(ConnectionError):
-                await writer.drain()
+    async def _refuse(self, question: types.RequestId) -> None:
+        refusal = types.JSONRPCError(jsonrpc="2.0", id=question, error=_NO_ANSWER)
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._to_server.send(SessionMessage(refusal))
 
+    # What goes
 
-def _claim() -> tuple[int, int]:
-    """Descriptors for the protocol alone; from now on what is printed goes to standard error."""
-    source, sink = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return source, sink
+    async def _write(self) -> None:
+        async with self._from_server:
+            async for each in self._from_server:
+                message = each.message
+                if isinstance(message, types.JSONRPCRequest):
+                    if self._is_read:
+                        self._tasks.start_soon(self._refuse, message.id)
+                        continue
+                    self._questions.add(message.id)
+                said = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+                await self._say(compact(said).encode("utf-8", "backslashreplace"))
+                if not isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification):
+                    self._close(message.id)
+
+    def _close(self, number: object) -> None:
+        """A request has been answered, or need not be."""
+        self._calls.discard(str(number))
+        self._streams.discard(str(number))
+        self._answered.set()
+
+    async def _until_answered(self, open_ones: set[str]) -> None:
+        while open_ones:
+            self._answered.clear()
+            await self._answered.wait()

@@ -5,8 +5,9 @@ One session serves everybody (`shared`), or each client of the handshake era has
     client A ─┐                        client A ── session ── process
     client B ─┴─ session ── process    client B ── session ── process
 
-A session is opened when it is first needed. One that ends is opened anew when it is next needed, after
-a wait that doubles with each failure in a row; after five failures the upstream is left alone for a while.
+A session is opened when it is first needed. One that ends is opened anew when it is next needed, for those who were
+served over it and what they had asked for. An upstream that cannot be opened is left alone for a while, longer each
+time in a row; so is one that opens and ends at once, for those who would be served over it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import replace
-from time import monotonic
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
@@ -24,14 +24,16 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from louver import __version__
 from louver.core.json import is_object
 from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.gateway.audience import Audience
+from louver.gateway.backoff import Backoff
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
-from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MAX_SESSIONS, MIN_BACKOFF_S
+from louver.limits import MAX_SESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
-    from louver.gateway.clients import Client
+    from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Link, Listener, Params
 
 logger = logging.getLogger(__name__)
@@ -42,6 +44,14 @@ GATEWAY: Final = Hello(
     {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
 )
 """Who the gateway is for an upstream that serves everybody; each client says for itself what it can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What sessions that take each other's place share: who is served, and how often they have ended at once."""
+
+    audience: Audience = field(default_factory=Audience)
+    ends: Backoff = field(default_factory=Backoff)
 
 
 class Upstream:
@@ -76,16 +86,16 @@ class Upstream:
         self._per_era = per_era
         self._hello = hello
         self._told = told
+        self._places: dict[Hashable, _Place] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
-        self._failures = 0
-        self._not_before = 0.0
+        self._failures = Backoff()
 
     @property
     def clients(self) -> set[Client]:
         """Those of the handshake era that it serves."""
-        return {client for session in self._sessions.values() for client in session.audience}
+        return {client for place in self._places.values() for client in place.audience.clients}
 
     async def session(self, client: Client | None = None) -> Session:
         """The session that serves a client, or the gateway itself; opened if it is not there.
@@ -96,14 +106,15 @@ class Upstream:
         if client is None and self._sessions:
             return next(iter(self._sessions.values()))
         key = self._key(client)
+        place = self._places.setdefault(key, _Place())
+        if client is not None and not client.is_modern:
+            place.audience.clients.add(client)
         session = self._sessions.get(key)
         if session is None:
             if key not in self._opening:
                 self._opening[key] = asyncio.create_task(self._open(key, client))
             # Others may wait for the same; whoever stops waiting does not stop it.
             session = await asyncio.shield(self._opening[key])
-        if client is not None and not client.is_modern:
-            session.audience.add(client)
         return session
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
@@ -112,6 +123,19 @@ class Upstream:
         if session is not None and not session.is_modern:
             with suppress(UpstreamError):
                 await session.notify(method, params)
+
+    async def unwatch(self, turn: Caller, uri: str) -> None:
+        """A client watches a resource no more; an upstream that is not there need not know.
+
+        Raises:
+            MCPError: The upstream answers with an error.
+            UpstreamError: It does not answer as it should.
+        """
+        key = self._key(turn.client)
+        if (session := self._sessions.get(key)) is not None:
+            await session.subscriptions.unwatch(turn, {"uri": uri})
+        elif key in self._places:
+            self._places[key].audience.unwatch(turn.client, uri)
 
     def is_safe(self, method: str, params: Params) -> bool:
         """Whether a request is of a tool that says of itself that a second call does no harm."""
@@ -124,8 +148,11 @@ class Upstream:
             opening.cancel()
         if (own := self._sessions.pop(client, None)) is not None:
             await own.close()
-        for session in list(self._sessions.values()):
-            await session.leave(client)
+        self._places.pop(client, None)
+        for key, place in list(self._places.items()):
+            left = place.audience.leave(client)
+            if (session := self._sessions.get(key)) is not None:
+                await session.subscriptions.narrow(left)
 
     async def close(self) -> None:
         """End all sessions."""
@@ -145,21 +172,35 @@ class Upstream:
         try:
             if len(self._sessions) >= MAX_SESSIONS:
                 raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
-            if (wait_s := self._not_before - monotonic()) > 0:
-                raise UpstreamUnavailable(
-                    f"upstream {self.name!r} is not there ({self.problem}); it is tried again in {wait_s:.1f} s"
-                )
-            hello = self._hello_to(key, client)
-            session = Session(self._link, hello, self._timeout_s, self._told, self._ended, self._listed)
+            place = self._places[key]
+            self._check_may_open(self._failures)
+            self._check_may_open(place.ends)
+            session = Session(
+                self.name,
+                self._link,
+                self._hello_to(key, client),
+                self._timeout_s,
+                place.audience,
+                self._told,
+                self._ended,
+                self._listed,
+            )
             try:
                 await session.open()
             except (UpstreamError, MCPError) as error:
                 raise self._failed(error) from None
         finally:
             del self._opening[key]
-        self._failures, self.problem = 0, None
+        self._failures.reset()
+        self.problem = None
         self._sessions[key] = session
         return session
+
+    def _check_may_open(self, backoff: Backoff) -> None:
+        if (wait_s := backoff.wait_s) > 0:
+            raise UpstreamUnavailable(
+                f"upstream {self.name!r} is not there ({backoff.problem}); it is tried again in {wait_s:.1f} s"
+            )
 
     def _hello_to(self, key: Hashable, client: Client | None) -> Hello:
         """What the upstream is told of who connects: the client, if it alone is served."""
@@ -172,9 +213,7 @@ class Upstream:
         self.problem = (
             error.message if isinstance(error, UpstreamError) else f"it refuses to open, with error {error.error.code}"
         )
-        self._failures += 1
-        doubled = MIN_BACKOFF_S * 2 ** (self._failures - 1)
-        self._not_before = monotonic() + (doubled if self._failures < MAX_FAILURES else MAX_BACKOFF_S)
+        self._failures.fail(self.problem)
         logger.error("upstream %r is not there: %s", self.name, self.problem)
         return UpstreamUnavailable(f"upstream {self.name!r} is not there: {self.problem}")
 
@@ -191,3 +230,8 @@ class Upstream:
                 del self._sessions[key]
                 self.problem = reason
                 logger.error("upstream %r: the connection has ended: %s", self.name, reason)
+                ends = self._places[key].ends
+                if session.has_stayed:
+                    ends.reset()
+                else:
+                    ends.fail(reason)

@@ -1,0 +1,54 @@
+"""Who is served over the sessions with an upstream, one after the other, and what they want to be told.
+
+It outlives a session: what was asked of an upstream that has ended is asked of the one that takes its place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from louver.gateway.clients import LEVELS
+
+if TYPE_CHECKING:
+    from louver.gateway.clients import Client
+
+
+class Audience:
+    """The clients of one session at a time."""
+
+    def __init__(self) -> None:
+        self.clients: set[Client] = set()
+        """Those of the handshake era."""
+        self.levels: dict[Client, str] = {}
+        """The log levels that they have asked for."""
+        self._watchers: dict[str, set[Client]] = {}
+
+    @property
+    def watched(self) -> set[str]:
+        """The resources that somebody watches."""
+        return set(self._watchers)
+
+    @property
+    def level(self) -> str | None:
+        """The level that lets through what anybody has asked for; `None` if nobody has."""
+        return min(self.levels.values(), key=LEVELS.index, default=None)
+
+    def watch(self, client: Client, uri: str) -> None:
+        """A client watches a resource."""
+        self._watchers.setdefault(uri, set()).add(client)
+        client.watched.add(uri)
+
+    def unwatch(self, client: Client, uri: str) -> bool:
+        """A client watches it no more; whether nobody does now."""
+        client.watched.discard(uri)
+        watchers = self._watchers.get(uri, set())
+        watchers.discard(client)
+        if not watchers:
+            self._watchers.pop(uri, None)
+        return not watchers
+
+    def leave(self, client: Client) -> list[str]:
+        """A client has gone; the resources that nobody watches now."""
+        self.clients.discard(client)
+        self.levels.pop(client, None)
+        return [uri for uri in self.watched if client in self._watchers[uri] and self.unwatch(client, uri)]

@@ -1,0 +1,121 @@
+"""Standard input and output as lines, for the protocol alone.
+
+::
+
+    a pipe, a socket, a terminal    on the event loop: nothing that is waited for keeps the process from ending
+    a file, /dev/null               in a thread: the event loop cannot wait for what is always ready
+
+What else is printed goes to standard error, and children read nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import stat
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from louver.limits import MAX_CLIENT_LINE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from io import FileIO
+    from typing import BinaryIO
+
+
+def claim() -> tuple[int, int]:
+    """Descriptors for the protocol alone; from now on what is printed goes to standard error."""
+    source, sink = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, sink
+
+
+@asynccontextmanager
+async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
+    """What reads the next line: nothing at the end, and where a line is too long to be one."""
+    if _is_always_ready(source):
+        with os.fdopen(source, "rb") as file:
+            yield lambda: to_thread.run_sync(_file_line, file)
+        return
+    reader = asyncio.StreamReader(limit=MAX_CLIENT_LINE)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0)
+    )
+    try:
+        yield lambda: _pipe_line(reader)
+    finally:
+        transport.close()
+
+
+@asynccontextmanager
+async def lines_to(sink: int, lost: Callable[[], None]) -> AsyncGenerator[Callable[[bytes], Awaitable[None]]]:
+    """What writes a line, and waits until it is written.
+
+    Args:
+        sink: Where.
+        lost: Called when nobody reads any more, or nothing more can be written.
+    """
+    if _is_always_ready(sink):
+        with os.fdopen(sink, "wb", 0) as file:
+            yield lambda line: _write_to_file(file, line, lost)
+        return
+    loop = asyncio.get_running_loop()
+    transport, hearing = await loop.connect_write_pipe(lambda: _Hearing(lost), os.fdopen(sink, "wb", 0))
+    # A line that is written has left the process.
+    transport.set_write_buffer_limits(0)
+    writer = asyncio.StreamWriter(transport, hearing, None, loop)
+
+    try:
+        yield lambda line: _write_to_pipe(writer, line)
+    finally:
+        transport.close()
+
+
+class _Hearing(asyncio.streams.FlowControlMixin):
+    """Sees at once when nobody reads any more."""
+
+    def __init__(self, lost: Callable[[], None]) -> None:
+        super().__init__()
+        self._lost = lost
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has closed its end."""
+        super().connection_lost(exc)
+        self._lost()
+
+
+def _is_always_ready(descriptor: int) -> bool:
+    mode = os.fstat(descriptor).st_mode
+    return not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
+
+
+def _file_line(file: BinaryIO) -> bytes:
+    line = file.readline(MAX_CLIENT_LINE + 1)
+    return line if len(line) <= MAX_CLIENT_LINE else b""
+
+
+async def _pipe_line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:
+        return b""
+
+
+async def _write_to_file(file: FileIO, line: bytes, lost: Callable[[], None]) -> None:
+    try:
+        await to_thread.run_sync(file.write, line + b"\n")
+    except OSError:
+        lost()
+
+
+async def _write_to_pipe(writer: asyncio.StreamWriter, line: bytes) -> None:
+    writer.write(line + b"\n")
+    with suppress(ConnectionError):
+        await writer.drain()

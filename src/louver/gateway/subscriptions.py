@@ -1,0 +1,150 @@
+"""What the clients of a session want to be told by its upstream, asked of it as if they were one.
+
+    client A   resources/subscribe a       ->   resources/subscribe a
+    client B   resources/subscribe a       ->   nothing: the upstream tells of it already
+    client A   logging/setLevel error      ->   logging/setLevel error
+    client B   logging/setLevel debug      ->   logging/setLevel debug
+    client A   logging/setLevel warning    ->   logging/setLevel debug; A still hears warnings alone
+
+An upstream of 2026-07-28 is asked by the stream that it tells changes in (`changes.py`), and needs no log level. One
+that takes the place of an upstream which has ended is asked for all of it again.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+
+from louver.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from louver.gateway.audience import Audience
+    from louver.gateway.changes import Changes
+    from louver.gateway.clients import Caller
+    from louver.gateway.link import Params
+
+logger = logging.getLogger(__name__)
+
+
+class Subscriptions:
+    """What is asked of the upstream of one session.
+
+    Args:
+        name: The upstream's name.
+        audience: Who wants what.
+        changes: The stream of changes; `None` where the upstream is of the handshake era.
+        call: Sends a client's request.
+        ask: Sends one of the gateway itself.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        audience: Audience,
+        changes: Changes | None,
+        call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],
+        ask: Callable[[str, Params], Awaitable[dict[str, Any]]],
+    ) -> None:
+        self._name = name
+        self._audience = audience
+        self._changes = changes
+        self._call = call
+        self._ask = ask
+        self._subscribed: set[str] = set()
+        self._level: str | None = None
+
+    async def resume(self) -> None:
+        """Ask for what was wanted before there was this session; what fails of it is logged, and nobody is told."""
+        if self._changes is not None:
+            return
+        try:
+            if (level := self._audience.level) is not None:
+                self._level = level
+                await self._again("logging/setLevel", {"level": level})
+            for uri in sorted(self._audience.watched):
+                if uri in self._audience.watched and await self._again("resources/subscribe", {"uri": uri}):
+                    self._subscribed.add(uri)
+        except UpstreamError as error:
+            logger.warning("upstream %r is not asked again for all that is wanted of it: %s", self._name, error)
+
+    async def watch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+        """Subscribe a client to a resource.
+
+        Raises:
+            MCPError: The upstream answers with an error.
+            UpstreamError: It does not answer as it should.
+        """
+        uri = params["uri"]
+        result: dict[str, Any] = {}
+        if self._changes is not None:
+            self._changes.watch({*self._audience.watched, uri})
+        elif uri not in self._subscribed:
+            result = await self._call(turn, "resources/subscribe", params)
+            self._subscribed.add(uri)
+        self._audience.watch(turn.client, uri)
+        return result
+
+    async def unwatch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+        """Likewise, subscribe it no more.
+
+        Raises:
+            MCPError: The upstream answers with an error.
+            UpstreamError: It does not answer as it should.
+        """
+        uri = params["uri"]
+        if not self._audience.unwatch(turn.client, uri):
+            return {}
+        if self._changes is None:
+            self._subscribed.discard(uri)
+            return await self._call(turn, "resources/unsubscribe", params)
+        self._changes.watch(self._audience.watched)
+        return {}
+
+    async def set_level(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+        """Set what a client hears of logs; in 2026-07-28 each of its requests says so, and there is nothing to ask.
+
+        Raises:
+            MCPError: The upstream answers with an error.
+            UpstreamError: It does not answer as it should.
+        """
+        client, level = turn.client, params["level"]
+        result: dict[str, Any] = {}
+        if self._changes is None:
+            self._audience.levels[client] = level
+            self._level = self._audience.level
+            try:
+                result = await self._call(turn, "logging/setLevel", {**params, "level": self._level})
+            except MCPError:
+                # It writes no log.
+                self._audience.levels.pop(client, None)
+                raise
+        client.log_level = level
+        return result
+
+    async def narrow(self, left: list[str]) -> None:
+        """A client has gone: the upstream need not tell what it alone wanted, such as these resources."""
+        if self._changes is not None:
+            if left:
+                self._changes.watch(self._audience.watched)
+            return
+        self._subscribed.difference_update(left)
+        wanted: list[tuple[str, dict[str, Any]]] = [("resources/unsubscribe", {"uri": uri}) for uri in left]
+        if (level := self._audience.level) not in (None, self._level):
+            self._level = level
+            wanted.append(("logging/setLevel", {"level": level}))
+        for method, params in wanted:
+            with suppress(MCPError, UpstreamError):
+                await self._ask(method, params)
+
+    async def _again(self, method: str, params: dict[str, Any]) -> bool:
+        try:
+            await self._ask(method, params)
+        except MCPError as refused:
+            logger.warning("upstream %r refuses %r after its restart: error %d", self._name, method, refused.code)
+            return False
+        return True

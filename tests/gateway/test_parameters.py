@@ -1,0 +1,63 @@
+"""Arguments that stand in headers as well: what a tool wants is known from the lists, and asked for when it is not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gateway.gateways import LOUVER
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import at_a_url
+
+pytestmark = pytest.mark.anyio
+
+every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+
+
+@pytest.fixture
+async def client(era):
+    """A client before an upstream that says of its lists neither how long they stay nor when they change."""
+    with at_a_url("unruly", "--http", "modern") as url:
+        async with raw([*LOUVER, "--url", url], era) as client:
+            yield client
+
+
+async def kinds(client):
+    """What the upstream has got, and done, by now."""
+    return (await client.call("wait_for", seen="server/discover"))["kinds"]
+
+
+@every_era
+async def test_many_calls_need_one_list(client):
+    """SEP-2243: the header is that of the schema; ours: the tools are listed once, whatever is called."""
+    await asyncio.gather(*(client.call("regional", region=f"r{number}") for number in range(10)))
+    for _ in range(10):
+        await client.call("regional", region="here")
+    seen = await kinds(client)
+    assert (seen.count("regional"), seen.count("refused")) == (20, 0)
+    # The gateway itself lists them when it starts, to tell of them.
+    assert seen.count("tools/list") <= 2
+
+
+@every_era
+async def test_a_tool_that_has_changed_is_listed_again_and_its_call_sent_again_once(client):
+    """Ours: the upstream has refused the call before anything ran."""
+    await client.call("regional", region="here")
+    before = (await kinds(client)).count("tools/list")
+    await client.call("configure", header="Zone")
+    for _ in range(3):
+        await client.call("regional", region="there")
+    seen = await kinds(client)
+    assert (seen.count("regional"), seen.count("refused")) == (4, 1)
+    assert seen.count("tools/list") == before + 1
+
+
+@every_era
+async def test_what_stays_refused_is_refused(client):
+    """Ours: twice is enough; the error is the upstream's own."""
+    await client.call("regional", region="here")
+    error = await client.error("tools/call", name="regional", arguments={"region": "a\nb", "Region": 1})
+    assert error["code"] == -32020
+    seen = await kinds(client)
+    assert (seen.count("regional"), seen.count("refused")) == (1, 2)

@@ -1,0 +1,200 @@
+"""`louver serve` over stdio: what was read is answered before it ends, whatever ends it and whatever the pipes are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from gateway.gateways import LOUVER
+from gateway.links import SLACK
+from gateway.raw import HANDSHAKE, INFO, STATELESS, raw
+from gateway.served import children, config, fixture, lives
+
+pytestmark = pytest.mark.anyio
+
+END_S = 10
+
+every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+
+
+@pytest.fixture
+def command(tmp_path):
+    return [*LOUVER, *config(tmp_path, {"one": fixture("unruly")})]
+
+
+def conversation(era, requests, capabilities=None):
+    """The lines of a client that says all it has to say at once; the ids of the requests are 1, 2, 3, ..."""
+    capabilities = capabilities or {}
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": era,
+        "io.modelcontextprotocol/clientInfo": INFO,
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    }
+    opening = {"protocolVersion": era, "capabilities": capabilities, "clientInfo": INFO}
+    said = [
+        {"id": 0, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+    ]
+    lines = [] if era == STATELESS else said
+    for number, (method, params) in enumerate(requests, 1):
+        meta = {"_meta": envelope} if era == STATELESS else {}
+        lines.append({"id": number, "method": method, "params": {**params, **meta}})
+    return "".join(f"{json.dumps({'jsonrpc': '2.0', **line})}\n" for line in lines)
+
+
+def call(tool, **arguments):
+    return "tools/call", {"name": tool, "arguments": arguments}
+
+
+def answered(text):
+    """The answers by their ids."""
+    messages = [json.loads(line) for line in text.splitlines()]
+    return {message["id"]: message for message in messages if "method" not in message and message["id"] != 0}
+
+
+# Files
+
+
+@every_era
+def test_requests_of_a_file_are_answered_into_a_file(command, tmp_path, era):
+    """Ours: `louver serve ... < requests.jsonl > answers.jsonl`; all that was read is answered."""
+    asked = [("tools/list", {}), *(call("echo", number=number) for number in range(50)), call("work", seconds=1)]
+    requests, answers = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
+    requests.write_text(conversation(era, asked))
+    with requests.open() as source, answers.open("w") as sink:
+        ended = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
+    found = answered(answers.read_text())
+    assert sorted(found) == list(range(1, 53))
+    for number in range(50):
+        assert found[number + 2]["result"]["params"]["arguments"] == {"number": number}
+    assert found[52]["result"]["content"][0]["text"] == "done"
+
+
+def test_the_example_server_answers_a_file_too(tmp_path):
+    """Ours: it is served by the same front."""
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text(conversation(HANDSHAKE, [call("get_user_profile", user_id=42)]))
+    with requests.open() as source:
+        command = [*LOUVER, "--example"]
+        ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0
+    assert answered(ended.stdout)[1]["result"]["structuredContent"]["id"] == 42
+
+
+@every_era
+def test_pipes_and_nothing_at_all_are_read_and_written_too(command, era):
+    """Ours: `echo ... | louver serve ... > /dev/null`, and what has nothing to say."""
+    said = conversation(era, [call("work", seconds=1)])
+    options = {"text": True, "stderr": subprocess.PIPE, "timeout": 60}
+    piped = subprocess.run(command, input=said, stdout=subprocess.PIPE, **options)
+    assert answered(piped.stdout)[1]["result"]["content"][0]["text"] == "done"
+    unheard = subprocess.run(command, input=said, stdout=subprocess.DEVNULL, **options)
+    silent = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **options)
+    assert silent.stdout == ""
+    for ended in (piped, unheard, silent):
+        assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
+
+
+def test_a_line_that_is_too_long_ends_what_is_read(command, tmp_path):
+    """Ours: the bound is that of a pipe; what came before is answered."""
+    requests = tmp_path / "requests.jsonl"
+    asked = [call("echo"), call("echo", text="a" * 5 * 2**20), call("echo")]
+    requests.write_text(conversation(STATELESS, asked))
+    with requests.open() as source:
+        ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, sorted(answered(ended.stdout))) == (0, [1])
+
+
+def test_a_disk_that_is_full_is_an_end(tmp_path):
+    """Ours: nobody reads what cannot be written, so that nothing is waited for."""
+    command = [*LOUVER, *config(tmp_path, {"one": fixture("unruly", timeoutSeconds=600)})]
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text(conversation(STATELESS, [call("silent"), call("echo")]))
+    with requests.open() as source, Path("/dev/full").open("w") as sink:
+        ended = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
+
+
+def test_a_question_after_the_end_is_refused(command):
+    """Ours: nobody is there who could answer it, and the call need not wait for that."""
+    said = conversation(HANDSHAKE, [call("ask")], {"roots": {}})
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0
+    assert answered(ended.stdout)[1]["result"]["answered"]["error"]["code"] == -32000
+
+
+def test_a_stream_of_changes_and_a_cancelled_call_are_not_waited_for(command):
+    """MCP: the one ends when the server says so, the other gets no answer."""
+    said = conversation(
+        STATELESS, [("subscriptions/listen", {"notifications": {"toolsListChanged": True}}), call("silent")]
+    )
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+    ended = subprocess.run(
+        command, input=f"{said}{json.dumps(cancelled)}\n", capture_output=True, text=True, timeout=60
+    )
+    found = answered(ended.stdout)
+    assert (ended.returncode, list(found)) == (0, [1])
+    assert "result" in found[1]
+
+
+# Signals
+
+
+@every_era
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_lets_calls_come_to_their_end(command, era, number):
+    """Ours: as over HTTP."""
+    async with raw(command, era) as client:
+        working = client.begin(client.call("work", {"progressToken": 1}, seconds=1.5))
+        await client.hears("notifications/progress")
+        (child,) = children(client.process.pid)
+        client.process.send_signal(number)
+        assert (await working)["content"][0]["text"] == "done"
+        assert await client.ends() == 0
+        assert not lives(child)
+        assert "Traceback" not in "".join(client.said)
+
+
+async def test_nothing_is_read_after_a_signal(tmp_path):
+    """Ours: neither a request nor an answer, so that whoever asks is refused, which tells when it is so."""
+
+    async def never(question):
+        await asyncio.get_running_loop().create_future()
+
+    servers = {"one": fixture("unruly"), "two": fixture("unruly")}
+    options = {"capabilities": {"roots": {}}, "answers": {"roots/list": never}}
+    async with raw([*LOUVER, *config(tmp_path, servers)], **options) as client:
+        asking = client.begin(client.call("two__ask"))
+        working = client.begin(client.call("one__work", {"progressToken": 1}, seconds=1.5))
+        await client.hears("notifications/progress")
+        client.process.send_signal(signal.SIGTERM)
+        assert (await asking)["answered"]["error"]["code"] == -32000
+        unread = client.begin(client.result("ping"))
+        assert (await working)["content"][0]["text"] == "done"
+        assert await client.ends() == 0
+        with pytest.raises(EOFError):
+            await unread
+
+
+@every_era
+async def test_a_call_that_does_not_end_is_cut_off(command, era):
+    """Ours: within 10 s, whatever a call does, and it is told so."""
+    async with raw(command, era) as client:
+        silent = client.begin(client.error("tools/call", name="silent", arguments={}))
+        await client.call("wait_for", seen="tools/call")
+        (child,) = children(client.process.pid)
+        began = time.perf_counter()
+        client.process.send_signal(signal.SIGTERM)
+        error = await silent
+        assert await client.ends() == 0
+        assert time.perf_counter() - began < END_S + SLACK
+        assert error["code"] == -32000
+        assert not lives(child)
+        assert "Traceback" not in "".join(client.said)
