@@ -9,6 +9,7 @@ not run is not judged; one whose figures are not there although it ran is missed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from benchmarks import figures
@@ -35,6 +36,7 @@ class Claim:
         target: How many times, or how many of the group's unit.
         sizes: Of payloads, the smallest and the largest that count.
         payload: The payload that counts; all by default.
+        unit: Of the target, where nothing is set against it.
     """
 
     sentence: str
@@ -45,6 +47,7 @@ class Claim:
     target: float
     sizes: tuple[int, int] = UP_TO_100_KB
     payload: str | None = None
+    unit: str = "s"
 
     def value(self, group: Group) -> float | None:
         """The figure of one group, if it has both rows."""
@@ -95,6 +98,13 @@ CLAIMS = (
     Claim("tokens of 38 issues, 7 fields (o200k)", "tokens/tokens", "kept", "whole", "at most", 0.1, ANY, "38 issues"),
     Claim("too many mask nodes, refused", "adversarial/time", "louver", None, "at most", 0.3, payload="too many nodes"),
     Claim("hostile names, and what else was made to hurt", "adversarial/time", "louver", None, "at most", 0.5),
+    Claim("search, Recall@5", "search/Recall@5", "louver", None, "at least", 0.38, unit="score"),
+    *(
+        Claim(f"search, {case}, against FastMCP", f"search/{case}", "louver", "FastMCP", "at least", 1.0)
+        for case in ("Recall@1", "Recall@5", "Recall@10", "Recall@20", "MRR")
+    ),
+    Claim("search among 10,000 tools, the median task", "search/query", "louver", None, "at most", 5e-3, ANY),
+    Claim("search, an index of 10,000 tools", "search/rebuild", "louver", None, "at most", 1.0),
 )
 
 
@@ -124,7 +134,8 @@ class Verdict:
     @property
     def line(self) -> str:
         """A row of a Markdown table: verdict, claim, target, measured, where, noise."""
-        shown = figures.ratio if self.claim.against is not None else lambda value: figures.figure(value, "s")
+        told = partial(figures.figure, unit=self.claim.unit)
+        shown = figures.ratio if self.claim.against is not None else told
         target = f"{self.claim.bound} {shown(self.claim.target)}"
         verdict = "not run" if not self.ran else "pass" if self.passes else "**miss**"
         if self.value is None or self.worst is None:

@@ -2,6 +2,7 @@
 
 figure(1.234e-05, "s")    "12.3 µs"
 figure(0.111, "share")    "11 %"
+figure(0.3895, "score")   "0.390"
 ratio(1.234)              "1.23x"
 size(100_000)             "100 kB"
 """
@@ -13,9 +14,11 @@ _SIZES = ((1_000_000, "MB"), (1_000, "kB"), (1, "B"))
 
 
 def figure(value: float, unit: str) -> str:
-    """A value with its unit: `s`, `share`, `MB` or `tokens`."""
+    """A value with its unit: `s`, `share`, `score`, `MB` or `tokens`."""
     if unit == "share":
         return f"{value:.0%}".replace("%", " %")
+    if unit == "score":
+        return f"{value:.3f}"
     if unit == "s":
         step, unit = next((known for known in _TIMES if value >= known[0]), _TIMES[-1])
         value /= step

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchmarks.results import Group
 
-SCENARIOS = ("engine", "bytes", "plan", "derivation", "tokens", "adversarial", "wire", "gateway")
+SCENARIOS = ("engine", "bytes", "plan", "derivation", "tokens", "adversarial", "wire", "gateway", "search")
 """The modules, in the order in which they run."""
 
 

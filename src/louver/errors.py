@@ -91,6 +91,24 @@ class OutputInvalid(LouverError):
     code = "OUTPUT_INVALID"
 
 
+class InvalidQuery(LouverError):
+    """A query for tools that is not plain text of the right length."""
+
+    code = "INVALID_QUERY"
+
+
+class InvalidCursor(LouverError):
+    """A cursor that is not one of this query, caller and catalogue."""
+
+    code = "INVALID_CURSOR"
+
+
+class RateLimited(LouverError):
+    """A caller asks more often than is answered."""
+
+    code = "RATE_LIMITED"
+
+
 class UpstreamError(LouverError):
     """A server behind the gateway does not answer as it should."""
 
@@ -194,12 +212,6 @@ class TooManyTools(LouverError):
     """A read of more descriptions than one answer holds."""
 
     code = "TOO_MANY_TOOLS"
-
-
-class RateLimited(LouverError):
-    """A caller that asks too often."""
-
-    code = "RATE_LIMITED"
 
 
 def _where(file: str | None, line: int | None) -> str:

@@ -111,6 +111,24 @@ MAX_INFERRED_NAMES = 256
 MAX_EXTENDS = 32
 """Views that extend one another, in a row."""
 
+MAX_QUERY_CHARACTERS = 256
+"""Length of a query for tools, in code points. A model asks in a sentence; what is longer is a text, not a query."""
+
+QUERIES_PER_MINUTE = 120
+"""Queries for tools by one caller within a minute, unless the server says otherwise: two a second."""
+
+MATCHES_A_PAGE = 20
+"""Tools on a page of a search. Who does not find it among twenty needs other words."""
+
+MAX_SEARCHED_CHARACTERS = 20_000
+"""Of each text of a tool that is searched, in code points: five times the longest of 527 real tools."""
+
+MAX_WORD_CHARACTERS = 100
+"""Of what stands in one, in code points. Longer things are no words that somebody looks for."""
+
+MAX_RANKED_TOOLS = 100_000
+"""Tools in the indexes of one server, which callers with lists of their own have each: some 150 MB."""
+
 CALM_S = 0.25
 """Shortest time between two notifications of a change of the same list, in seconds: one may change 20,000 times."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 LOUVER = [sys.executable, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
+SEARCHABLE = Path(__file__).parents[1] / "fixtures" / "searchable.py"
 EXAMPLE = [*LOUVER, "serve", "--example"]
 TARGET = shlex.join(EXAMPLE)
 PROFILE = ["get_user_profile", '{"user_id": 42}']
@@ -97,6 +99,47 @@ def test_the_catalogue_of_a_configuration(config):
     table = louver("tools", "--config", path)
     assert table.returncode == 0
     assert "get_user_profile" in table.stdout
+
+
+def test_the_tools_that_fit_a_query(config):
+    """The best first, each with its score; of several servers their names are searched too."""
+    path = config(one={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, two={"command": EXAMPLE[0], "args": EXAMPLE[1:]})
+    rows = json.loads(louver("tools", "--config", path, "--query", "profile of a user", "--json").stdout)
+    assert [(row["server"], row["tool"]) for row in rows[:2]] == [
+        ("one", "get_user_profile"),
+        ("two", "get_user_profile"),
+    ]
+    scores = [row["score"] for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0
+    mine = json.loads(louver("tools", "--config", path, "--query", "two profile", "--json").stdout)
+    assert (mine[0]["server"], mine[0]["tool"]) == ("two", "get_user_profile")
+    all_of_two = json.loads(louver("tools", "--config", path, "--query", "two", "--json").stdout)
+    assert {row["server"] for row in all_of_two} == {"two"}
+    one = json.loads(louver("tools", "--config", path, "--upstream", "one", "--query", "usr", "--json").stdout)
+    assert {row["server"] for row in one} == {"one"}
+
+
+def test_the_tools_that_fit_a_query_as_a_table():
+    """The score stands beside each, the best twenty are shown."""
+    table = louver("tools", "--query", "issues", "--", *EXAMPLE)
+    assert table.returncode == 0
+    assert re.search(r"│ list_issues +│ +\d+\.\d+ │", table.stdout)
+    assert "get_user_profile" not in table.stdout
+    nothing = louver("tools", "--query", "submarine", "--", *EXAMPLE)
+    assert nothing.returncode == 0
+    assert "score" not in nothing.stdout
+    many = louver("tools", "--query", "notes", "--", sys.executable, str(SEARCHABLE))
+    assert "The best 20 of 45; all with --json." in many.stdout
+    assert many.stdout.count("take_note_") == 20
+
+
+def test_a_query_that_is_none_is_refused():
+    """As on the wire; a white one is none at all."""
+    done = louver("tools", "--query", "x" * 257, "--", *EXAMPLE)
+    assert done.returncode == 2
+    assert done.stderr == "louver: a query has at most 256 characters, not 257: say it in a few words\n"
+    assert "score" not in json.loads(louver("tools", "--query", " ", "--json", "--", *EXAMPLE).stdout)[0]
 
 
 def test_a_server_that_is_not_in_the_configuration(config):

@@ -25,6 +25,8 @@ BOUNDS = (
     "MAX_URI_BYTES",
     "READS_PER_MINUTE",
     "GRANT_S",
+    "MAX_QUERY_CHARACTERS",
+    "QUERIES_PER_MINUTE",
 )
 """The bounds for which a client can be refused."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -78,3 +79,33 @@ async def test_the_example_has_it_too():
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert listed["get_user_profile"].input_schema == {"type": "object"}
             assert (await client.call_tool("get_user_profile", {"user_id": 1})).is_error
+
+
+async def test_tools_are_searched_too(tmp_path):
+    """DISCLOSURE.md, "Search": over all servers, by their names too; searching grants nothing."""
+    options = config(tmp_path, {"records": fixture("records"), "all": fixture("everything")}, exposure="minimal")
+    with serving(*options) as served, httpx2.Client(trust_env=False) as http:
+        found = asked(http, served.url, "tools/list", query="find records")["tools"]
+        assert found[0]["name"] == "records__find"
+        assert found[0]["inputSchema"] == {"type": "object"}
+        assert asked(http, served.url, "tools/call", name="records__find", arguments={})["isError"]
+        opening = asked(http, served.url, "server/discover")
+        assert opening["capabilities"]["tools"]["filtering"] is True
+        assert opening["instructions"].count("Tool search:") == 1
+
+
+def asked(http, url, method, **params):
+    """The result of a request of 2026-07-28."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        **({"mcp-name": params["name"]} if "name" in params else {}),
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    return http.post(url, json=body, headers=headers).json()["result"]

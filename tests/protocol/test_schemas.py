@@ -19,8 +19,8 @@ from louver import errors
 from louver.core.projection import Projection
 from louver.core.view import Views
 from louver.errors import LouverError
-from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
-from louver.protocol.capability import Capability, ExtensionCapability
+from louver.limits import MATCHES_A_PAGE, MAX_PATH_CHARACTERS, MAX_PATHS, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
+from louver.protocol.capability import Capability, ExtensionCapability, SearchCapability
 from louver.protocol.descriptions import Description, DisclosureCapability, UnknownTool
 from louver.protocol.hint import ExtensionHint, Hint, ViewHint, read_hint
 from louver.protocol.names import PROJECTION
@@ -47,6 +47,7 @@ MODELS = {
     ("disclosure", "capability"): DisclosureCapability,
     ("disclosure", "description"): Description,
     ("disclosure", "unknown"): UnknownTool,
+    ("capability", "search"): SearchCapability,
     ("hint", "literal"): Hint,
     ("hint", "extension"): ExtensionHint,
     ("hint", "view"): ViewHint,
@@ -92,6 +93,7 @@ GOOD = {
         {"error": "Tool 'x' not found", "available_tools": []},
         {"error": "Tool 'x' not found", "available_tools": ["a", "b"]},
     ],
+    ("capability", "search"): [{}, {"maxCharacters": 256, "pageSize": 20}],
     ("hint", "literal"): [
         {},
         {"supported": False},
@@ -149,6 +151,7 @@ BAD = {
         {**DESCRIPTION, "title": "T"},
     ],
     ("disclosure", "unknown"): [{"error": "x"}, {"error": "x", "available_tools": [1]}, {"available_tools": []}],
+    ("capability", "search"): [{"maxCharacters": 0}, {"pageSize": "20"}, {"page_size": 20}, {"filtering": True}],
     ("hint", "literal"): [
         {"supported": "yes"},
         {"recommendedViews": ["id"]},
@@ -327,6 +330,9 @@ def test_the_limits_in_the_schemas_are_those_of_the_code():
     assert fields["items"]["maxLength"] == MAX_PATH_CHARACTERS
     assert DOCUMENTS["view-file"]["$defs"]["path"]["maxLength"] == MAX_PATH_CHARACTERS
     assert DOCUMENTS["capability"]["$defs"]["maxDepth"]["default"] == MAX_SEGMENTS
+    search = DOCUMENTS["capability"]["$defs"]["search"]["properties"]
+    assert search["maxCharacters"]["default"] == MAX_QUERY_CHARACTERS
+    assert search["pageSize"]["default"] == MATCHES_A_PAGE
 
 
 VIEWS = [
@@ -466,6 +472,9 @@ def test_every_code_of_ours_has_the_form_that_the_schema_says(error):
         errors.InvalidUri("m", offset=3, expected="another"),
         errors.InvalidUri("m", limit=8192),
         errors.TooManyTools("m", limit=50),
+        errors.InvalidQuery("m", limit=256),
+        errors.InvalidQuery("m", offset=3),
+        errors.InvalidCursor("m"),
         errors.RateLimited("m", limit=120, retryAfterSeconds=7),
     ],
     ids=lambda error: error.code,

@@ -5,7 +5,7 @@
     louver demo [--json]
     louver serve (-- COMMAND... | --url URL | --config FILE | --example) [--stdio | --http HOST:PORT] [--log text|json]
     louver check (-- COMMAND... | --url URL | --config FILE)
-    louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--json]
+    louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--query WORDS] [--json]
     louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
     louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
     louver project (--include PATH | --exclude PATH)... [--schema FILE] < value.json
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     tools = commands.add_parser("tools", help="list the tools of servers, and what each costs to list")
     _add_upstreams(tools)
     tools.add_argument("--upstream", metavar="NAME", help="just this server of the file")
+    tools.add_argument("--query", metavar="WORDS", help="just those that fit, the best first, with their scores")
     tools.add_argument("--json", action="store_true", help="print one JSON array")
 
     call = commands.add_parser("call", help="call one tool of a server")

@@ -121,6 +121,7 @@ def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
         argument=True,
         disclosure=disclosure,
         descriptions=folder("tool_descriptions"),
+        search=minimal,
     )
     if address is None:
         asyncio.run(serve_stdio(server._lowlevel_server, _no_streams))  # pyright: ignore[reportPrivateUsage]

@@ -30,7 +30,7 @@ from louver.gateway.config import Config
 from louver.gateway.forward import Forward
 from louver.gateway.http import HttpLink
 from louver.gateway.lists import CHANGES
-from louver.gateway.many import SEPARATOR, Many
+from louver.gateway.many import SEPARATOR, Many, named
 from louver.gateway.routes import One
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from louver.gateway import config
     from louver.gateway.link import Link, Listener, Params
+    from louver.server.search import Search
 
 UPSTREAMS: Final = "louver.upstream."
 """The loggers of what upstreams write to their standard error begin so; then comes the upstream's name."""
@@ -169,7 +170,10 @@ class Gateway:
         # Made anew from what is listed.
         self.server.get_tool_input_schema = None
         minimal = (self._exposure or config.exposure) == "minimal"
-        install(self.server, self._views, Asking(config.argument, defaults), config.listing, exact=minimal)
+        search = _search(alone=alone) if minimal else None
+        install(
+            self.server, self._views, Asking(config.argument, defaults), config.listing, exact=minimal, search=search
+        )
         if minimal:
             described = {prefixes[each.name]: each.descriptions for each in config.upstreams}
             files = DescriptionFiles({prefix: at for prefix, at in described.items() if at is not None})
@@ -206,6 +210,13 @@ class Gateway:
             # A server may have no tools, and then no list of them. What else it says is not repeated.
             problem = None if error.error.code == METHOD_NOT_FOUND else f"'tools/list' fails with {error.error.code}"
             return State(each.name, each.transport, version, [], problem)
+
+
+def _search(*, alone: bool) -> Search:
+    # Imported only now: without search SQLite is not needed.
+    from louver.server.search import Search
+
+    return Search() if alone else Search(named)
 
 
 def _link(each: config.Upstream, listener: Listener) -> Link:

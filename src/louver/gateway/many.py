@@ -56,6 +56,12 @@ _CAPABILITIES: Final = {
 }
 
 
+def named(name: str) -> tuple[str, str]:
+    """Whose a tool or prompt of several servers is, and its name there."""
+    server, _, own = name.partition(SEPARATOR)
+    return server, own
+
+
 class Many:
     """Several upstreams.
 

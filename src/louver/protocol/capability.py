@@ -1,4 +1,4 @@
-"""What a server says of projection when a client connects.
+"""What a server says of projection, and of search, when a client connects.
 
 On `initialize` and on `server/discover`, twice::
 
@@ -8,8 +8,13 @@ On `initialize` and on `server/discover`, twice::
                                                  "schema": ["inline", "digest", "none"],
                                                  "schemaResource": "louver://schemas/{digest}"}}}}
 
+A server whose tools can be searched says that twice too::
+
+    {"capabilities": {"tools": {"filtering": true},
+                      "extensions": {"dev.louver/search": {"maxCharacters": 256, "pageSize": 20}}}}
+
 Typed clients drop the first on receipt, the second survives.
-Source: issue #1704, section 1; the extension form is ours.
+Source: issue #1704, section 1; SEP-1821, "ServerCapabilities.tools.filtering"; the extension forms are ours.
 """
 
 from __future__ import annotations
@@ -19,9 +24,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from louver.core.projection import Mode, SchemaForm
-from louver.limits import MAX_SEGMENTS
+from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
 from louver.protocol.model import WireModel
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL, SCHEMAS_URI
+from louver.protocol.names import FILTERING_LITERAL, PROJECTION, PROJECTION_LITERAL, SCHEMAS_URI, SEARCH
 
 
 class Capability(WireModel):
@@ -48,6 +53,13 @@ class ExtensionCapability(Capability):
     )
 
 
+class SearchCapability(WireModel):
+    """The extension form of search: `capabilities.extensions["dev.louver/search"]`."""
+
+    max_characters: int = Field(default=MAX_QUERY_CHARACTERS, ge=1, description="Longest query, in code points.")
+    page_size: int = Field(default=MATCHES_A_PAGE, ge=1, description="Most tools on a page of what is found.")
+
+
 def advertised(capabilities: dict[str, Any], argument: str | None) -> dict[str, Any]:
     """`capabilities` with both forms added, and resources, which hold projected schemas; what was there stays.
 
@@ -62,4 +74,13 @@ def advertised(capabilities: dict[str, Any], argument: str | None) -> dict[str, 
         "resources": capabilities.get("resources") or {},
         "tools": {**tools, PROJECTION_LITERAL: Capability().to_wire()},
         "extensions": {**(extensions or {}), PROJECTION: ExtensionCapability(argument=argument).to_wire()},
+    }
+
+
+def searchable(capabilities: dict[str, Any]) -> dict[str, Any]:
+    """`capabilities` of a server with tools, with both forms of search added; what was there stays."""
+    return {
+        **capabilities,
+        "tools": {**capabilities["tools"], FILTERING_LITERAL: True},
+        "extensions": {**(capabilities.get("extensions") or {}), SEARCH: SearchCapability().to_wire()},
     }

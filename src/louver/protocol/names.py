@@ -1,7 +1,7 @@
 """Names on the wire, each in one place.
 
-Every key of ours has two forms: the literal one that issue #1704 proposes, and one
-under our vendor prefix, which typed clients do not drop on receipt.
+Every key of ours has two forms: the literal one that the proposal has (issue #1704, SEP-1821), and
+one under our vendor prefix, which typed clients do not drop on receipt.
 """
 
 from typing import Final
@@ -20,6 +20,15 @@ HINT_LITERAL: Final = "projectionHint"
 
 ARGUMENT: Final = "_projection"
 """The reserved argument by which a model, which cannot set `_meta`, asks for a projection."""
+
+SEARCH: Final = f"{PREFIX}search"
+"""The extension in `capabilities.extensions` that says that tools can be searched."""
+
+FILTERING_LITERAL: Final = "filtering"
+"""Likewise, the literal key in `capabilities.tools`, as SEP-1821 proposes."""
+
+QUERY: Final = "query"
+"""The parameter of `tools/list` that holds a query, as SEP-1821 proposes."""
 
 ERROR: Final = f"{PREFIX}error"
 """In the `_meta` of an error result: the error as an object, beside its text."""

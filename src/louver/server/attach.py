@@ -1,4 +1,4 @@
-"""Giving projection to one MCP server, from outside.
+"""Giving projection, search, and descriptions on demand to one MCP server, from outside.
 
 ::
 
@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 
 from louver.errors import LouverError
-from louver.limits import READS_PER_MINUTE
+from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.capability import advertised
 from louver.protocol.names import ARGUMENT, PROJECTION
 from louver.server.asked import Asking
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.server.disclosure import Disclosure, Mode
+    from louver.server.search import Search
 
 
 def attach(
@@ -60,8 +62,10 @@ def attach(
     descriptions: str | PathLike[str] | None = None,
     keys: Sequence[bytes | str] = (),
     reads_per_minute: int = READS_PER_MINUTE,
+    search: bool = False,
+    queries_per_minute: int = QUERIES_PER_MINUTE,
 ) -> None:
-    """Let clients of `server` ask for projections, and for descriptions of its tools when they need them.
+    """Let clients of `server` ask for projections, search its tools, and read their descriptions when they need them.
 
     Args:
         server: An `MCPServer` or a lowlevel `Server`, not yet serving.
@@ -76,6 +80,8 @@ def attach(
         descriptions: A folder of `<tool>.json`, which add to the descriptions.
         keys: Secrets of 32 bytes or more, the same for all workers that serve the same clients.
         reads_per_minute: How often one caller may read descriptions.
+        search: Whether `tools/list` takes a `query`.
+        queries_per_minute: How often one caller may search.
 
     Raises:
         LouverError: Projection is attached to this server already, or an option cannot be.
@@ -90,14 +96,23 @@ def attach(
     asking = Asking("projectable" if argument else "off", default_views or {})
     disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
     # A description has the exact output schema, wherever the list has it.
-    install(lowlevel, tool_views, asking, listing, exact=exact or disclosing is not None)
+    exact = exact or disclosing is not None
+    install(lowlevel, tool_views, asking, listing, exact=exact, search=_search(queries_per_minute) if search else None)
     if disclosing is not None:
         lowlevel.middleware.insert(0, disclosing)
     if isinstance(server, MCPServer):
         _check_on_start(server, lowlevel, tool_views, disclosing)
 
 
-def install(server: Server[Any], views: ToolViews, asking: Asking, listing: Listing, *, exact: bool = False) -> None:
+def install(
+    server: Server[Any],
+    views: ToolViews,
+    asking: Asking,
+    listing: Listing,
+    *,
+    exact: bool = False,
+    search: Search | None = None,
+) -> None:
     """Put projection before everything else that a lowlevel server does.
 
     Args:
@@ -106,19 +121,37 @@ def install(server: Server[Any], views: ToolViews, asking: Asking, listing: List
         asking: How calls can ask.
         listing: What `tools/list` shows as output schema.
         exact: Whether the exact output schema stands in each tool's `_meta`.
+        search: Answers queries for tools, if they are.
     """
-    server.middleware.insert(0, _Attached(server, Tools(views), asking, listing, exact=exact))
+    server.middleware.insert(0, _Attached(server, Tools(views), asking, listing, exact=exact, search=search))
+
+
+def _search(per_minute: int) -> Search:
+    # Imported only now: without search SQLite is not needed.
+    from louver.server.search import Search
+
+    return Search(per_minute=per_minute)
 
 
 class _Attached:
     """The middleware: which method goes to whom."""
 
-    def __init__(self, server: Server[Any], tools: Tools, asking: Asking, listing: Listing, *, exact: bool) -> None:
+    def __init__(
+        self,
+        server: Server[Any],
+        tools: Tools,
+        asking: Asking,
+        listing: Listing,
+        *,
+        exact: bool,
+        search: Search | None,
+    ) -> None:
         self._server = server
         self._tools = tools
         self._asking = asking
         self._listing: Listing = listing
         self._exact = exact
+        self._search = search
         self._schemas = ProjectedSchemas()
         self._listed: dict[str, _Listed] = {}
         self._call = ProjectedCalls(tools, asking, self._schemas, self._can_project, self._envelope)
@@ -138,11 +171,13 @@ class _Attached:
             capabilities = advertised(
                 said.get("capabilities") or {}, None if self._asking.argument == "off" else ARGUMENT
             )
-            return {**said, "capabilities": capabilities}
+            said = {**said, "capabilities": capabilities}
+            return said if self._search is None else self._search.introduced(said)
         return result
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        result = result_dict(await call_next(ctx))
+        list_tools = call_next if self._search is None else partial(self._search.list, call_next=call_next)
+        result = result_dict(await list_tools(ctx))
         self._tools.views.refresh()
         tools: list[dict[str, Any]] = result.get("tools") or []
         listed = [self._listed_tool(tool, self._tools.learn(tool)) for tool in tools]

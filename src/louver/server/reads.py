@@ -13,13 +13,12 @@ of a client. Source: 000 section 10.3; the numbers are ours.
 from __future__ import annotations
 
 import logging
-import math
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from louver.errors import RateLimited
 from louver.limits import MANY_TOOLS, MANY_UNKNOWN_TOOLS, MAX_CALLERS, READS_PER_MINUTE
+from louver.server.rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,9 +37,9 @@ class Reads:
     """
 
     def __init__(self, per_minute: int = READS_PER_MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
+        self._rates = Rates("reads of descriptions", per_minute, clock)
         self._clock = clock
-        self._readers: OrderedDict[str, _Reader] = OrderedDict()
+        self._minutes: OrderedDict[str, _Minute] = OrderedDict()
 
     def admit(self, reader: str) -> None:
         """Count a read.
@@ -48,15 +47,7 @@ class Reads:
         Raises:
             RateLimited: There were too many within the last minute; with `limit` and `retryAfterSeconds`.
         """
-        now = self._clock()
-        times = self._reader(reader).times
-        while times and times[0] <= now - _MINUTE_S:
-            times.popleft()
-        if len(times) >= self._per_minute:
-            wait_s = math.ceil(times[0] + _MINUTE_S - now)
-            message = f"descriptions are read at most {self._per_minute} times a minute: read again in {wait_s} s"
-            raise RateLimited(message, limit=self._per_minute, retryAfterSeconds=wait_s)
-        times.append(now)
+        self._rates.admit(reader)
 
     def note(self, reader: str, found: Iterable[str], unknown: int, visible: int) -> None:
         """Count what a read was answered.
@@ -67,10 +58,7 @@ class Reads:
             unknown: How many names were of no tool.
             visible: How many tools the reader sees.
         """
-        now = self._clock()
-        minute = self._reader(reader).minute
-        if minute is None or now >= minute.start + _MINUTE_S:
-            minute = self._reader(reader).minute = _Minute(now)
+        minute = self._minute(reader)
         minute.unknown += unknown
         minute.found.update(found)
         if minute.unknown >= MANY_UNKNOWN_TOOLS and minute.says("unknown"):
@@ -78,22 +66,15 @@ class Reads:
         if visible >= MANY_TOOLS and len(minute.found) >= visible and minute.says("all"):
             logger.warning("%s has read the descriptions of all %d tools, within a minute", reader, visible)
 
-    def _reader(self, reader: str) -> _Reader:
-        found = self._readers.setdefault(reader, _Reader())
-        self._readers.move_to_end(reader)
-        if len(self._readers) > MAX_CALLERS:
-            self._readers.popitem(last=False)
-        return found
-
-
-class _Reader:
-    """One caller: when it has read within the last minute, and what since a minute began."""
-
-    __slots__ = ("minute", "times")
-
-    def __init__(self) -> None:
-        self.times: deque[float] = deque()
-        self.minute: _Minute | None = None
+    def _minute(self, reader: str) -> _Minute:
+        now = self._clock()
+        minute = self._minutes.get(reader)
+        if minute is None or now >= minute.start + _MINUTE_S:
+            minute = self._minutes[reader] = _Minute(now)
+        self._minutes.move_to_end(reader)
+        if len(self._minutes) > MAX_CALLERS:
+            self._minutes.popitem(last=False)
+        return minute
 
 
 class _Minute:

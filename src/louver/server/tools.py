@@ -78,13 +78,8 @@ class Tools:
 
 async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
     """The tools of all pages, as the server lists them to who asks; none if it lists nothing."""
-    meta: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
-
-    async def ask(place: dict[str, Any]) -> dict[str, Any]:
-        return result_dict(await call_next(replace(ctx, method="tools/list", params={**meta, **place})))
-
     try:
-        async for listed in pages(ask):
+        async for listed in listings(ctx, call_next):
             for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
                 yield tool
     except MCPError as error:
@@ -93,7 +88,17 @@ async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
             raise
 
 
+def listings(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
+    """The pages of the server's own list of tools, for whoever makes the request, whatever that asks for."""
+    meta: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
+
+    async def ask(place: dict[str, Any]) -> dict[str, Any]:
+        return result_dict(await call_next(replace(ctx, method="tools/list", params={**meta, **place})))
+
+    return pages(ask)
+
+
 def caller() -> Hashable:
-    """Whose requests are served: lists may differ by principal and by scopes."""
+    """Who makes the request that is served, on which hangs what may be seen; `None` where nobody is authenticated."""
     token = get_access_token()
     return None if token is None else (*principal_components(token), *sorted(token.scopes))

@@ -1,0 +1,155 @@
+"""Tool search: `tools/list` with a query.
+
+::
+
+    tools/list  {"query": "create an issue"}
+    -> {"tools": [the tools that fit, the best first], "nextCursor": "search:20:9f2c..."}
+
+What is searched is the server's own list, asked for anew with every query, all pages: so the matches are always
+current, and nobody finds what they could not list. The descriptors are the server's, whole; what is shown of them
+is decided later, as of any list.
+
+A cursor is bound to the query, the caller and what is searched. It is no secret and gives no right: what it leads to is
+ranked anew from what its caller sees.
+Source: SEP-1821; DISCLOSURE.md, "Search".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from anyio import to_thread
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from louver.catalogue.rankings import Rankings
+from louver.catalogue.searched import alone
+from louver.core.json import digest
+from louver.errors import InvalidCursor, InvalidQuery, RateLimited
+from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINUTE
+from louver.protocol.capability import searchable
+from louver.protocol.names import QUERY
+from louver.protocol.query import queried
+from louver.server.rates import Rates, asker
+from louver.server.refusals import protocol_error
+from louver.server.tools import caller, listings
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from mcp.server.context import CallNext, ServerRequestContext
+
+    from louver.catalogue.ranking import Ranking
+    from louver.catalogue.searched import Named
+
+INSTRUCTIONS: Final = (
+    f"Tool search: send `tools/list` with a `query` of plain words, at most {MAX_QUERY_CHARACTERS} characters. "
+    "Say what you want to do ('create an issue', 'read configuration files', 'tools for data analysis'), "
+    "name a subject ('database', 'filesystem'), or a tool ('create_issue'). "
+    f"The best matches come first, {MATCHES_A_PAGE} a page; a tool matches by a single word. "
+    "There are no operators and no wildcards."
+)
+"""What the server's instructions say of how a query is written."""
+
+_CURSOR: Final = "search:"
+
+
+class Search:
+    """Answers `tools/list` with a query.
+
+    Args:
+        named: Name of a tool -> its server, and its name there.
+        per_minute: How often one caller may search.
+    """
+
+    def __init__(self, named: Named = alone, per_minute: int = QUERIES_PER_MINUTE) -> None:
+        self._rankings = Rankings(named)
+        self._rates = Rates("queries", per_minute)
+        self._making = anyio.Lock()
+
+    def introduced(self, said: dict[str, Any]) -> dict[str, Any]:
+        """What a server says when a client connects, with search in it; what was there stays."""
+        capabilities: dict[str, Any] = said.get("capabilities") or {}
+        if capabilities.get("tools") is None:
+            return said
+        instructions = "\n\n".join(filter(None, (said.get("instructions"), INSTRUCTIONS)))
+        return {**said, "capabilities": searchable(capabilities), "instructions": instructions}
+
+    async def list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+        """The server's own list of tools, or what of it fits the query.
+
+        Raises:
+            MCPError: The query or the cursor is refused; or whatever the server answers.
+        """
+        params = ctx.params or {}
+        try:
+            query = queried(params)
+            if query is None:
+                _refuse_ours(params.get("cursor"))
+                return result_dict(await call_next(_without_query(ctx)))
+            self._rates.admit(asker(ctx))
+            return await self._found(query, params.get("cursor"), ctx, call_next)
+        except (InvalidQuery, InvalidCursor, RateLimited) as error:
+            raise protocol_error(error) from None
+
+    async def _found(
+        self, query: str, cursor: object, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> dict[str, Any]:
+        listed = [page async for page in listings(ctx, call_next)]
+        tools = [tool for page in listed for tool in page.get("tools") or ()]
+        ranking = self._rankings.find(caller(), tools) or await self._made(tools)
+        bound = [query, caller(), ranking.version]
+        start = _start(cursor, bound)
+        matches = ranking.search(query, start, MATCHES_A_PAGE + 1)
+        rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
+        # Some clients keep a list by its method alone: this one must not be taken for the whole.
+        modern = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
+        more = {"nextCursor": _cursor(start + MATCHES_A_PAGE, bound)} if len(matches) > MATCHES_A_PAGE else {}
+        return {**rest, **modern, "tools": [match.tool for match in matches[:MATCHES_A_PAGE]], **more}
+
+    async def _made(self, tools: list[dict[str, Any]]) -> Ranking:
+        """The ranking of a list that was not searched yet; who waits for another's finds it if it is the same."""
+        who = caller()
+        async with self._making:
+            ranking = self._rankings.find(who, tools)
+            if ranking is None:
+                ranking = await to_thread.run_sync(self._rankings.made, who, tools)
+                self._rankings.keep(who, ranking)
+            return ranking
+
+
+def _without_query(ctx: ServerRequestContext[Any, Any]) -> ServerRequestContext[Any, Any]:
+    params = ctx.params or {}
+    if QUERY not in params:
+        return ctx
+    return replace(ctx, params={key: value for key, value in params.items() if key != QUERY})
+
+
+def _cursor(start: int, bound: list[Any]) -> str:
+    return f"{_CURSOR}{start}:{digest([start, *bound])}"
+
+
+def _start(cursor: object, bound: list[Any]) -> int:
+    """Where a page begins.
+
+    Raises:
+        InvalidCursor: The cursor was not made for this.
+    """
+    if cursor is None:
+        return 0
+    start = cursor.removeprefix(_CURSOR).partition(":")[0] if isinstance(cursor, str) else ""
+    if not (start.isascii() and start.isdigit() and len(start) < 10 and cursor == _cursor(int(start), bound)):
+        raise InvalidCursor(
+            "the cursor is not of this query, this caller and the tools that there are now: ask again without it"
+        )
+    return int(start)
+
+
+def _refuse_ours(cursor: object) -> None:
+    """Keep a cursor of a search from being taken for one of the whole list.
+
+    Raises:
+        InvalidCursor: It is one.
+    """
+    if isinstance(cursor, str) and cursor.startswith(_CURSOR):
+        raise InvalidCursor("the cursor is of a search, and there is no query: send the query with it")
