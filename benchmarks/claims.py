@@ -96,6 +96,7 @@ CLAIMS = (
     Claim("gateway, memory against FastMCP's proxy", "gateway/RSS", "louver", "FastMCP", "at most", 0.8, ANY),
     Claim("gateway, first call over stdio", "gateway/first call, stdio", "louver", "FastMCP", "at most", 0.7, ANY),
     Claim("tokens of 38 issues, 7 fields (o200k)", "tokens/tokens", "kept", "whole", "at most", 0.1, ANY, "38 issues"),
+    Claim("tokens of `tools/list`, minimal (o200k)", "disclosure/tools/list", "minimal", "full", "at most", 0.2, ANY),
     Claim("too many mask nodes, refused", "adversarial/time", "louver", None, "at most", 0.3, payload="too many nodes"),
     Claim("hostile names, and what else was made to hurt", "adversarial/time", "louver", None, "at most", 0.5),
     Claim("search, Recall@5", "search/Recall@5", "louver", None, "at least", 0.38, unit="score"),

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
     from benchmarks.results import Group
 
-SCENARIOS = ("engine", "bytes", "plan", "derivation", "tokens", "adversarial", "wire", "gateway", "search")
+SCENARIOS = (
+    "engine",
+    "bytes",
+    "plan",
+    "derivation",
+    "tokens",
+    "adversarial",
+    "wire",
+    "gateway",
+    "search",
+    "disclosure",
+)
 """The modules, in the order in which they run."""
 
 
