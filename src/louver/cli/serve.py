@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from louver.cli import logs, terminal, upstreams
+from louver.cli import logs, upstreams
 from louver.errors import InvalidInput
 from louver.gateway.config_file import ConfigFile
 from louver.gateway.events import Events
@@ -137,13 +137,9 @@ def _no_streams() -> None:
 
 async def _tell(gateway: Gateway) -> None:
     """Print what stands behind the gateway; that nobody reads it is no reason to end."""
-    states = await gateway.open()
-    console = terminal.console(stderr=True)
-    # Written by us: rich would end the process where nobody reads.
-    with console.capture() as written:
-        console.print(upstreams.table(states))
+    told = upstreams.lines(await gateway.open())
     with suppress(OSError):
-        print(written.get(), end="", file=sys.stderr, flush=True)
+        print(told, end="", file=sys.stderr, flush=True)
 
 
 def _tell_address(host: str, listening: socket.socket) -> None:

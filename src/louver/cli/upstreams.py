@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from rich.table import Table
+from typing import TYPE_CHECKING, Final
 
 from louver.gateway.config import Config
 from louver.gateway.config_read import read_config
@@ -15,6 +13,8 @@ from louver.gateway.gateway import Gateway
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncGenerator, Sequence
+
+    from rich.table import Table
 
     from louver.gateway.gateway import State
 
@@ -42,12 +42,32 @@ async def opened(config: Config) -> AsyncGenerator[tuple[Gateway, list[State]]]:
 
 def table(states: Sequence[State]) -> Table:
     """The upstreams, a row each."""
-    found = Table("server", "transport", "protocol")
-    for heading in ("tools", "projectable"):
-        found.add_column(heading, justify="right")
-    found.add_column("state")
+    # Imported here: the gateway stays for long, and tells of them in plain lines.
+    from rich.table import Table
+
+    heading, *rows = _rows(states)
+    found = Table()
+    for name in heading:
+        found.add_column(name, justify="right" if name in _COUNTS else "left")
+    for row in rows:
+        found.add_row(*row)
+    return found
+
+
+def lines(states: Sequence[State]) -> str:
+    """Likewise, in plain lines."""
+    rows = _rows(states)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
+
+
+_COUNTS: Final = ("tools", "projectable")
+
+
+def _rows(states: Sequence[State]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("server", "transport", "protocol", *_COUNTS, "state")]
     for state in states:
         projectable = sum("outputSchema" in tool for tool in state.tools)
         counts = (str(len(state.tools)), str(projectable)) if state.problem is None else ("", "")
-        found.add_row(state.name, state.transport, state.version or "", *counts, state.problem or "ready")
-    return found
+        rows.append((state.name, state.transport, state.version or "", *counts, state.problem or "ready"))
+    return rows

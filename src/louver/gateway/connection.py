@@ -4,7 +4,7 @@
     <- HTTP/1.1 200 OK, headers                 `Reply`
     <- a piece of the body, another one, ...    `Reply.piece`; unread ones are bounded, the upstream waits
 
-h11 reads and writes the protocol. A client library would do the rest too, but takes more time for one request than all
+h11 reads the protocol. A client library would do the rest too, but takes more time for one request than all
 else that the gateway does for a call (`docs/explanation/performance.md`).
 """
 
@@ -21,10 +21,13 @@ from louver.errors import UpstreamInvalidOutput, UpstreamUnavailable
 from louver.limits import MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 _PIECE: Final = 64 * 1024
 """The most that is made of a compressed body at a time, in bytes."""
+
+_ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("host", "any"), ("content-length", "0")])
+"""What h11 is told that was sent: the answers to GET, POST and DELETE are read alike."""
 
 _BROKEN: Final = "the upstream cannot be reached: its connection has ended before its answer did"
 
@@ -53,22 +56,21 @@ class Connection(asyncio.Protocol):
         """Whether another request can be sent."""
         return self._fault is None
 
-    async def request(self, verb: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> Reply:
-        """The head of the answer to a request.
+    async def request(self, head: bytes, body: bytes) -> Reply:
+        """The head of the answer to a request, of which that is the head.
 
         Raises:
             UpstreamUnavailable: There is none.
         """
-        assert self._transport is not None, "a connection is used once it is made"
         self._is_taken = True
         try:
-            self._transport.write(self._written(verb, target, headers, body))
-            while not isinstance(head := await self._event(), h11.Response):
+            self._send(head, body)
+            while not isinstance(answer := await self._event(), h11.Response):
                 pass  # an interim answer
         except BaseException:
             self.close()
             raise
-        return Reply(self, head)
+        return Reply(self, answer)
 
     async def piece(self) -> bytes | None:
         """The next bytes of the body as they were sent; `None` when it has ended.
@@ -119,14 +121,12 @@ class Connection(asyncio.Protocol):
 
     # Within
 
-    def _written(self, verb: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
-        http = self._http
-        try:
-            head = http.send(h11.Request(method=verb, target=target, headers=list(headers)))
-        except h11.LocalProtocolError:
-            raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP") from None
-        content = http.send(h11.Data(data=body)) if body else b""
-        return b"".join(part for part in (head, content, http.send(h11.EndOfMessage())) if part)
+    def _send(self, head: bytes, body: bytes) -> None:
+        """Send a request, which h11 has to know of to read the answer."""
+        assert self._transport is not None, "a connection is used once it is made"
+        self._http.send(_ANY_REQUEST)
+        self._http.send(h11.EndOfMessage())
+        self._transport.write(head + body)
 
     def _read(self, data: bytes) -> None:
         try:
@@ -165,6 +165,19 @@ class Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:
+    """The head of a request. h11 would look at each header of each request anew, at the cost of all that it reads.
+
+    Raises:
+        UpstreamUnavailable: A header would not be one header.
+    """
+    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+    text = "".join(lines)
+    if not text.isascii() or not all(line[:-2].isprintable() for line in lines):
+        raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP")
+    return f"{verb} {target} HTTP/1.1\r\n{text}\r\n".encode("ascii")
 
 
 class Reply:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from louver.errors import UpstreamUnavailable
-from louver.gateway.connection import Connection
+from louver.gateway.connection import Connection, request_head
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Connections:
         if self._is_closed:
             raise UpstreamUnavailable("the connection is closed")
         length = {"content-length": str(len(body))} if verb == "POST" else {}
-        every = {**self._own, **headers, **length}
-        return await (await self._taken()).request(verb, self._target, every.items(), body)
+        head = request_head(verb, self._target, {**self._own, **headers, **length})
+        return await (await self._taken()).request(head, body)
 
     async def close(self) -> None:
         """End all."""

@@ -67,6 +67,7 @@ async def serve(
             log_config=None,
             access_log=False,
             proxy_headers=False,
+            server_header=False,
             timeout_graceful_shutdown=2,
         )
     )
