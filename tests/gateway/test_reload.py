@@ -50,6 +50,33 @@ async def test_a_changed_configuration_is_served(tmp_path):
     assert process.returncode == 0
 
 
+async def test_a_folder_with_a_wrong_file_changes_nothing(tmp_path):
+    """GATEWAY.md, "Start": a bad one keeps the last good configuration; the next good one is served."""
+    path, told = tmp_path / "mcp.json", tmp_path / "told"
+    told.mkdir()
+    (told / "test_simple_text.json").write_text("{")
+    path.write_text(config(one=ONE))
+    with gateway_process("--config", str(path), "--exposure", "minimal", "--log", "json") as (process, url):
+        changed = anyio.Event()
+
+        async def heard(message):
+            if getattr(message, "method", None) == "notifications/tools/list_changed":
+                changed.set()
+
+        async with Client(url, mode="legacy", message_handler=heard) as client:
+            path.write_text(config(one={**ONE, "louver": {"descriptions": "told"}}))
+            line = json.loads(await to_thread.run_sync(_line_of, process, "stays as it was"))
+            assert line["level"] == "ERROR"
+            assert "test_simple_text" in [tool.name for tool in (await client.list_tools()).tools]
+            (told / "test_simple_text.json").write_text('{"summary": "Says it."}')
+            path.write_text(config(one={**ONE, "louver": {"descriptions": "told", "timeoutSeconds": 20}}))
+            with anyio.fail_after(60):
+                await changed.wait()
+            listed = {tool.name: tool.description for tool in (await client.list_tools()).tools}
+            assert listed["test_simple_text"] == "Says it."
+    assert process.returncode == 0
+
+
 async def test_a_gateway_whose_words_nobody_reads_serves_on(tmp_path):
     """Ours: a host may close the other end of standard error."""
     path = tmp_path / "mcp.json"

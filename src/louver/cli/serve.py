@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import ipaddress
+import logging
 import sys
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from louver.cli import logs, upstreams
-from louver.errors import InvalidInput
+from louver.errors import InvalidInput, LouverError
 from louver.gateway.config_file import ConfigFile
 from louver.gateway.events import Events
 from louver.gateway.fast import in_front_of
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     import socket
     from argparse import Namespace
     from collections.abc import AsyncGenerator, Callable
+
+logger = logging.getLogger(__name__)
 
 
 def run(arguments: Namespace) -> int:
@@ -102,8 +105,13 @@ async def _following(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerato
 async def _follow(gateway: Gateway, file: ConfigFile) -> None:
     while True:
         await asyncio.sleep(FOLLOWED_S)
-        if file.refresh():
+        if not file.refresh():
+            continue
+        try:
             await gateway.change(file.current)
+        except LouverError as error:
+            logger.error("the gateway stays as it was: %s", error.message)
+        else:
             await _tell(gateway)
 
 

@@ -146,38 +146,49 @@ class Gateway:
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
 
     def _lay_out(self, config: Config) -> list[Upstream]:
-        """Put everything in its place; the upstreams that have none any more."""
-        before = {each.name: each for each in self._config.upstreams}
-        if config.grant_keys != self._config.grant_keys:
-            self._grants = Grants(config.grant_keys, audience="louver")
-        known, self._config = self.upstreams, config
-        self.upstreams = {
-            each.name: known[each.name] if before.get(each.name) == each else self._upstream(each)
-            for each in config.upstreams
-        }
-        alone = len(self.upstreams) == 1
-        routes = One(next(iter(self.upstreams.values())), self._calls) if alone else Many(self.upstreams, self._calls)
+        """Put everything in its place; the upstreams that have none any more.
+
+        Raises:
+            InvalidView: A file of views is wrong; nothing has changed then.
+            InvalidDescription: Likewise, one of descriptions.
+        """
+        alone = len(config.upstreams) == 1
         prefixes = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
-        folders = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
         defaults = {
             f"{prefixes[each.name]}{tool}": view
             for each in config.upstreams
             for tool, view in each.default_views.items()
         }
-        self._views = ToolViews(None, defaults, folders)
+        folders = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
+        described = {
+            prefixes[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None
+        }
+        views, files = ToolViews(None, defaults, folders), DescriptionFiles(described)
+        gone = self._take_up(config)
+        self._views = views
+        routes = One(next(iter(self.upstreams.values())), self._calls) if alone else Many(self.upstreams, self._calls)
         forward = Forward(routes, self._opened, argument=config.argument != "off")
         self.server.middleware[:] = [*self._tracing, forward]
         # Made anew from what is listed.
         self.server.get_tool_input_schema = None
-        minimal = (self._exposure or config.exposure) == "minimal"
-        search = _search(alone=alone) if minimal else None
-        install(
-            self.server, self._views, Asking(config.argument, defaults), config.listing, exact=minimal, search=search
-        )
-        if minimal:
-            described = {prefixes[each.name]: each.descriptions for each in config.upstreams}
-            files = DescriptionFiles({prefix: at for prefix, at in described.items() if at is not None})
+        asking = Asking(config.argument, defaults)
+        if (self._exposure or config.exposure) == "minimal":
+            install(self.server, views, asking, config.listing, exact=True, search=_search(alone=alone))
             self.server.middleware.insert(0, Disclosure(self.server, files, self._grants, Reads()))
+        else:
+            install(self.server, views, asking, config.listing)
+        return gone
+
+    def _take_up(self, config: Config) -> list[Upstream]:
+        """Have the upstreams and keys of a configuration from now on; the upstreams that are no more in it."""
+        if config.grant_keys != self._config.grant_keys:
+            self._grants = Grants(config.grant_keys, audience="louver")
+        before = {each.name: each for each in self._config.upstreams}
+        known, self._config = self.upstreams, config
+        self.upstreams = {
+            each.name: known[each.name] if before.get(each.name) == each else self._upstream(each)
+            for each in config.upstreams
+        }
         return [upstream for upstream in known.values() if upstream not in self.upstreams.values()]
 
     def _upstream(self, each: config.Upstream) -> Upstream:
