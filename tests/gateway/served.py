@@ -33,6 +33,25 @@ def config(folder, servers, **louver):
     return ["--config", str(path)]
 
 
+def stateless(method, **params):
+    """A request of 2026-07-28 alone, without a connection that was opened: what `httpx2` posts."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        **({"mcp-name": params["name"]} if "name" in params else {}),
+    }
+    return {
+        "json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}},
+        "headers": headers,
+    }
+
+
 class Served:
     """A process, and all that it has said on its standard error."""
 

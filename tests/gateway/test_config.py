@@ -113,6 +113,7 @@ def test_an_empty_command_is_refused(command):
         "http://",
         "http:///mcp",
         "http://[::1/mcp",
+        "http://a..b/mcp",
         "http://a:99999/",
         "http://a:0/",
         "http://a/ b",

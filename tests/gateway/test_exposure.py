@@ -10,7 +10,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from gateway.gateways import LOUVER
-from gateway.served import config, fixture, serving
+from gateway.served import config, fixture, serving, stateless
 
 pytestmark = pytest.mark.anyio
 
@@ -96,16 +96,4 @@ async def test_tools_are_searched_too(tmp_path):
 
 def asked(http, url, method, **params):
     """The result of a request of 2026-07-28."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    headers = {
-        "accept": "application/json, text/event-stream",
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": method,
-        **({"mcp-name": params["name"]} if "name" in params else {}),
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
-    return http.post(url, json=body, headers=headers).json()["result"]
+    return http.post(url, **stateless(method, **params)).json()["result"]

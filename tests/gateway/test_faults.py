@@ -18,7 +18,7 @@ import pytest
 from fixtures.faulty import bad_answers
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
-from gateway.served import at, at_a_url, children, config, fixture, lives, serving
+from gateway.served import at, at_a_url, children, config, fixture, lives, serving, stateless
 
 pytestmark = pytest.mark.anyio
 
@@ -289,6 +289,16 @@ async def test_an_upstream_that_is_not_there_is_left_out(tmp_path):
     assert "louver: dead: there is no such database" in said
     assert "Traceback" not in said
     assert MARK not in said
+
+
+async def test_a_server_that_does_not_answer_holds_up_no_call_of_another(tmp_path):
+    """GATEWAY.md: the rest serve, from the first moment on."""
+    servers = {"good": fixture("everything"), "hangs": {"command": "sleep", "args": ["1000"]}}
+    with serving(*config(tmp_path, servers)) as served:
+        assert served.find("hangs") is None
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            answer = await http.post(served.url, **stateless("tools/call", name="good__test_simple_text", arguments={}))
+        assert answer.json()["result"]["content"][0]["type"] == "text"
 
 
 async def test_ten_thousand_tools_and_those_that_are_none(tmp_path):

@@ -412,6 +412,27 @@ async def test_an_answer_may_be_compressed_and_end_with_its_connection(link, too
         assert len((await call(link, tool, size=size))["text"]) == size
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("tiny", [False, True])
+async def test_an_upstream_may_close_its_connection_after_an_answer(link, stream, tiny):
+    """RFC 9112, 9.6: each answer is read, and the next call makes a connection of its own."""
+    async with responsive():
+        for _ in range(3):
+            assert len((await call(link, "closes", stream=stream, tiny=tiny))["text"]) == 10
+
+
+async def test_an_answer_in_tiny_pieces_holds_up_nobody(link):
+    """PRIVACY.md: the event loop never stalls over 250 ms."""
+    async with responsive():
+        assert len((await call(link, "tiny", size=100_000))["text"]) == 100_000
+
+
+async def test_a_host_that_there_cannot_be_is_told(ears):
+    async with opened(HttpLink("http://a..b/mcp", listener=ears)) as link:
+        error = await fails(call(link, "echo"), UpstreamUnavailable)
+    assert str(error).startswith("the upstream cannot be reached: Unicode")
+
+
 async def test_an_interim_answer_is_none(link):
     """RFC 9110, 15.2."""
     assert (await call(link, "interim"))["params"]["name"] == "interim"

@@ -15,10 +15,10 @@ import gc
 import ipaddress
 import logging
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from louver.cli import logs, upstreams
 from louver.errors import InvalidInput, LouverError
@@ -33,7 +33,8 @@ from louver.limits import FOLLOWED_S, RETRY_MS
 if TYPE_CHECKING:
     import socket
     from argparse import Namespace
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from contextlib import AbstractAsyncContextManager
 
 logger = logging.getLogger(__name__)
 
@@ -80,26 +81,33 @@ async def _gateway_over_http(made: Callable[..., Gateway], file: ConfigFile | No
     with listening_at(host, port) as listening:
         gateway = made(serves_one=False)
         try:
-            await _tell(gateway)
-            # What is there by now stays, and need not be looked at again with every large answer.
-            gc.freeze()
             app = gateway.server.streamable_http_app(event_store=Events(), retry_interval=RETRY_MS)
             front = in_front_of(app, gateway.server)
-            async with _following(gateway, file):
+            async with _meanwhile(_tell_and_settle(gateway)), _following(gateway, file):
                 await serve(front, listening, gateway.listening.close, partial(_tell_address, host, listening))
         finally:
             await gateway.close()
 
 
-@asynccontextmanager
-async def _following(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[None]:
+def _following(gateway: Gateway, file: ConfigFile | None) -> AbstractAsyncContextManager[None]:
     """Meanwhile, serve what the file says whenever it changes."""
-    task = None if file is None else asyncio.create_task(_follow(gateway, file))
+    return nullcontext() if file is None else _meanwhile(_follow(gateway, file))
+
+
+@asynccontextmanager
+async def _meanwhile(doing: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+    """Do something beside, until the block is left."""
+    task = asyncio.create_task(doing)
     try:
         yield
     finally:
-        if task is not None:
-            task.cancel()
+        task.cancel()
+
+
+async def _tell_and_settle(gateway: Gateway) -> None:
+    await _tell(gateway)
+    # What is there by now stays, and need not be looked at again with every large answer.
+    gc.freeze()
 
 
 async def _follow(gateway: Gateway, file: ConfigFile) -> None:

@@ -122,6 +122,7 @@ def is_url(text: str) -> bool:
         return False
     try:
         parts = urlsplit(text)
+        (parts.hostname or "").encode("idna")
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False

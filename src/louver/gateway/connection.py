@@ -11,6 +11,7 @@ else that the gateway does for a call (`docs/explanation/performance.md`).
 from __future__ import annotations
 
 import asyncio
+import select
 import zlib
 from collections import deque
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _PIECE: Final = 64 * 1024
 """The most that is made of a compressed body at a time, in bytes."""
+
+_EVENT_BYTES: Final = 1024
+"""What an event counts beside its data. Bodies in tiny pieces take time for each."""
 
 _ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("host", "any"), ("content-length", "0")])
 """What h11 is told that was sent: the answers to GET, POST and DELETE are read alike."""
@@ -50,11 +54,17 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
         self._is_taken = False
+        self._is_whole = False
+        self._is_full = False
 
     @property
     def is_open(self) -> bool:
-        """Whether another request can be sent."""
-        return self._fault is None
+        """Whether another request can be sent: the upstream has not ended it meanwhile, as far as is known here."""
+        if self._fault is not None or self._transport is None:
+            return False
+        coming = select.poll()
+        coming.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not coming.poll(0)
 
     async def request(self, head: bytes, body: bytes) -> Reply:
         """The head of the answer to a request, of which that is the head.
@@ -79,13 +89,10 @@ class Connection(asyncio.Protocol):
             UpstreamUnavailable: The connection has ended before it did.
         """
         event = await self._event()
-        if not isinstance(event, h11.Data):
-            self._done()
-            return None
-        self._pending -= len(event.data)
-        if self._transport is not None and self._pending < MAX_UPSTREAM_PENDING:
-            self._transport.resume_reading()
-        return event.data
+        if isinstance(event, h11.Data):
+            return event.data
+        self._done()
+        return None
 
     def close(self) -> None:
         """End it, in the midst of whatever it does."""
@@ -105,14 +112,14 @@ class Connection(asyncio.Protocol):
         if not self._is_taken:
             self.close()  # nobody has asked
             return
-        self._read(data)
-        if self._transport is not None and self._pending >= MAX_UPSTREAM_PENDING:
-            self._transport.pause_reading()
+        self._http.receive_data(data)
+        self._read()
 
     def eof_received(self) -> None:
         """Nothing more will come, which some bodies end with."""
         if self._is_taken:
-            self._read(b"")
+            self._http.receive_data(b"")
+            self._read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It has ended."""
@@ -128,17 +135,23 @@ class Connection(asyncio.Protocol):
         self._http.send(h11.EndOfMessage())
         self._transport.write(head + body)
 
-    def _read(self, data: bytes) -> None:
+    def _read(self) -> None:
+        """Take in what has come, up to the bound; the rest when there is room for it again."""
         try:
-            self._http.receive_data(data)
-            while isinstance(event := self._http.next_event(), h11.Event):
+            while self._pending < MAX_UPSTREAM_PENDING and not self._is_whole:
+                event = self._http.next_event()
+                if not isinstance(event, h11.Event):
+                    break
                 self._arrived.append(event)
-                if isinstance(event, h11.Data):
-                    self._pending += len(event.data)
-                if isinstance(event, h11.EndOfMessage):
-                    break  # after it h11 would tell for ever that the connection has ended
+                self._pending += _size(event)
+                # After the end h11 tells for ever that the connection has ended.
+                self._is_whole = isinstance(event, h11.EndOfMessage | h11.ConnectionClosed)
         except h11.RemoteProtocolError:
-            self._ended(_BROKEN if not data else "the upstream cannot be reached: its answer is not HTTP/1.1")
+            is_cut = self._http.their_state is h11.ERROR and self._http.trailing_data[1]
+            self._ended(_BROKEN if is_cut else "the upstream cannot be reached: its answer is not HTTP/1.1")
+        if self._transport is not None and self._pending >= MAX_UPSTREAM_PENDING:
+            self._is_full = True
+            self._transport.pause_reading()
         self._wake()
 
     async def _event(self) -> h11.Event:
@@ -147,13 +160,23 @@ class Connection(asyncio.Protocol):
                 raise UpstreamUnavailable(self._fault)
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        return self._arrived.popleft()
+        event = self._arrived.popleft()
+        self._pending -= _size(event)
+        if self._is_full and self._pending <= MAX_UPSTREAM_PENDING // 2:
+            # What came in tiny pieces takes long to read: others have their turn.
+            await asyncio.sleep(0)
+            self._is_full = False
+            self._read()
+            if not self._is_full and self._transport is not None:
+                self._transport.resume_reading()
+        return event
 
     def _done(self) -> None:
         """The answer has been read."""
         self._is_taken = False
-        if self._http.our_state is self._http.their_state is h11.DONE and not self._http.trailing_data[0]:
+        if self._http.our_state is self._http.their_state is h11.DONE and self._http.trailing_data == (b"", False):
             self._http.start_next_cycle()
+            self._is_whole = False
             self._free(self)
         else:
             self.close()
@@ -165,6 +188,11 @@ class Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def _size(event: h11.Event) -> int:
+    """What an event counts of what waits to be read: its bytes, and what it takes to keep it."""
+    return _EVENT_BYTES + (len(event.data) if isinstance(event, h11.Data) else 0)
 
 
 def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:

@@ -78,6 +78,7 @@ class Connections:
         while self._kept:
             if (connection := self._kept.pop()[1]).is_open:
                 return connection
+            connection.close()
         return await self._made()
 
     async def _made(self) -> Connection:
@@ -91,7 +92,7 @@ class Connections:
                     self._url.port or (443 if secure else 80),
                     ssl=_trust() if secure else None,
                 )
-        except OSError as error:  # of time that has run out, too
+        except (OSError, UnicodeError) as error:  # of time that has run out, and of hosts that no address can have
             raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None
         self._all.add(connection)
         self._none_left.clear()

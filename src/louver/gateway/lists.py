@@ -71,6 +71,10 @@ class Lists:
         self._kept = {key: kept for key, kept in self._kept.items() if _LISTS[key[0]][1] != told}
 
 
+_OPTIONAL: Final = {"title": str, "description": str, "outputSchema": dict, "annotations": dict, "_meta": dict}
+"""What a tool may have, and of which kind it is then."""
+
+
 def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
     """A list of tools without those that are none, or bear a name that came before."""
     listed: Any = result.get("tools")
@@ -78,6 +82,8 @@ def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
     for tool in listed if is_array(listed) else []:
         if not is_object(tool) or not isinstance(tool.get("name"), str) or not is_object(tool.get("inputSchema")):
             logger.error("a listed tool is left out: it has no name, or no input schema")
+        elif wrong := [key for key, kind in _OPTIONAL.items() if not isinstance(tool.get(key), kind | None)]:
+            logger.error("tool %r is left out: its %s is not as MCP has it", tool["name"], wrong[0])
         elif tools.setdefault(tool["name"], tool) is not tool:
             logger.error("tool %r is listed twice: the second is left out", tool["name"])
     good = list(tools.values())

@@ -40,6 +40,7 @@ class Outbox:
         self._size = 0
         self._dropped = 0
         self._sending: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     def put(self, method: str, params: Params, send: Callable[[], Awaitable[None]]) -> None:
         """Tell the client something, once it has been told what was put before; `send` does so."""
@@ -66,12 +67,15 @@ class Outbox:
 
     def close(self) -> None:
         """The client has gone."""
+        self._is_closed = True
         self._notes.clear()
         sending, self._sending = self._sending, None
         if sending is not None:
             sending.cancel()
 
     def _add(self, note: _Note) -> None:
+        if self._is_closed:
+            return
         self._notes.append(note)
         self._size += note.size
         if self._sending is None:

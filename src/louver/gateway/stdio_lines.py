@@ -109,8 +109,10 @@ async def _pipe_line(reader: asyncio.StreamReader) -> bytes:
 
 
 async def _write_to_file(file: FileIO, line: bytes, lost: Callable[[], None]) -> None:
+    left = memoryview(line + b"\n")
     try:
-        await to_thread.run_sync(file.write, line + b"\n")
+        while left:
+            left = left[await to_thread.run_sync(file.write, left) :]
     except OSError:
         lost()
 

@@ -1,0 +1,32 @@
+"""Of what an upstream lists, what is no tool is left out."""
+
+import pytest
+
+from louver.gateway.lists import without_bad_tools
+
+GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outputSchema": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (5, "it has no name, or no input schema"),
+        ({"name": "bad"}, "it has no name, or no input schema"),
+        ({**GOOD, "name": 5}, "it has no name, or no input schema"),
+        ({**GOOD, "name": "bad", "outputSchema": 5}, "tool 'bad' is left out: its outputSchema is not as MCP has it"),
+        ({**GOOD, "name": "bad", "description": 5}, "tool 'bad' is left out: its description is not as MCP has it"),
+        ({**GOOD, "name": "bad", "annotations": [1]}, "tool 'bad' is left out: its annotations is not as MCP has it"),
+        ({**GOOD, "name": "bad", "_meta": "m"}, "tool 'bad' is left out: its _meta is not as MCP has it"),
+        (dict(GOOD), "tool 'good' is listed twice: the second is left out"),
+    ],
+)
+def test_a_bad_tool_is_left_out_and_the_rest_live(bad, said, caplog):
+    """GATEWAY.md: quarantined and logged."""
+    listed = {"tools": [GOOD, bad], "x": 1}
+    assert without_bad_tools(listed) == {"tools": [GOOD], "x": 1}
+    assert said in caplog.text
+
+
+def test_a_good_list_is_left_as_it_is():
+    listed = {"tools": [GOOD]}
+    assert without_bad_tools(listed) is listed
