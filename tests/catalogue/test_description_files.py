@@ -283,3 +283,30 @@ def test_a_file_of_no_tool_is_logged(tmp_path, caplog):
     DescriptionFiles({"x_": tmp_path}).check_names({"x_a"})
     (record,) = caplog.records
     assert record.getMessage() == "a file describes a tool 'x_b', which the server does not have"
+
+
+def test_a_folder_that_goes_away_keeps_the_last_good_descriptions_and_is_logged_once(tmp_path, caplog):
+    """Ours: one that is not mounted for a while must not look like one without files."""
+    folder = tmp_path / "descriptions"
+    folder.mkdir()
+    write(folder, json.dumps({"summary": "One."}))
+    files = DescriptionFiles({"": folder})
+    folder.rename(tmp_path / "elsewhere")
+    files.refresh()
+    files.refresh()
+    assert files.find("t").content == {"summary": "One."}
+    (record,) = caplog.records
+    assert record.getMessage() == f"descriptions stay as they were: {folder}: the folder of descriptions is not there"
+    (tmp_path / "elsewhere").rename(folder)
+    write(folder, json.dumps({"summary": "Two."}), stamp=2)
+    files.refresh()
+    assert files.find("t").content == {"summary": "Two."}
+
+
+def test_a_folder_that_is_emptied_has_no_descriptions(tmp_path):
+    """Ours: its files are gone, and it is there."""
+    path = write(tmp_path, json.dumps({"summary": "One."}))
+    files = DescriptionFiles({"": tmp_path})
+    path.unlink()
+    files.refresh()
+    assert files.find("t") is None

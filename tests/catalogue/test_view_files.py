@@ -250,3 +250,17 @@ def test_a_link_that_leads_nowhere_is_not_a_file(tmp_path):
     (tmp_path / ".#t.views.json").symlink_to("somebody@somewhere.1234")
     assert fresh(folder, "t") is not None
     assert ViewFolder(tmp_path).tools() == ["t"]
+
+
+def test_a_folder_that_goes_away_keeps_the_last_good_views_and_is_logged_once(tmp_path, caplog):
+    """Ours: one that is not mounted for a while must not look like one without files."""
+    place = tmp_path / "views"
+    place.mkdir()
+    write(place, GOOD)
+    folder = ViewFolder(place)
+    before = folder.find("t")
+    place.rename(tmp_path / "elsewhere")
+    assert fresh(folder, "t") is before
+    assert fresh(folder, "t") is before
+    (record,) = caplog.records
+    assert record.getMessage() == f"views stay as they were: {place}: the folder of views is not there"

@@ -167,3 +167,14 @@ def test_views_that_do_not_fit_are_found_before_serving(config):
     done = louver("check", "--config", config(example=wrong))
     assert done.returncode == 1
     assert "no_such_view" in done.stderr
+
+
+def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(config, tmp_path):
+    """Ours: also where nothing is described on demand yet."""
+    folder = tmp_path / "descriptions"
+    folder.mkdir()
+    (folder / "get_user_profile.json").write_text('{"sumary": "Gets one."}')
+    example = {"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": {"descriptions": str(folder)}}
+    done = louver("check", "--config", config(example=example))
+    assert done.returncode == 2
+    assert "get_user_profile.json:1: unknown key 'sumary'" in done.stderr

@@ -89,3 +89,11 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
         await gateway._bus.publish(event_from_wire("notifications/tools/list_changed", None))
         assert not required(await wire.call("find", given))
         assert "tools/list" in asked
+
+
+async def test_another_configuration_leaves_nothing_of_the_one_before(tmp_path):
+    """Ours: a file may change often."""
+    async with disclosing(NEW, tmp_path, "records") as (_, gateway):
+        for exposure in ("full", "minimal") * 20:
+            await gateway.change(replace(gateway._config, exposure=exposure))
+        assert len(gateway._bus._listeners) == 1

@@ -145,6 +145,7 @@ async def test_garbage_of_a_client_harms_nothing(folder, era):
 async def test_each_client_of_the_handshake_era_has_its_own_process(folder):
     """GATEWAY.md: `isolation: session`, made on first use, closed with it."""
     with serving(*unruly(folder)) as served:
+        served.says("ready")
         (shared,) = children(served.pid)
         async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
             for client in (first, second, modern):

@@ -14,6 +14,7 @@ from louver.limits import MAX_SUMMARY
 from louver.server.guidance import GUIDANCE
 from server.profiles import SCHEMA, VIEWS, build, lowlevel, tool
 from server.reading import URI, call_as_told, required
+from server.test_callers import caller
 from server.wire import NEW, OLD, attached, connect
 
 pytestmark = pytest.mark.anyio
@@ -105,6 +106,41 @@ async def test_a_servers_own_tool_of_that_name_stays(era):
         answer = await call_as_told(wire, OURS, {"tools": ["t"]})
     assert answer["structuredContent"]["name"] == "Ann"
     assert made.calls == [(OURS, {"tools": ["t"]})]
+
+
+async def test_ours_comes_back_when_the_server_drops_its_own(era):
+    """Ours: what counts is what was listed last, not what was listed ever."""
+    made = lowlevel(page_size=1, **{OURS: tool(SCHEMA), "t": tool(SCHEMA)})
+    async with attached(made.server, era, disclosure="enforce") as wire:
+        assert await every_page(wire) == [OURS, "t"]
+        del made.tools[OURS]
+        assert await every_page(wire) == ["t", OURS]
+        assert "t" in json.loads((await wire.call(OURS, {"tools": ["t"]}))["content"][0]["text"])
+
+
+async def test_what_one_caller_has_of_that_name_takes_nothing_from_another(era):
+    """Ours: lists may be private."""
+    made = lowlevel(t=tool(SCHEMA))
+    louver.attach(made.server, disclosure="enforce")
+    async with connect(made.server, era) as wire:
+        with caller("ann"):
+            made.tools[OURS] = tool(SCHEMA)
+            assert await every_page(wire) == ["t", OURS]
+            assert required(await wire.call(OURS, {"tools": ["t"]}))
+        with caller("ben"):
+            del made.tools[OURS]
+            assert await every_page(wire) == ["t", OURS]
+            assert not required(await wire.call(OURS, {"tools": ["t"]}))
+
+
+async def every_page(wire):
+    """The names of all tools, page by page."""
+    names, place = [], {}
+    while place is not None:
+        page = await wire.request("tools/list", place)
+        names += [listed["name"] for listed in page["tools"]]
+        place = {"cursor": page["nextCursor"]} if page.get("nextCursor") else None
+    return names
 
 
 @pytest.mark.parametrize("mode", ["enforce", "advise"])

@@ -12,7 +12,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
 
 import louver
-from louver.limits import MAX_CALLERS
+from louver.catalogue.descriptions import DescriptionFiles
+from louver.catalogue.grants import Grants
+from louver.limits import MAX_CALLERS, READS_PER_MINUTE
+from louver.server.disclosure import Disclosure
+from louver.server.reads import Reads
 from server.profiles import SCHEMA, lowlevel, tool
 from server.reading import descriptions, grants_in, required
 from server.test_callers import caller
@@ -302,3 +306,59 @@ async def test_the_ways_by_which_changes_are_heard_are_there():
         await wire.tools()
     assert type(seen[-1]).__module__ == "louver.server.changes"
     assert seen[-1] is not seen[0]
+
+
+def disclosed(server):
+    """Disclosure for a server, as a gateway makes it anew for each configuration."""
+    return Disclosure(server, DescriptionFiles({}), Grants(audience="s"), Reads(READS_PER_MINUTE))
+
+
+async def test_what_was_closed_listens_no_more():
+    """Ours: a gateway makes another one for each configuration that it reads."""
+    bus = InMemorySubscriptionBus()
+    server, _ = changing(bus)
+    for _ in range(50):
+        disclosed(server).close()
+    disclosed(server)
+    assert len(bus._listeners) == 1
+
+
+async def test_one_without_a_bus_can_be_closed():
+    """Ours: a server of the handshake era alone has none."""
+    server, _ = changing()
+    disclosed(server).close()
+
+
+async def test_a_connection_that_was_there_before_tells_the_one_that_serves_it_now():
+    """Ours: it stays open while a gateway reads another configuration."""
+    server, schemas = changing()
+    before = disclosed(server)
+    server.middleware.insert(0, before)
+    async with connect(server, OLD) as wire:
+        client = Client(wire)
+        await client.read("a", "tell")
+        server.middleware[0] = disclosed(server)
+        before.close()
+        assert [await client.may(name) for name in ("a", "tell")] == [True, True]
+        schemas["a"] = OTHER
+        assert await client.may("tell")
+        assert not await client.may("a")
+
+
+async def test_a_tool_that_no_caller_sees_is_forgotten(era):
+    """Ours: names may change for as long as a server runs, and somebody lists them."""
+    made = lowlevel(page_size=2, keep=tool(SCHEMA))
+    louver.attach(made.server, disclosure="advise")
+    disclosure, attached_, *_ = made.server.middleware
+    async with connect(made.server, era) as wire:
+        for number in range(20):
+            made.tools.clear()
+            made.tools.update({name: tool(SCHEMA) for name in ("keep", f"a{number}", f"b{number}")})
+            with caller(f"c{number % 2}"):
+                first = await wire.request("tools/list")
+                await wire.request("tools/list", {"cursor": first["nextCursor"]})
+                await wire.call(f"b{number}", {"_grant": ""})
+    remembered = (disclosure._definitions._latest, attached_._tools._latest)
+    left = {"keep", "a18", "b18", "a19", "b19"}
+    assert [set(latest) for latest in remembered] == [left, left]
+    assert len(attached_._listed) <= len(left) + 1

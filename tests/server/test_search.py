@@ -18,6 +18,7 @@ from louver.server.asked import Asking
 from louver.server.attach import install
 from louver.server.search import Search
 from louver.server.views import ToolViews
+from louver.server.wire import result_dict
 from server.profiles import SCHEMA, lowlevel, tool
 from server.test_callers import caller
 from server.wire import NEW, OLD, attached, connect
@@ -114,6 +115,21 @@ async def test_the_instructions_tell_how_a_query_is_written(era):
         assert said.startswith(f"{before}Tool search: send `tools/list` with a `query` of plain words")
         for example in ("'create an issue'", "'tools for data analysis'", "'database'", "'create_issue'"):
             assert example in said
+
+
+async def test_a_server_that_is_searched_itself_has_said_how(era):
+    """Ours: one behind a gateway may say so already; twice would cost tokens and say no more."""
+
+    async def itself(ctx, call_next):
+        result = await call_next(ctx)
+        return Search().introduced(result_dict(result)) if ctx.method in ("initialize", "server/discover") else result
+
+    made = tracker()
+    made.server.middleware.insert(0, itself)
+    async with attached(made.server, era, search=True) as wire:
+        assert wire.opening["instructions"].count("Tool search:") == 1
+        assert wire.opening["capabilities"]["tools"]["filtering"] is True
+        assert "dev.louver/search" in wire.opening["capabilities"]["extensions"]
 
 
 async def test_the_examples_of_the_instructions_are_good_queries(era):

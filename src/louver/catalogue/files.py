@@ -7,7 +7,7 @@
 
 A file is read when the server starts and again when it changes. What is wrong
 with it is told by file and line. A file that was right and is changed to
-something wrong leaves the last good files in force.
+something wrong leaves the last good files in force; so does a folder that goes away.
 """
 
 from __future__ import annotations
@@ -87,15 +87,13 @@ class Folder(Generic[File]):
         invalid: Invalid,
         logger: logging.Logger,
     ) -> None:
-        if not folder.is_dir():
-            raise invalid(f"the folder of {what} is not there", file=str(folder))
         self._folder = folder
         self._suffix = suffix
         self._read = read
         self._what = what
         self._invalid = invalid
         self._logger = logger
-        self._stamps: dict[Path, int] = {}
+        self._stamps: dict[Path, int] | None = None
         self._files: dict[str, File] = {}
         self._load()
 
@@ -119,6 +117,8 @@ class Folder(Generic[File]):
 
     def _load(self) -> None:
         stamps = self._now()
+        if stamps is None:
+            raise self._invalid(f"the folder of {self._what} is not there", file=str(self._folder))
         files: dict[str, File] = {}
         for path in sorted(stamps):
             file = self._read(path)
@@ -129,10 +129,12 @@ class Folder(Generic[File]):
             files[file.tool] = file
         self._stamps, self._files = stamps, files
 
-    def _now(self) -> dict[Path, int]:
+    def _now(self) -> dict[Path, int] | None:
+        """The files that there are, and when they were changed; `None` if the folder is not there."""
         stamps: dict[Path, int] = {}
         for path in self._folder.glob(f"*{self._suffix}"):
             # Gone since it was listed, or an editor's lock, which is a link that leads nowhere.
             with suppress(FileNotFoundError):
                 stamps[path] = path.stat().st_mtime_ns
-        return stamps
+        # Looked at last: a folder may go while it is read.
+        return stamps if self._folder.is_dir() else None

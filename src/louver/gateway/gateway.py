@@ -106,6 +106,7 @@ class Gateway:
         self._tracing = list(self.server.middleware)
         self._config = Config(())
         self._grants = Grants(audience="louver")
+        self._disclosure: Disclosure | None = None
         self._lay_out(config)
 
     async def open(self) -> list[State]:
@@ -172,9 +173,13 @@ class Gateway:
         # Made anew from what is listed.
         self.server.get_tool_input_schema = None
         asking = Asking(config.argument, defaults)
+        if self._disclosure is not None:
+            self._disclosure.close()
+            self._disclosure = None
         if (self._exposure or config.exposure) == "minimal":
             install(self.server, views, asking, config.listing, exact=True, search=_search(alone=alone))
-            self.server.middleware.insert(0, Disclosure(self.server, files, self._grants, Reads()))
+            self._disclosure = Disclosure(self.server, files, self._grants, Reads())
+            self.server.middleware.insert(0, self._disclosure)
         else:
             install(self.server, views, asking, config.listing)
         return gone

@@ -22,6 +22,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from mcp.server import MCPServer
 
@@ -29,6 +30,7 @@ from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.capability import advertised
 from louver.protocol.names import ARGUMENT, PROJECTION
+from louver.protocol.query import queried
 from louver.server.asked import Asking
 from louver.server.disclosure import disclosing_of
 from louver.server.listing import Listing, listed_tool
@@ -153,7 +155,7 @@ class _Attached:
         self._exact = exact
         self._search = search
         self._schemas = ProjectedSchemas()
-        self._listed: dict[str, _Listed] = {}
+        self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         self._call = ProjectedCalls(tools, asking, self._schemas, self._can_project, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -180,7 +182,10 @@ class _Attached:
         result = result_dict(await list_tools(ctx))
         self._tools.views.refresh()
         tools: list[dict[str, Any]] = result.get("tools") or []
-        listed = [self._listed_tool(tool, self._tools.learn(tool)) for tool in tools]
+        is_search = self._search is not None and queried(ctx.params or {}) is not None
+        first, last = not (is_search or (ctx.params or {}).get("cursor")), not (is_search or result.get("nextCursor"))
+        entries = self._tools.learn(tools, first=first, last=last)
+        listed = [self._listed_tool(tool, entry) for tool, entry in zip(tools, entries, strict=True)]
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
@@ -188,12 +193,12 @@ class _Attached:
 
     def _listed_tool(self, tool: dict[str, Any], entry: Entry) -> dict[str, Any]:
         """The tool as clients see it, made anew only where it is not as it was last listed."""
-        before = self._listed.get(entry.name)
-        if before is not None and before.entry is entry and before.tool == tool:
+        before = self._listed.get(entry)
+        if before is not None and before.tool == tool:
             return before.listed
         argument = self._asking.offers_argument(entry)
         listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
-        self._listed[entry.name] = _Listed(tool, entry, listed)
+        self._listed[entry] = _Listed(tool, listed)
         return listed
 
     def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
@@ -209,10 +214,9 @@ class _Attached:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A tool, what was known of it, and how it was listed."""
+    """A tool, and how it was listed."""
 
     tool: dict[str, Any]
-    entry: Entry
     listed: dict[str, Any]
 
 

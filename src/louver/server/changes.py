@@ -26,25 +26,31 @@ if TYPE_CHECKING:
 _CHANGED: Final = "notifications/tools/list_changed"
 
 
-def hear_bus(server: Server[Any], changed: Callable[[], None]) -> None:
-    """Call `changed` when the server publishes that its tools have changed."""
+def hear_bus(server: Server[Any], changed: Callable[[], None]) -> Callable[[], None]:
+    """Call `changed` when the server publishes that its tools have changed, until what is returned is called."""
     entry = server.get_request_handler("subscriptions/listen")
     if entry is None or not isinstance(entry.handler, ListenHandler):
-        return
+        return _nothing
 
     def hear(event: ServerEvent) -> None:
         if isinstance(event, ToolsListChanged):
             changed()
 
     # Private, as the bus belongs to the server's author; a test pins it.
-    entry.handler._bus.subscribe(hear)  # pyright: ignore[reportPrivateUsage]
+    return entry.handler._bus.subscribe(hear)  # pyright: ignore[reportPrivateUsage]
 
 
 def hear_connection(ctx: ServerRequestContext[Any, Any], changed: Callable[[], None]) -> None:
-    """Call `changed` when the server tells it over the connection that a request opens."""
+    """Call `changed`, and nothing else, when the server tells it over the connection that a request came over."""
     opened = connection(ctx)
-    if opened.has_standalone_channel and not isinstance(opened.outbound, _Heard):
+    if isinstance(opened.outbound, _Heard):
+        opened.outbound.changed = changed
+    elif opened.has_standalone_channel:
         opened.outbound = _Heard(opened.outbound, changed)
+
+
+def _nothing() -> None:
+    pass
 
 
 class _Heard:
@@ -52,7 +58,7 @@ class _Heard:
 
     def __init__(self, outbound: Outbound, changed: Callable[[], None]) -> None:
         self._outbound = outbound
-        self._changed = changed
+        self.changed = changed
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -61,5 +67,5 @@ class _Heard:
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
         if method == _CHANGED:
-            self._changed()
+            self.changed()
         await self._outbound.notify(method, params, opts)

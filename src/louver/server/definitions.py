@@ -6,18 +6,17 @@ the server tells that its tools have changed, a list that passes says so, or som
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from louver.catalogue.descriptions import Described
-from louver.limits import DEFINITIONS_S, MAX_CALLERS
+from louver.limits import DEFINITIONS_S
+from louver.server.sights import Sight, Sights
 from louver.server.tools import all_tools, caller
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from mcp.server.context import CallNext, ServerRequestContext
 
     from louver.catalogue.descriptions import DescriptionFiles
@@ -32,46 +31,54 @@ class Definitions:
 
     def __init__(self, files: DescriptionFiles) -> None:
         self._files = files
-        self._latest: dict[str, Described] = {}
-        self._seen: OrderedDict[Hashable, _Seen] = OrderedDict()
+        # Weak: a tool that no caller sees any more is forgotten.
+        self._latest: WeakValueDictionary[str, Described] = WeakValueDictionary()
+        self._seen = Sights(_Seen)
         self._changes = 0
 
     def changed(self) -> None:
         """Forget what was listed: the server tells that it has changed."""
         self._changes += 1
 
-    def learn(self, tools: list[dict[str, Any]]) -> list[Described]:
-        """The tools of a list that passes."""
+    def learn(self, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
+        """The tools of a page that passes.
+
+        Args:
+            tools: As the server lists them.
+            first: Whether a list begins with it.
+            last: Whether a list ends with it.
+        """
         self._files.refresh()
         described = [self._described(tool) for tool in tools]
-        if (seen := self._seen.get(caller())) is not None:
-            seen.tools.update({each.name: each for each in described})
+        seen = self._seen.listed_to(caller())
+        seen.learn({each.name: each for each in described}, first=first, last=last)
         return described
 
     def knows(self, name: str) -> bool:
-        """Whether anybody was listed a tool of this name."""
-        return name in self._latest
+        """Whether the caller was last listed a tool of this name."""
+        seen = self._seen.find(caller())
+        return seen is not None and name in seen.tools
 
     async def all(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Described]:
         """All tools that the caller sees, by name, with the server asked."""
         changes, at = self._changes, monotonic()
         self._files.refresh()
         tools = {tool["name"]: self._described(tool) async for tool in all_tools(ctx, call_next)}
-        who = caller()
-        self._seen[who] = _Seen(tools, changes, at)
-        self._seen.move_to_end(who)
-        if len(self._seen) > MAX_CALLERS:
-            self._seen.popitem(last=False)
+        seen = self._seen.listed_to(caller())
+        seen.learn(tools, first=True, last=True)
+        seen.changes, seen.at = changes, at
         return tools
 
     async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Described | None:
         """A tool as the caller sees it; `None` if the caller sees no such tool."""
-        seen = self._seen.get(caller())
-        known = seen.tools.get(name) if seen is not None and self._is_current(seen) else None
-        if known is None:
+        seen = self._seen.find(caller())
+        if seen is None or not self._is_current(seen) or name not in seen.tools:
             return (await self.all(ctx, call_next)).get(name)
+        known = seen.tools[name]
         # Files are not read again here: a folder can hold as many as there are tools.
-        return known if known.file is self._files.find(name) else self._described(known.tool)
+        if known.file is not self._files.find(name):
+            known = seen.tools[name] = self._described(known.tool)
+        return known
 
     def _is_current(self, seen: _Seen) -> bool:
         return seen.changes == self._changes and monotonic() < seen.at + DEFINITIONS_S
@@ -86,16 +93,10 @@ class Definitions:
         return latest
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What one caller sees.
+class _Seen(Sight[Described]):
+    """What one caller sees, the changes that were told before it was asked for, and when that was, in seconds."""
 
-    Args:
-        tools: The tools by name.
-        changes: The changes that were told before.
-        at: When it was asked for, in seconds.
-    """
-
-    tools: dict[str, Described]
-    changes: int
-    at: float
+    def __init__(self) -> None:
+        super().__init__()
+        self.changes = 0
+        self.at = -inf

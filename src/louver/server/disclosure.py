@@ -26,7 +26,7 @@ from louver.errors import LouverError
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
 from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, DISCLOSURE, GRANT_ARGUMENT
 from louver.server import guidance
-from louver.server.bindings import connection
+from louver.server.bindings import connection, outlives
 from louver.server.changes import hear_bus, hear_connection
 from louver.server.definitions import Definitions
 from louver.server.describing import Describing
@@ -102,7 +102,11 @@ class Disclosure:
             "prompts/list": self._prompts,
             "prompts/get": self._prompt,
         }
-        hear_bus(server, self._definitions.changed)
+        self._unsubscribe = hear_bus(server, self._definitions.changed)
+
+    def close(self) -> None:
+        """Hear no more of what the server publishes: another one stands in this one's place."""
+        self._unsubscribe()
 
     def check_names(self, tools: set[str]) -> None:
         """Log what does not fit the tools that the server has."""
@@ -112,7 +116,7 @@ class Disclosure:
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer to one message of a client."""
-        if ctx.method == "initialize":
+        if ctx.method == "initialize" or outlives(ctx):
             hear_connection(ctx, self._definitions.changed)
         method = self._methods.get(ctx.method)
         # Before the handshake the SDK refuses, and says how.
@@ -142,10 +146,13 @@ class Disclosure:
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Stage 1. The tool that describes tools comes last, but among those that were searched for."""
         result = result_dict(await call_next(ctx))
-        listed = [described.listed for described in self._definitions.learn(result.get("tools") or [])]
-        query: object = (ctx.params or {}).get("query")
+        params = ctx.params or {}
+        query: object = params.get("query")
         is_search = isinstance(query, str) and query.strip() != ""
-        if not (result.get("nextCursor") or is_search or self._definitions.knows(DESCRIPTIONS_TOOL)):
+        first, last = not (is_search or params.get("cursor")), not (is_search or result.get("nextCursor"))
+        learnt = self._definitions.learn(result.get("tools") or [], first=first, last=last)
+        listed = [described.listed for described in learnt]
+        if last and not self._definitions.knows(DESCRIPTIONS_TOOL):
             listed.append(guidance.tool(enforced=self._enforced))
         return {**result, "tools": listed}
 

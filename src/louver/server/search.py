@@ -29,7 +29,7 @@ from louver.core.json import digest
 from louver.errors import InvalidCursor, InvalidQuery, RateLimited
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINUTE
 from louver.protocol.capability import searchable
-from louver.protocol.names import QUERY
+from louver.protocol.names import FILTERING_LITERAL, QUERY
 from louver.protocol.query import queried
 from louver.server.rates import Rates, asker
 from louver.server.refusals import protocol_error
@@ -72,7 +72,9 @@ class Search:
         capabilities: dict[str, Any] = said.get("capabilities") or {}
         if capabilities.get("tools") is None:
             return said
-        instructions = "\n\n".join(filter(None, (said.get("instructions"), INSTRUCTIONS)))
+        # A server that is searched itself, as one behind a gateway can be, has said how.
+        ours = None if capabilities["tools"].get(FILTERING_LITERAL) is True else INSTRUCTIONS
+        instructions = "\n\n".join(filter(None, (said.get("instructions"), ours)))
         return {**said, "capabilities": searchable(capabilities), "instructions": instructions}
 
     async def list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:

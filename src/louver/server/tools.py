@@ -8,16 +8,17 @@ apart from what another sees, since servers may show each a list of their own.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
 from mcp_types import METHOD_NOT_FOUND
 
-from louver.limits import MAX_CALLERS
+from louver.catalogue.entry import Entry
+from louver.server.sights import Sight, Sights
 from louver.server.wire import pages, result_dict
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from mcp.server.context import CallNext, ServerRequestContext
 
-    from louver.catalogue.entry import Entry
     from louver.server.views import ToolViews
 
 
@@ -38,21 +38,22 @@ class Tools:
 
     def __init__(self, views: ToolViews) -> None:
         self.views = views
-        self._latest: dict[str, Entry] = {}
-        self._seen: OrderedDict[Hashable, dict[str, Entry]] = OrderedDict()
+        # Weak: a tool that no caller sees any more is forgotten.
+        self._latest: WeakValueDictionary[str, Entry] = WeakValueDictionary()
+        self._seen: Sights[Sight[Entry]] = Sights(Sight[Entry])
 
-    def learn(self, tool: dict[str, Any]) -> Entry:
-        """The entry of a tool as it was just listed; the one that is there, if nothing has changed."""
-        name = tool["name"]
-        entry = self._latest.get(name)
-        if entry is None or not entry.is_of(tool) or not self.views.are_current(entry):
-            entry = self._latest[name] = self.views.entry(tool, entry)
-        who = caller()
-        self._seen.setdefault(who, {})[name] = entry
-        self._seen.move_to_end(who)
-        if len(self._seen) > MAX_CALLERS:
-            self._seen.popitem(last=False)
-        return entry
+    def learn(self, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True) -> list[Entry]:
+        """The entries of tools that were just listed; those that are there, if nothing has changed.
+
+        Args:
+            tools: One page of a list; all of it, if nothing else is said.
+            first: Whether the list begins with it.
+            last: Whether the list ends with it.
+        """
+        entries = [self._entry(tool) for tool in tools]
+        seen = self._seen.listed_to(caller())
+        seen.learn({entry.name: entry for entry in entries}, first=first, last=last)
+        return entries
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """The input schema of a tool that was listed; the SDK checks `Mcp-Param-*` headers by it."""
@@ -62,18 +63,22 @@ class Tools:
     async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """The entry of a tool, as the caller sees it; `None` if the caller sees no such tool."""
         self.views.refresh()
-        entry = self._seen.get(caller(), {}).get(name)
+        seen = self._seen.find(caller())
+        entry = None if seen is None else seen.tools.get(name)
         if entry is not None and self.views.are_current(entry):
             return entry
         return await self.refresh(name, ctx, call_next)
 
     async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
-        found: Entry | None = None
-        async for tool in all_tools(ctx, call_next):
-            entry = self.learn(tool)
-            found = entry if entry.name == name else found
-        return found
+        entries = self.learn([tool async for tool in all_tools(ctx, call_next)])
+        return next((entry for entry in reversed(entries) if entry.name == name), None)
+
+    def _entry(self, tool: dict[str, Any]) -> Entry:
+        entry = self._latest.get(tool["name"])
+        if entry is None or not entry.is_of(tool) or not self.views.are_current(entry):
+            entry = self._latest[tool["name"]] = self.views.entry(tool, entry)
+        return entry
 
 
 async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
