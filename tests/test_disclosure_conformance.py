@@ -4,10 +4,8 @@ And what hangs on processes alone: sessions over HTTP with and without `Mcp-Sess
 """
 
 import json
-import subprocess
 import sys
-import threading
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,12 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter
 
+from fixtures.process import http_process
 from server.reading import URI, grants_in
 
 SERVER = Path(__file__).parent / "fixtures" / "disclosing.py"
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 OLD, NEW = MODES
-START_S = 20
 """Longest wait for a process to say its port, or to end, in seconds."""
 CONVERSATION_S = 40
 """Longest wait for the answers of one test, in seconds."""
@@ -42,31 +40,9 @@ def anyio_backend():
 # Servers, and who talks to them.
 
 
-@contextmanager
 def process(*options):
     """The URL of a server process, which ends when its standard input does; and what it said on standard error."""
-    said = []
-    with subprocess.Popen(
-        [sys.executable, str(SERVER), "--http", *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as server:
-        watch = threading.Timer(START_S, server.kill)
-        watch.start()
-        reading = threading.Thread(target=lambda: said.extend(server.stderr))
-        reading.start()
-        try:
-            port = json.loads(server.stdout.readline())["port"]
-            watch.cancel()
-            yield f"http://127.0.0.1:{port}/mcp", said
-            server.stdin.close()
-            server.wait(START_S)
-        finally:
-            watch.cancel()
-            server.kill()
-            reading.join()
+    return http_process(SERVER, *options)
 
 
 @pytest.fixture(scope="module")

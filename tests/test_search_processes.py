@@ -1,18 +1,15 @@
 """Tool search by real processes: over stdio and Streamable HTTP, in both eras, byte for byte as it is on the wire."""
 
-import json
-import subprocess
 import sys
-import threading
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from fixtures.process import http_process
 from gateway.raw import HANDSHAKE, STATELESS, Http, raw
 
 SERVER = Path(__file__).parent / "fixtures" / "searchable.py"
-START_S = 20
 """Longest wait for a process to say its port, or to end, in seconds."""
 
 NOT_OURS = "the cursor is not of this query, this caller and the tools that there are now: ask again without it"
@@ -29,22 +26,9 @@ def anyio_backend():
     return "asyncio"
 
 
-@contextmanager
 def process(*options):
     """The URL of a server process, which ends when its standard input does."""
-    command = [sys.executable, str(SERVER), "--http", *options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        watch = threading.Timer(START_S, server.kill)
-        watch.start()
-        try:
-            port = json.loads(server.stdout.readline())["port"]
-            watch.cancel()
-            yield f"http://127.0.0.1:{port}/mcp"
-            server.stdin.close()
-            server.wait(START_S)
-        finally:
-            watch.cancel()
-            server.kill()
+    return http_process(SERVER, *options)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +39,7 @@ def url():
 
         def find(*options):
             if options not in started:
-                started[options] = stack.enter_context(process(*options))
+                started[options] = stack.enter_context(process(*options))[0]
             return started[options]
 
         yield find
@@ -229,7 +213,7 @@ async def test_nobody_finds_what_they_could_not_list(url, era):
 @every_era
 async def test_a_cursor_of_one_process_is_good_at_another(url, era):
     """Ours: workers behind one address keep nothing for each other."""
-    with process() as other:
+    with process() as (other, _):
         async with raw(other, era) as one, raw([sys.executable, str(SERVER)], era) as two:
             found, cursors = await pages(one, "notes")
             assert await names(two, query="notes", cursor=cursors[0]) == found[1]

@@ -10,9 +10,7 @@ import io
 import json
 import subprocess
 import sys
-import threading
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from referencing.jsonschema import DRAFT202012
 
 import louver
 import louver.cli
+from fixtures.process import START_S, http_process
 from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
 from louver.core.infer import infer
 from louver.core.view import Views
@@ -37,7 +36,6 @@ ROOT = FOLDER.parents[1]
 SERVER = Path(build_server.__code__.co_filename)
 CONVERSATION_S = 40
 """Longest wait for all answers of one door, in seconds."""
-START_S = 20
 """Longest wait for a process to say its port, or to end, in seconds."""
 
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
@@ -252,25 +250,6 @@ async def runs_of(client):
     return Counter(result["structuredContent"])
 
 
-@contextmanager
-def http_server():
-    """A server process of its own; it ends when its standard input does."""
-    with subprocess.Popen(
-        [sys.executable, str(SERVER), "--http"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        watch = threading.Timer(START_S, process.kill)
-        watch.start()
-        try:
-            port = json.loads(process.stdout.readline())["port"]
-            watch.cancel()
-            yield f"http://127.0.0.1:{port}/mcp"
-            process.stdin.close()
-            process.wait(START_S)
-        finally:
-            watch.cancel()
-            process.kill()
-
-
 @pytest.fixture(scope="session")
 def conversation():
     """A function of a door to its conversation, which is held when first asked for."""
@@ -285,7 +264,7 @@ def conversation():
             return held[transport, era]
         if transport == "http":
             # One process for both revisions, as a server in the field has it.
-            with http_server() as url:
+            with http_process(SERVER) as (url, _):
                 for each in MODES:
                     hold(transport, each, url)
         elif transport == "stdio":

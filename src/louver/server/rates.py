@@ -13,11 +13,9 @@ from collections import OrderedDict, deque
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.provider import principal_components
-
 from louver.errors import LouverError, RateLimited
 from louver.limits import MAX_CALLERS
+from louver.server.bindings import principal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -69,7 +67,6 @@ class Rates:
 
 def asker(ctx: ServerRequestContext[Any, Any]) -> Hashable:
     """Who makes a request."""
-    token = get_access_token()
-    if token is not None:
-        return principal_components(token)
+    if (who := principal()) is not None:
+        return who
     return getattr(getattr(ctx.request, "client", None), "host", None)
