@@ -11,10 +11,10 @@ _WIDTH = 118
 """Where a table does not go to a terminal, in columns."""
 
 
-def console(*, stderr: bool = False) -> Console:
+def console() -> Console:
     """Where tables go; into a pipe or a file in full width."""
-    found = Console(stderr=stderr)
-    return found if found.is_terminal else Console(stderr=stderr, width=_WIDTH)
+    found = Console()
+    return found if found.is_terminal else Console(width=_WIDTH)
 
 
 def tokens(size: int) -> int:
