@@ -5,6 +5,7 @@
     FASTMCP.serving(url)           FastMCP's proxy, on a client that stays connected
     NPM.serving(*command)          npm `mcp-proxy`: of servers over stdio alone
     PYPI.serving(*command)         PyPI `mcp-proxy`: likewise
+    MY_COOL_PROXY.serving(url)     npm `my-cool-proxy`, for scripts
 
 Peers are installed where the stock clients of the tests are. One that cannot be is left out, and that is said.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -145,9 +147,24 @@ def _npm(port: int, behind: Sequence[str]) -> list[str]:
     return [str(node), str(script), "--host", "127.0.0.1", "--port", str(port), "--server", "stream", "--", *behind]
 
 
+def _my_cool_proxy(port: int, behind: Sequence[str]) -> list[str]:
+    package = {"name": "scripts", "private": True, "dependencies": {"@karashiiro/my-cool-proxy": "1.6.2"}}
+    node, home = node_packages(json.dumps(package))
+    config = home / f"{port}.json"
+    clients = {SCRIPTED: {"type": "http", "url": behind[0]}} if behind else {}
+    config.write_text(json.dumps({"transport": "http", "host": "127.0.0.1", "port": port, "mcpClients": clients}))
+    script = home / "node_modules" / "@karashiiro" / "my-cool-proxy" / "bin" / "my-cool-proxy.mjs"
+    # Its SQLite is built for the Node that npm runs on.
+    return ["env", f"CONFIG_PATH={config}", f"HOME={home}", shutil.which("node") or str(node), str(script)]
+
+
+SCRIPTED = "upstream"
+"""What scripts call the server behind."""
+
 FASTMCP = Peer("FastMCP", _fastmcp)
 NPM = Peer("npm mcp-proxy", _npm)
 PYPI = Peer("PyPI mcp-proxy", _pypi)
+MY_COOL_PROXY = Peer("my-cool-proxy", _my_cool_proxy)
 
 
 def _free_port() -> int:

@@ -214,6 +214,122 @@ class TooManyTools(LouverError):
     code = "TOO_MANY_TOOLS"
 
 
+class SandboxError(LouverError):
+    """A script that has not come to a result.
+
+    Args:
+        message: What is wrong, in the script's own words where Lua has raised it.
+        line: The line of the script, from 1.
+        hint: What was probably meant, as a whole sentence.
+        limit: The bound that it went over.
+    """
+
+    def __init__(
+        self, message: str, *, line: int | None = None, hint: str | None = None, limit: float | None = None
+    ) -> None:
+        where = "" if line is None else f"line {line}: "
+        super().__init__(where + message, line=line, hint=hint, limit=limit)
+        self.line, self.hint = line, hint
+
+
+class SandboxSyntax(SandboxError):
+    """A script that is not Lua, or too long."""
+
+    code = "SANDBOX_SYNTAX"
+
+
+class SandboxRuntime(SandboxError):
+    """A script that raises an error. If a tool's failure ends it, that is the `__cause__`."""
+
+    code = "SANDBOX_RUNTIME"
+
+
+class SandboxTimeout(SandboxError):
+    """A script that takes too long."""
+
+    code = "SANDBOX_TIMEOUT"
+
+
+class SandboxMemory(SandboxError):
+    """A script that needs too much memory."""
+
+    code = "SANDBOX_MEMORY"
+
+
+class SandboxCallLimit(SandboxError):
+    """A script that calls too much, with too much, or gets too much."""
+
+    code = "SANDBOX_CALL_LIMIT"
+
+
+class SandboxOutputLimit(SandboxError):
+    """A script whose result is too large or too deep."""
+
+    code = "SANDBOX_OUTPUT_LIMIT"
+
+
+class SandboxCrashed(SandboxError):
+    """A script whose process has ended, or was ended, without a word."""
+
+    code = "SANDBOX_CRASHED"
+
+
+class SandboxBusy(SandboxError):
+    """Too many scripts wait for their turn."""
+
+    code = "SANDBOX_BUSY"
+
+
+class SandboxUnavailable(SandboxError):
+    """Scripts cannot be contained here, or not run at all."""
+
+    code = "SANDBOX_UNAVAILABLE"
+
+
+class ToolFailed(LouverError):
+    """A tool that was called by a script, and failed.
+
+    Args:
+        message: What happened, in our words.
+        server: The server's Lua identifier.
+        tool: The tool's.
+        content: The content blocks that the tool answered with. They stand in no message.
+    """
+
+    code = "TOOL_ERROR"
+
+    def __init__(self, message: str, *, server: str, tool: str, content: list[Any] | None = None) -> None:
+        super().__init__(message, server=server, tool=tool)
+        self.content: list[Any] = content or []
+
+
+class UnknownName(LouverError):
+    """A server or a tool that is not there.
+
+    Args:
+        message: Which, and where it is missing.
+        nearest: Names that were probably meant, the nearest first.
+    """
+
+    code = "UNKNOWN_NAME"
+
+    def __init__(self, message: str, *, nearest: list[str] | None = None) -> None:
+        super().__init__(message, nearest=nearest or [])
+        self.nearest: list[str] = nearest or []
+
+
+class InvalidArguments(LouverError):
+    """Arguments of one of the gateway's own tools that it does not take."""
+
+    code = "INVALID_ARGUMENTS"
+
+
+class NotReadOnly(LouverError):
+    """A sample call of a tool that does not say of itself that it only reads."""
+
+    code = "NOT_READ_ONLY"
+
+
 def _where(file: str | None, line: int | None) -> str:
     return "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
 

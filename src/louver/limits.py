@@ -279,3 +279,87 @@ GRANT_S = 3600
 DEFINITIONS_S = 60.0
 """How long it counts what a server listed last, in seconds, if it tells of no change. Changes that another worker
 tells are not heard."""
+
+MAX_OUTLINE_DEPTH = 3
+"""Names deep that the members of a schema are shown: who needs more reads the schema."""
+
+MAX_OUTLINE_MEMBERS = 100
+"""Members of a schema that are shown, likewise."""
+
+MAX_OUTLINE_VALUES = 12
+"""Values of an `enum` that are shown in place of its type."""
+
+MAX_WEIGHED_DEPTH = 6
+"""Names deep that the fields of an answer are weighed, each over again with what it stands in."""
+
+MAX_SHAPE_FIELDS = 200
+"""Fields in the shape of an answer: what has more is a map, or is asked for in parts."""
+
+HEAVY_CHARACTERS = 200
+"""Longest text of a field that a suggested view keeps, in characters: a sentence or two."""
+
+SERVER_LOOK_S = 5.0
+"""How long a list of servers waits for one that is just being opened, in seconds: it is told as it stands then."""
+
+MAX_CALL_NAMES = 10_000
+"""Names of tools that are remembered for scripts: those of many callers."""
+
+MAX_SCRIPT_BYTES = 64 * 1024
+"""Longest script, in bytes. What is longer is a program, not a question."""
+
+SCRIPT_WALL_S = 5.0
+"""How long a script may take, in seconds, waiting for upstreams aside."""
+
+SCRIPT_HARD_WALL_S = 30.0
+"""How long it may take with all its waiting, in seconds: as long as one call of an upstream may."""
+
+SCRIPT_CPU_S = 2
+"""CPU time of a script's process, in whole seconds, in which the kernel counts. It is ended after that."""
+
+MAX_SCRIPT_HEAP = 32 * 1024 * 1024
+"""Memory of a script's own values, in bytes: replies of 8 MiB in all, several times over."""
+
+MAX_SCRIPT_MEMORY = 192 * 1024 * 1024
+"""Address space of a script's process, in bytes: the interpreters' 20 MB, the heap, and copies of texts that cross."""
+
+MAX_SCRIPT_CALLS = 20
+"""Calls of tools by one script."""
+
+MAX_SCRIPT_CALLS_AT_ONCE = 4
+"""Calls of one script that upstreams work on at the same time; others wait."""
+
+SCRIPT_PROJECTING_S = 1.0
+"""CPU time that the gateway spends on the projections of one script, in seconds. Paths can be made that take 0.1 s."""
+
+MAX_SCRIPT_ARGUMENTS = 256 * 1024
+"""The JSON of a call's arguments, in bytes."""
+
+MAX_SCRIPT_REPLY = 1024 * 1024
+"""The JSON of a reply to a call, in bytes. Who needs less of it names `fields`."""
+
+MAX_SCRIPT_TRAFFIC = 8 * 1024 * 1024
+"""All that goes between a script and the gateway, in bytes, so that calls cannot keep it busy with reading."""
+
+MAX_SCRIPT_RESULT = 256 * 1024
+"""The JSON of a script's result, in bytes: more than a model reads."""
+
+MAX_SCRIPT_RESULT_DEPTH = 32
+"""Nesting of what a script gives away, result or arguments, in levels."""
+
+MAX_SCRIPT_MESSAGE = 1000
+"""Length of what a script's error says, in code points."""
+
+MAX_SCRIPTS = 4
+"""Scripts that run at once, one for each caller."""
+
+MAX_SCRIPTS_WAITING = 16
+"""Scripts that wait for their turn; one more is refused."""
+
+SPARE_CHILDREN = 2
+"""Processes kept ready for the next scripts: a fork takes longer than most scripts."""
+
+SANDBOX_STARTING_S = 10.0
+"""How long the sandbox may take to start, in seconds; it takes a tenth of one."""
+
+SANDBOX_ENDING_S = 2.0
+"""How long the sandbox's process may take to end by itself, in seconds, and one of its children to be ended."""

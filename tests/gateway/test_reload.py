@@ -7,7 +7,7 @@ import json
 import anyio
 import pytest
 from anyio import to_thread
-from mcp import Client
+from mcp import Client, MCPError
 
 from gateway.gateways import EVERYTHING, gateway_process
 
@@ -96,3 +96,28 @@ async def test_a_gateway_whose_words_nobody_reads_serves_on(tmp_path):
                 await changed.wait()
             assert (await client.call_tool("two__test_simple_text")).content
     assert process.returncode == 0
+
+
+async def test_an_exposure_is_changed_while_clients_are_there(tmp_path):
+    """GATEWAY.md: five tools instead of all, scripts and all, and back."""
+    path = tmp_path / "mcp.json"
+    path.write_text(config(one=ONE))
+    with gateway_process("--config", str(path)) as (_, url):
+        changed = anyio.Event()
+
+        async def heard(message):
+            if getattr(message, "method", None) == "notifications/tools/list_changed":
+                changed.set()
+
+        async with Client(url, mode="legacy", message_handler=heard) as client:
+            before = {tool.name for tool in (await client.list_tools()).tools}
+            for louver, names in (({"exposure": "discovery"}, {"execute", "list-servers"}), ({}, before)):
+                changed = anyio.Event()
+                path.write_text(json.dumps({"mcpServers": {"one": ONE}, "louver": louver}))
+                with anyio.fail_after(60):
+                    await changed.wait()
+                assert names <= {tool.name for tool in (await client.list_tools()).tools}
+            script = {"script": "result(1)"}
+            assert (await client.call_tool("test_simple_text")).content
+            with pytest.raises(MCPError):
+                await client.call_tool("execute", script)

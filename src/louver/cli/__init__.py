@@ -65,8 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     served = _add_upstreams(serve)
     served.add_argument("--example", action="store_true", help="the example server (SQLite)")
     serve.add_argument(
-        "--exposure", choices=("full", "minimal"), help="how tools are listed: whole, or in a sentence each"
+        "--exposure",
+        choices=("full", "minimal", "discovery"),
+        help="how tools are listed: whole, in a sentence each, or not at all, but found by five tools",
     )
+    scripts = serve.add_mutually_exclusive_group()
+    scripts.add_argument("--execute", action="store_true", default=None, help="let clients run Lua scripts")
+    scripts.add_argument("--no-execute", action="store_false", dest="execute", help="do not let them")
     serve.add_argument("--log", choices=("text", "json"), default="text", help="the form of what is told")
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")

@@ -44,16 +44,21 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         InvalidConfig: The configuration cannot be used.
-        InvalidInput: The address is not one of this machine's loopback, or is taken.
+        InvalidInput: The address is not one of this machine's loopback, or is taken; or the example has no such thing.
     """
     address = None if arguments.http is None else _address(arguments.http)
     if arguments.example:
+        if arguments.exposure == "discovery" or arguments.execute:
+            raise InvalidInput(
+                "discovery and scripts are for servers behind the gateway: "
+                "louver serve --exposure discovery -- louver serve --example"
+            )
         _serve_example(address, minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
     file = None if arguments.config is None else ConfigFile(Path(arguments.config))
     config = upstreams.read(arguments) if file is None else file.current
-    made = partial(Gateway, config, exposure=arguments.exposure)
+    made = partial(Gateway, config, exposure=arguments.exposure, execute=arguments.execute)
     asyncio.run(_gateway_over_stdio(made, file) if address is None else _gateway_over_http(made, file, *address))
     return 0
 

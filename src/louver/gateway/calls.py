@@ -23,7 +23,7 @@ from louver.server.refusals import error_result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from louver.gateway.clients import Client, Turn
+    from louver.gateway.clients import Caller, Client
     from louver.gateway.upstream import Upstream
 
 _SAFE = frozenset(
@@ -50,7 +50,7 @@ class Calls:
         """Give up what waits for clients."""
         self._parked.close()
 
-    async def send(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def send(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer, as the client's era has it.
 
         Raises:
@@ -68,7 +68,7 @@ class Calls:
         except UpstreamError as error:
             return _failed(error, turn, method)
 
-    async def _send(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _send(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         session = await upstream.session(turn.client)
         if method in _WANTS:
             return await _WANTS[method](session.subscriptions, turn, params)
@@ -87,7 +87,7 @@ class Calls:
 
 
 @asynccontextmanager
-async def watching(turn: Turn, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
+async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
     """Have resources watched meanwhile: address -> whose it is. One that cannot be watched never changes."""
     watched: list[tuple[Upstream, str]] = []
     for uri, upstream in upstreams.items():
@@ -121,7 +121,7 @@ def upstream_problem(error: UpstreamError) -> MCPError:
     return MCPError(code=INTERNAL_ERROR, message=error.message, data={"error": error.to_json()})
 
 
-def _failed(error: UpstreamError, turn: Turn, method: str) -> dict[str, Any]:
+def _failed(error: UpstreamError, turn: Caller, method: str) -> dict[str, Any]:
     """What a client gets instead of an answer: of a tool a result that its model can read."""
     if method != "tools/call":
         raise upstream_problem(error) from None

@@ -18,6 +18,7 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
     METHOD_NOT_FOUND,
@@ -140,6 +141,18 @@ def modern_client(ctx: ServerRequestContext[Any, Any]) -> Client:
     return client
 
 
+def client_of(ctx: ServerRequestContext[Any, Any]) -> Client:
+    """Whose request it is.
+
+    Raises:
+        MCPError: The connection is not open yet.
+    """
+    client = modern_client(ctx) if is_modern(ctx.protocol_version) else handshake_client(ctx)
+    if client is None:
+        raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
+    return client
+
+
 def when_closed(ctx: ServerRequestContext[Any, Any], leave: Any) -> None:
     """Have `leave()` awaited when the connection of a request ends."""
     ctx.session._connection.exit_stack.push_async_callback(leave)  # pyright: ignore[reportPrivateUsage]
@@ -168,6 +181,31 @@ class Caller(Protocol):
             MCPError: It answers with an error, or cannot be asked.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Itself:
+    """The gateway, when it calls for nobody.
+
+    Args:
+        client: What upstreams are told of it.
+    """
+
+    client: Client
+
+    async def heard(self, method: str, params: Params) -> None:
+        """Nobody hears it."""
+
+    async def paused(self) -> None:
+        """Nobody waits."""
+
+    async def asked(self, method: str, params: Params) -> dict[str, Any]:
+        """Nobody can be asked.
+
+        Raises:
+            MCPError: Always.
+        """
+        raise MCPError(code=INVALID_REQUEST, message="there is no client to be asked")
 
 
 @dataclass(frozen=True, slots=True)

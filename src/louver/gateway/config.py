@@ -25,14 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from louver.gateway.discovery.service import Inspect
     from louver.server.asked import Argument
     from louver.server.listing import Listing
 
 Isolation = Literal["session", "shared"]
 """Whether each session of a client has its own with the upstream, or all share one."""
 
-Exposure = Literal["full", "minimal"]
-"""Whether tools are listed whole, or in a few words with their descriptions on demand."""
+Exposure = Literal["full", "minimal", "discovery"]
+"""Whether tools are listed whole, or in a few words with their descriptions on demand, or found by tools for that."""
+
+Execute = Literal["strict", "process", "off"]
+"""How scripts are contained: so that the system refuses them everything, or by a process of their own alone, which is
+for systems that know no more. Or there are none."""
 
 Transport = Literal["stdio", "http"]
 """How an upstream is reached: as a process of ours, or over Streamable HTTP."""
@@ -83,6 +88,8 @@ class Config:
         argument: Which tools take the reserved argument.
         listing: What stands as output schema of tools that can be projected.
         exposure: How tools are listed.
+        execute: How scripts are contained; `None` is `strict` in the exposure `discovery`, elsewhere `off`.
+        inspect: Which tools are run for a look at their answer.
         grant_keys: Secrets for grants; without any, one of this process alone.
     """
 
@@ -90,6 +97,8 @@ class Config:
     argument: Argument = "projectable"
     listing: Listing = "relaxed"
     exposure: Exposure = "full"
+    execute: Execute | None = None
+    inspect: Inspect = "readOnly"
     grant_keys: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod

@@ -11,12 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
+from mcp_types import METHOD_NOT_FOUND
 from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 
 from louver.errors import UpstreamError
 from louver.gateway.calls import upstream_problem
-from louver.gateway.clients import Client, Turn, handshake_client, modern_client, open_client, when_closed
+from louver.gateway.clients import Client, Turn, client_of, handshake_client, open_client, when_closed
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
 from louver.protocol.names import ARGUMENT
@@ -119,9 +119,4 @@ def _client(ctx: ServerRequestContext[Any, Any]) -> Client:
             validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         except KeyError:
             raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=ctx.method) from None
-    if is_modern(ctx.protocol_version):
-        return modern_client(ctx)
-    client = handshake_client(ctx)
-    if client is None:
-        raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
-    return client
+    return client_of(ctx)

@@ -2,8 +2,8 @@
 
 ::
 
-    client ── disclosure ── projection ── spans ── forward ── routes ── calls ── session ── link ── upstream
-                     louver.server         SDK     `Forward`  `One`, `Many`
+    client ── stack ── routes ── calls ── session ── link ── upstream
+                      `One`, `Many`
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,31 +22,29 @@ from mcp.shared.subscriptions import event_from_wire
 from mcp_types import METHOD_NOT_FOUND
 
 from louver import __version__
-from louver.catalogue.descriptions import DescriptionFiles
-from louver.catalogue.grants import Grants
 from louver.errors import InvalidView, LouverError
 from louver.gateway.calls import Calls
+from louver.gateway.clients import Client, Itself
 from louver.gateway.config import Config
-from louver.gateway.forward import Forward
+from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.service import DiscoveryService
+from louver.gateway.eras import enveloped
 from louver.gateway.http import HttpLink
 from louver.gateway.lists import CHANGES
-from louver.gateway.many import SEPARATOR, Many, named
+from louver.gateway.many import SEPARATOR, Many
 from louver.gateway.routes import One
+from louver.gateway.stack import Files, Stack
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS
-from louver.server.asked import Asking
-from louver.server.attach import install
-from louver.server.disclosure import Disclosure
-from louver.server.reads import Reads
-from louver.server.views import ToolViews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.gateway import config
+    from louver.gateway.config import Exposure
+    from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.link import Link, Listener, Params
-    from louver.server.search import Search
 
 UPSTREAMS: Final = "louver.upstream."
 """The loggers of what upstreams write to their standard error begin so; then comes the upstream's name."""
@@ -82,6 +80,7 @@ class Gateway:
         config: The configuration.
         serves_one: Whether there is one client, over stdio: then upstreams are opened as that client.
         exposure: How tools are listed, whatever the configuration says.
+        execute: Whether there are scripts, likewise.
         opened: Called when a client has opened the gateway.
     """
 
@@ -90,34 +89,45 @@ class Gateway:
         config: Config,
         *,
         serves_one: bool,
-        exposure: config.Exposure | None = None,
+        exposure: Exposure | None = None,
+        execute: bool | None = None,
         opened: Callable[[], None] = _nothing,
     ) -> None:
         # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
         sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
         self._serves_one = serves_one
-        self._exposure = exposure
-        self._opened = opened
+        self._exposure: Exposure | None = exposure
+        self._execute = execute
         self._calls = Calls()
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
         self.upstreams: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
-        self._tracing = list(self.server.middleware)
+        self._stack = Stack(self.server, opened)
         self._config = Config(())
-        self._grants = Grants(audience="louver")
-        self._disclosure: Disclosure | None = None
         self._lay_out(config)
 
     async def open(self) -> list[State]:
         """Open all upstreams, as far as they are there, and tell what they are."""
-        return await asyncio.gather(*map(self._state, self._config.upstreams))
+        states = await asyncio.gather(*map(self._state, self._config.upstreams))
+        if self._stack.scripts is not None:
+            await self._stack.scripts.are_ready()
+        return states
+
+    def discovery(self) -> DiscoveryService:
+        """What stands behind the gateway, for the gateway itself: not projected, and with nobody to be asked."""
+        itself = Itself(Client(GATEWAY.version, GATEWAY))
+
+        async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+            return await self._routes.answer(itself, method, enveloped(params, GATEWAY.envelope))
+
+        return DiscoveryService(Behind(self.upstreams, itself.client, ask))
 
     async def change(self, config: Config) -> None:
         """Serve another configuration from now on; a server that is the same in it is left alone."""
         clients = {client for upstream in self.upstreams.values() for client in upstream.clients}
         gone = self._lay_out(config)
-        await asyncio.gather(*(upstream.close() for upstream in gone))
+        await asyncio.gather(*(each.close() for each in gone))
         for change in sorted(CHANGES):
             await self._told(change, None)
             for client in clients:
@@ -126,7 +136,8 @@ class Gateway:
     async def close(self) -> None:
         """End all upstreams."""
         self._calls.close()
-        await asyncio.gather(*(upstream.close() for upstream in self.upstreams.values()))
+        scripts = [] if self._stack.scripts is None else [self._stack.scripts]
+        await asyncio.gather(*(each.close() for each in (*self.upstreams.values(), *scripts)))
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         """The names of a tool's views."""
@@ -146,48 +157,31 @@ class Gateway:
         """The tool as clients see it named."""
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
 
-    def _lay_out(self, config: Config) -> list[Upstream]:
-        """Put everything in its place; the upstreams that have none any more.
+    def _lay_out(self, config: Config) -> list[Upstream | Scripts]:
+        """Put everything in its place; what has none any more.
 
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
             InvalidDescription: Likewise, one of descriptions.
         """
-        alone = len(config.upstreams) == 1
-        prefixes = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
-        defaults = {
-            f"{prefixes[each.name]}{tool}": view
-            for each in config.upstreams
-            for tool, view in each.default_views.items()
-        }
-        folders = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
-        described = {
-            prefixes[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None
-        }
-        views, files = ToolViews(None, defaults, folders), DescriptionFiles(described)
+        config = self._chosen(config)
+        files = Files(config)
         gone = self._take_up(config)
-        self._views = views
-        routes = One(next(iter(self.upstreams.values())), self._calls) if alone else Many(self.upstreams, self._calls)
-        forward = Forward(routes, self._opened, argument=config.argument != "off")
-        self.server.middleware[:] = [*self._tracing, forward]
-        # Made anew from what is listed.
-        self.server.get_tool_input_schema = None
-        asking = Asking(config.argument, defaults)
-        if self._disclosure is not None:
-            self._disclosure.close()
-            self._disclosure = None
-        if (self._exposure or config.exposure) == "minimal":
-            install(self.server, views, asking, config.listing, exact=True, search=_search(alone=alone))
-            self._disclosure = Disclosure(self.server, files, self._grants, Reads())
-            self.server.middleware.insert(0, self._disclosure)
-        else:
-            install(self.server, views, asking, config.listing)
-        return gone
+        self._views = files.views
+        only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
+        self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
+        return [*gone, *self._stack.build(config, files, self.upstreams, self._routes)]
+
+    def _chosen(self, config: Config) -> Config:
+        """The configuration with what was chosen whatever it says."""
+        exposure = self._exposure or config.exposure
+        execute = config.execute or ("strict" if exposure == "discovery" else "off")
+        if self._execute is not None:
+            execute = "off" if not self._execute else "strict" if execute == "off" else execute
+        return replace(config, exposure=exposure, execute=execute)
 
     def _take_up(self, config: Config) -> list[Upstream]:
-        """Have the upstreams and keys of a configuration from now on; the upstreams that are no more in it."""
-        if config.grant_keys != self._config.grant_keys:
-            self._grants = Grants(config.grant_keys, audience="louver")
+        """Have the upstreams of a configuration from now on; those that are no more in it."""
         before = {each.name: each for each in self._config.upstreams}
         known, self._config = self.upstreams, config
         self.upstreams = {
@@ -226,13 +220,6 @@ class Gateway:
             # A server may have no tools, and then no list of them. What else it says is not repeated.
             problem = None if error.error.code == METHOD_NOT_FOUND else f"'tools/list' fails with {error.error.code}"
             return State(each.name, each.transport, version, [], problem)
-
-
-def _search(*, alone: bool) -> Search:
-    # Imported only now: without search SQLite is not needed.
-    from louver.server.search import Search
-
-    return Search() if alone else Search(named)
 
 
 def _link(each: config.Upstream, listener: Listener) -> Link:

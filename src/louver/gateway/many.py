@@ -28,7 +28,7 @@ from louver.server.wire import pages
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from louver.gateway.clients import Client, Turn
+    from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
     from louver.gateway.upstream import Upstream
 
@@ -89,7 +89,7 @@ class Many:
             said["instructions"] = "\n\n".join(instructions)
         return opening_for_modern(said) if client.is_modern else said
 
-    async def answer(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What the upstream answers that it concerns, or all of them together.
 
         Raises:
@@ -114,7 +114,7 @@ class Many:
         await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
 
     @asynccontextmanager
-    async def watching(self, turn: Turn, uris: Sequence[str]) -> AsyncGenerator[None]:
+    async def watching(self, turn: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
         """Have resources watched meanwhile, where they are listed."""
         whose = {uri: await self._whose(turn, uri) for uri in uris}
         async with watching(turn, {uri: upstream for uri, upstream in whose.items() if upstream is not None}):
@@ -134,7 +134,7 @@ class Many:
         found = await asyncio.gather(*map(opening, self._upstreams.values()))
         return {name: said for name, said in zip(self._upstreams, found, strict=True) if said is not None}
 
-    async def _list(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _list(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("cursor") is not None:
             raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
         member, key = _LISTS[method]
@@ -149,7 +149,7 @@ class Many:
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 
-    async def _all(self, upstream: Upstream, turn: Turn, method: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _all(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> list[dict[str, Any]]:
         """The entries of all pages of one upstream; none if it is not there, or has no such list."""
         member, key = _LISTS[method]
 
@@ -174,7 +174,7 @@ class Many:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown {kind}: {name}")
         return upstream, rest
 
-    async def _addressed(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Of a resource: from whoever listed it, else from the first that has it."""
         uri = params["uri"]
         known = self._addresses.get(uri)
@@ -189,7 +189,7 @@ class Many:
                 return result
         raise problem
 
-    async def _complete(self, turn: Turn, params: dict[str, Any]) -> dict[str, Any]:
+    async def _complete(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
         reference: dict[str, Any] = params["ref"]
         if isinstance(reference.get("name"), str):
             upstream, name = self._by_name(reference["name"], "prompts/get")
@@ -200,14 +200,14 @@ class Many:
             raise MCPError(code=INVALID_PARAMS, message="no resource or template has this address")
         return await self._calls.send(known, turn, "completion/complete", params)
 
-    async def _whose(self, turn: Turn, uri: str) -> Upstream | None:
+    async def _whose(self, turn: Caller, uri: str) -> Upstream | None:
         """Who lists a resource or a template; they are listed if nobody has asked for that before."""
         for method in ("resources/list", "resources/templates/list"):
             if uri not in self._addresses:
                 await self._list(turn, method, enveloped({}, turn.client.hello.envelope))
         return self._addresses.get(uri)
 
-    async def _set_level(self, upstream: Upstream, turn: Turn, params: dict[str, Any]) -> None:
+    async def _set_level(self, upstream: Upstream, turn: Caller, params: dict[str, Any]) -> None:
         try:
             await self._calls.send(upstream, turn, "logging/setLevel", params)
         except MCPError:

@@ -30,7 +30,7 @@ from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.gateway.clients import Caller, Client, Turn
+    from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
 
 ANSWERS, STATE = "inputResponses", "requestState"
@@ -38,7 +38,7 @@ _FIRST_WAIT_S, _LAST_WAIT_S = 0.05, 0.25
 
 
 async def answered(
-    turn: Turn, params: dict[str, Any], call: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+    turn: Caller, params: dict[str, Any], call: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 ) -> dict[str, Any]:
     """The complete result of an upstream of 2026-07-28, for a client that is asked while its call is open.
 
@@ -69,7 +69,7 @@ async def answered(
     raise MCPError(code=INTERNAL_ERROR, message=f"the upstream has asked more than {MAX_ROUNDS} times in one call")
 
 
-async def _ask(turn: Turn, question: Any) -> dict[str, Any]:
+async def _ask(turn: Caller, question: Any) -> dict[str, Any]:
     if not is_object(question) or not isinstance(question.get("method"), str):
         raise MCPError(code=INTERNAL_ERROR, message="the upstream asks something that is no question")
     return await turn.asked(question["method"], question.get("params"))
@@ -82,7 +82,7 @@ class Parked:
         self._calls: OrderedDict[str, _Call] = OrderedDict()
 
     async def call(
-        self, turn: Turn, method: str, params: dict[str, Any], send: Callable[[Caller], Awaitable[dict[str, Any]]]
+        self, turn: Caller, method: str, params: dict[str, Any], send: Callable[[Caller], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
         """The result of a request to an upstream of the handshake era, or its question.
 
@@ -133,10 +133,10 @@ class Parked:
 class _Call:
     """One call that outlives the requests of its client."""
 
-    def __init__(self, turn: Turn, subject: str) -> None:
+    def __init__(self, turn: Caller, subject: str) -> None:
         self.subject = subject
         self.questions: dict[str, dict[str, Any]] = {}
-        self._turn: Turn | None = turn
+        self._turn: Caller | None = turn
         self._client = turn.client
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._asked = asyncio.Event()
@@ -157,7 +157,7 @@ class _Call:
 
         self._task = asyncio.create_task(run())
 
-    def resume(self, turn: Turn, answers: dict[str, Any]) -> None:
+    def resume(self, turn: Caller, answers: dict[str, Any]) -> None:
         """Go on with what the client answers; what it leaves out it does not answer."""
         if self._expiry is not None:
             self._expiry.cancel()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from louver.gateway.clients import Client, Turn
+    from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
     from louver.gateway.upstream import Upstream
 
@@ -29,7 +29,7 @@ class Routes(Protocol):
         """
         ...
 
-    async def answer(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request.
 
         Raises:
@@ -41,7 +41,7 @@ class Routes(Protocol):
         """Send on what a client says."""
         ...
 
-    def watching(self, turn: Turn, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
+    def watching(self, turn: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
         """Have resources watched meanwhile, for a client of 2026-07-28."""
         ...
 
@@ -66,7 +66,7 @@ class One:
         """What the upstream says of itself."""
         return await opening_of(self._upstream, client)
 
-    async def answer(self, turn: Turn, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What the upstream answers."""
         return await self._calls.send(self._upstream, turn, method, params)
 
@@ -74,7 +74,7 @@ class One:
         """Send on what a client says."""
         await self._upstream.notify(client, method, params)
 
-    def watching(self, turn: Turn, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
+    def watching(self, turn: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
         """Have resources watched meanwhile."""
         return watching(turn, dict.fromkeys(uris, self._upstream))
 

@@ -72,7 +72,9 @@ class Events:
             self._after_return = False
             chunk = chunk.removeprefix(b"\n")
         self._after_return |= chunk.endswith(b"\r")
-        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in chunk else chunk
+        if b"\r" in chunk:
+            chunk = chunk.replace(b"\r\n", b"\n")
+        return chunk.replace(b"\r", b"\n") if b"\r" in chunk else chunk
 
     def _take(self, line: bytes) -> None:
         name, _, value = line.partition(b":")

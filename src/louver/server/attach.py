@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from mcp.server import Server
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
     from louver.catalogue.entry import Entry
     from louver.server.disclosure import Disclosure, Mode
@@ -114,8 +114,24 @@ def install(
     *,
     exact: bool = False,
     search: Search | None = None,
+    schemas: ProjectedSchemas | None = None,
 ) -> None:
-    """Put projection before everything else that a lowlevel server does.
+    """Put projection before everything else that a lowlevel server does: `projecting`, outermost."""
+    before = projecting(server, views, asking, listing, exact=exact, search=search, schemas=schemas)
+    server.middleware.insert(0, before)
+
+
+def projecting(
+    server: Server[Any],
+    views: ToolViews,
+    asking: Asking,
+    listing: Listing,
+    *,
+    exact: bool = False,
+    search: Search | None = None,
+    schemas: ProjectedSchemas | None = None,
+) -> ServerMiddleware[Any]:
+    """The middleware that gives projection to what stands behind it.
 
     Args:
         server: The server.
@@ -124,8 +140,10 @@ def install(
         listing: What `tools/list` shows as output schema.
         exact: Whether the exact output schema stands in each tool's `_meta`.
         search: Answers queries for tools, if they are.
+        schemas: Keeps the schemas that answers name, if others keep theirs there too.
     """
-    server.middleware.insert(0, _Attached(server, Tools(views), asking, listing, exact=exact, search=search))
+    kept = ProjectedSchemas() if schemas is None else schemas
+    return _Attached(server, Tools(views), asking, listing, kept, exact=exact, search=search)
 
 
 def _search(per_minute: int) -> Search:
@@ -144,6 +162,7 @@ class _Attached:
         tools: Tools,
         asking: Asking,
         listing: Listing,
+        schemas: ProjectedSchemas,
         *,
         exact: bool,
         search: Search | None,
@@ -154,7 +173,7 @@ class _Attached:
         self._listing: Listing = listing
         self._exact = exact
         self._search = search
-        self._schemas = ProjectedSchemas()
+        self._schemas = schemas
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         self._call = ProjectedCalls(tools, asking, self._schemas, self._can_project, self._envelope)
 

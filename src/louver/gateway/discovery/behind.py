@@ -1,0 +1,124 @@
+"""What stands behind the gateway, as whoever asks sees it: servers, their tools, and a call of one.
+
+Everything goes the way that the same request of a client goes: what is not shown to it, or not allowed, is not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+from mcp_types import SERVER_INFO_META_KEY
+
+from louver.core.json import members
+from louver.errors import UpstreamError
+from louver.gateway.calls import opening_of
+from louver.gateway.many import named
+from louver.limits import SERVER_LOOK_S
+from louver.protocol.names import PROJECTION_LITERAL
+from louver.server.wire import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from louver.gateway.clients import Client
+    from louver.gateway.upstream import Upstream
+
+READY = "ready"
+"""The state of a server that is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server.
+
+    Args:
+        name: Its name in the configuration.
+        state: `ready`, or why it is not there.
+        info: What it says that it is: `name`, `version` and the like.
+        instructions: What it says to models.
+    """
+
+    name: str
+    state: str
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    instructions: str | None = None
+
+
+class Behind:
+    """The servers.
+
+    Args:
+        upstreams: By name.
+        client: For whom.
+        ask: Answers a request as the whole gateway does: method, params -> result.
+    """
+
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        client: Client,
+        ask: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]],
+    ) -> None:
+        self._upstreams = upstreams
+        self._client = client
+        self._ask = ask
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the servers."""
+        return list(self._upstreams)
+
+    async def servers(self) -> list[Server]:
+        """The servers, whether they are there or not."""
+        return await asyncio.gather(*map(self._server, self._upstreams.values()))
+
+    async def tools(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The tools of all servers: server -> its own name of a tool -> the tool as it is listed."""
+        found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in self._upstreams}
+
+        async def ask(place: dict[str, Any]) -> dict[str, Any]:
+            return await self._ask("tools/list", place)
+
+        async for page in pages(ask):
+            listed: list[dict[str, Any]] = page.get("tools") or []
+            for tool in listed:
+                server, own = self._named(tool["name"])
+                if server in found:
+                    found[server][own] = tool
+        return found
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], projection: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """What a tool answers.
+
+        Args:
+            name: As it is listed.
+            arguments: Likewise, of the call.
+            projection: A request for a projection, in its wire form.
+
+        Raises:
+            MCPError: It is an error.
+        """
+        meta = {} if projection is None else {"_meta": {PROJECTION_LITERAL: projection}}
+        return await self._ask("tools/call", {"name": name, "arguments": dict(arguments), **meta})
+
+    def _named(self, name: str) -> tuple[str, str]:
+        return (next(iter(self._upstreams)), name) if len(self._upstreams) == 1 else named(name)
+
+    async def _server(self, upstream: Upstream) -> Server:
+        try:
+            async with asyncio.timeout(SERVER_LOOK_S):
+                said = await opening_of(upstream, self._client)
+        except TimeoutError:
+            return Server(upstream.name, "it is being opened")
+        except UpstreamError as error:
+            return Server(upstream.name, upstream.problem or error.message)
+        except MCPError as error:
+            return Server(upstream.name, f"it answers with error {error.error.code}")
+        info = said.get("serverInfo") or members(said.get("_meta")).get(SERVER_INFO_META_KEY)
+        text = said.get("instructions")
+        return Server(upstream.name, READY, members(info), text if isinstance(text, str) and text else None)

@@ -1,0 +1,156 @@
+"""Scripts of clients: the sandbox that runs them, and what they may do.
+
+    tracker.search({query = "crash"}, {fields = {"items.id"}}):await()
+
+A call goes the way of the client's own calls. What a script holds is what that gives: of a tool's answer the structured
+content, or the JSON text in it; else the JSON that its one text is, or the text; else its blocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+
+from louver.core.json import members
+from louver.core.wrapper import text_wrapper_in
+from louver.errors import SandboxUnavailable, ToolFailed
+from louver.gateway.discovery.called import CallNames
+from louver.gateway.lua.sandbox import Sandbox
+from louver.protocol.names import ERROR
+from louver.server.content import find_output
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable
+
+    from louver.core.json import Json
+    from louver.gateway.discovery.behind import Behind
+    from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.lua.sandbox import Level, Options
+
+logger = logging.getLogger(__name__)
+
+
+class Scripts:
+    """Runs scripts.
+
+    Args:
+        level: How they are contained.
+    """
+
+    def __init__(self, level: Level) -> None:
+        self.level: Level = level
+        self.names = CallNames()
+        self._sandbox = Sandbox(level)
+        self._starting: asyncio.Task[bool] | None = None
+
+    async def are_ready(self) -> bool:
+        """Whether scripts can be run; if not, why not is logged, once."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        return await asyncio.shield(self._starting)
+
+    async def run(self, script: str, host: ScriptHost, caller: Hashable) -> Json:
+        """What a script gives to `result`.
+
+        Raises:
+            SandboxError: It fails, or takes more than it may.
+        """
+        return await self._sandbox.run(script, host.servers, host, caller)
+
+    async def close(self) -> None:
+        """End all scripts."""
+        if self._starting is not None:
+            self._starting.cancel()
+        await self._sandbox.close()
+
+    async def _start(self) -> bool:
+        try:
+            await self._sandbox.start()
+        except SandboxUnavailable as error:
+            logger.error("'execute' is not offered: %s", error.message)
+            return False
+        return True
+
+
+class ScriptHost:
+    """What a script of one client can reach.
+
+    Args:
+        service: Knows servers and tools by their identifiers.
+        behind: Calls them.
+        names: By which names tools are called.
+        caller: Who has found them.
+        called: Told of each call that is answered: `server.tool`.
+    """
+
+    def __init__(
+        self,
+        service: DiscoveryService,
+        behind: Behind,
+        names: CallNames,
+        caller: Hashable,
+        called: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self.servers = service.lua_servers()
+        self._service = service
+        self._behind = behind
+        self._names = names
+        self._caller = caller
+        self._called = called
+
+    async def call(self, server: str, tool: str, arguments: dict[str, Json], options: Options) -> Json:
+        """What a tool answers.
+
+        Raises:
+            UnknownName: There is no such server or tool.
+            ToolFailed: It answers with an error, or not as was asked.
+        """
+        name = await self._name(server, tool)
+        try:
+            result = await self._behind.call(name, arguments, _projection(options))
+        except MCPError as error:
+            said = members(members(error.error.data).get("error"))
+            told = [] if said else [{"type": "text", "text": error.error.message}]
+            raise _failed(server, tool, said or {"code": error.error.code}, told) from None
+        finally:
+            await self._called(f"{server}.{tool}")
+        if result.get("isError") is True:
+            said = members(members(result.get("_meta")).get(ERROR))
+            raise _failed(server, tool, said, [] if said else result.get("content") or [])
+        if result.get("resultType", "complete") != "complete":
+            raise _failed(server, tool, {"message": "it asks the user something, which a script cannot"}, [])
+        return _value(result)
+
+    async def _name(self, server: str, tool: str) -> str:
+        key = self._caller, server, tool
+        if (known := self._names.find(key)) is not None:
+            return known
+        name = await self._service.call_name(server, tool)
+        self._names.keep(key, name)
+        return name
+
+
+def _failed(server: str, tool: str, said: dict[str, Any], content: list[Any]) -> ToolFailed:
+    """The error of a call; `said` is what is known of it in words of ours."""
+    known = ": ".join(str(said[key]) for key in ("code", "message") if key in said)
+    return ToolFailed(f"{server}.{tool} fails{known and f': {known}'}", server=server, tool=tool, content=content)
+
+
+def _projection(options: Options) -> dict[str, Any] | None:
+    """A request for what a call asks for: it gets that or an error, never more."""
+    if options.view is not None:
+        return {"mode": "view", "view": options.view, "required": True, "schema": "none"}
+    if options.fields is not None:
+        return {"mode": "include", "fields": list(options.fields), "required": True, "schema": "none"}
+    return None
+
+
+def _value(result: dict[str, Any]) -> Json:
+    if (output := find_output(result, text_wrapper_in(result.get("structuredContent")))) is not None:
+        return output.value
+    blocks: list[dict[str, Any]] = result.get("content") or []
+    texts = [block["text"] for block in blocks if block.get("type") == "text"]
+    return texts[0] if len(texts) == len(blocks) == 1 else blocks

@@ -1,0 +1,162 @@
+"""Discovery as 003 has it: four questions about what stands behind the gateway, answered with JSON values.
+
+    list_servers()                               who is there
+    list_server_tools("calculator")              what it can do, in a line each
+    tool_details("calculator", "add")            how one tool is called, and what its output has
+    inspect_tool_response("calculator", "add", {"a": 1, "b": 2})    the shape of a real answer
+
+Servers and tools are named by their Lua identifiers, or as they name themselves. What is answered is what
+`schemas/discovery.schema.json` says; `texts.py` says the same to models in words.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from louver.catalogue.summary import summary
+from louver.errors import NotReadOnly, UnknownName
+from louver.gateway.discovery.described import described, is_read_only
+from louver.gateway.discovery.identifiers import identifiers
+from louver.gateway.discovery.shapes import shape
+from louver.gateway.lua.sandbox import GLOBALS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from louver.gateway.discovery.behind import Behind
+
+Inspect = Literal["readOnly", "all"]
+"""Which tools a sample call may run: those that say of themselves that they only read, or all."""
+
+
+class DiscoveryService:
+    """The four questions.
+
+    Args:
+        behind: The servers, for whoever asks.
+        inspect: Which tools a sample call may run.
+    """
+
+    def __init__(self, behind: Behind, inspect: Inspect = "readOnly") -> None:
+        self._behind = behind
+        self._inspect: Inspect = inspect
+
+    async def list_servers(self) -> dict[str, Any]:
+        """All servers: `{"servers": [{"name", "luaName", "state", "description"?, "version"?, "instructions"?}]}`."""
+        names = {name: lua for lua, name in self._servers().items()}
+        return {
+            "servers": [
+                _without_none(
+                    name=server.name,
+                    luaName=names[server.name],
+                    state=server.state,
+                    description=_text(server.info, "description") or _text(server.info, "title"),
+                    version=_text(server.info, "version"),
+                    instructions=server.instructions,
+                )
+                for server in await self._behind.servers()
+            ]
+        }
+
+    async def list_server_tools(self, server: str) -> dict[str, Any]:
+        """The tools of a server: `{"server", "luaName", "tools": [{"name", "luaName", "description"}]}`.
+
+        Raises:
+            UnknownName: There is no such server.
+        """
+        lua, name, tools = await self._tools_of(server)
+        listed = [
+            {"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)}
+            for one, own in identifiers(tools).items()
+        ]
+        return {"server": name, "luaName": lua, "tools": listed}
+
+    async def tool_details(self, server: str, tool: str) -> dict[str, Any]:
+        """How a tool is called, and what its output has: `described.py`, with its names before that.
+
+        `{"server", "luaServerName", "name", "luaName", "callName", ...}`
+
+        Raises:
+            UnknownName: There is no such server or tool.
+        """
+        lua_server, name, lua, own, listed = await self._tool(server, tool)
+        said = {"server": name, "luaServerName": lua_server, "name": own, "luaName": lua, "callName": listed["name"]}
+        return {**said, **described(listed)}
+
+    async def inspect_tool_response(
+        self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, full: bool = False
+    ) -> dict[str, Any]:
+        """The shape of a real answer, for which the tool is called once (`shapes.py`).
+
+        Args:
+            server: The server.
+            tool: The tool.
+            arguments: Of the call.
+            full: Whether the answer itself is told too.
+
+        Raises:
+            UnknownName: There is no such server or tool.
+            NotReadOnly: The tool does not say that it only reads, and just such tools may be run.
+            MCPError: The call is answered with an error.
+        """
+        lua_server, name, lua, own, listed = await self._tool(server, tool)
+        if self._inspect == "readOnly" and not is_read_only(listed):
+            raise NotReadOnly(
+                f"tool {own!r} of server {name!r} does not say that it only reads, so it is not run for a look: "
+                "'tool-details' tells its parameters",
+                server=name,
+                tool=own,
+            )
+        result = await self._behind.call(listed["name"], arguments or {})
+        return {"server": name, "luaServerName": lua_server, "name": own, "luaName": lua, **shape(result, full=full)}
+
+    async def call_name(self, server: str, tool: str) -> str:
+        """The name by which a tool is called.
+
+        Raises:
+            UnknownName: There is no such server or tool.
+        """
+        return (await self._tool(server, tool))[-1]["name"]
+
+    def lua_servers(self) -> list[str]:
+        """The Lua identifiers of all servers."""
+        return list(self._servers())
+
+    def _servers(self) -> dict[str, str]:
+        return identifiers(self._behind.names, GLOBALS)
+
+    async def _tools_of(self, server: str) -> tuple[str, str, dict[str, dict[str, Any]]]:
+        """A server's identifier, its name, and its tools."""
+        lua, name = _found(server, self._servers(), "server", "list-servers")
+        return lua, name, (await self._behind.tools())[name]
+
+    async def _tool(self, server: str, tool: str) -> tuple[str, str, str, str, dict[str, Any]]:
+        """Identifier and name of a server, likewise of its tool, and the tool as it is listed."""
+        lua_server, name, tools = await self._tools_of(server)
+        lua, own = _found(tool, identifiers(tools), f"tool of server {name!r}", "list-server-tools")
+        return lua_server, name, lua, own, tools[own]
+
+
+def _found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[str, str]:
+    """The identifier and the name that were meant.
+
+    Raises:
+        UnknownName: None was.
+    """
+    if said in known:
+        return said, known[said]
+    lua = next((lua for lua, name in known.items() if name == said), None)
+    if lua is not None:
+        return lua, said
+    near = get_close_matches(said, known, 3)
+    meant = f": did you mean {' or '.join(map(repr, near))}?" if near else f": {where!r} tells which there are"
+    raise UnknownName(f"{said[:80]!r} is no {what}{meant}", nearest=near or None)
+
+
+def _text(said: Mapping[str, Any], key: str) -> str | None:
+    return said[key] if isinstance(said.get(key), str) and said[key] else None
+
+
+def _without_none(**said: Any) -> dict[str, Any]:
+    return {key: value for key, value in said.items() if value is not None}

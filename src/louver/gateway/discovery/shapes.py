@@ -1,0 +1,73 @@
+"""The shape of an answer: its fields with their kinds and weights, and a view that leaves out what weighs most.
+
+    {"isError": false, "ran": true, "seat": "structured", "bytes": 45200, "elements": 100,
+     "fields": [{"path": "items.id", "types": ["integer"], "seen": 1.0, "bytes": 690, "share": 0.02}, ...],
+     "suggestedView": {"include": ["items.id", "items.title"]}}
+
+Of its values nothing is told, unless all of it is asked for. A suggested view keeps the fields that differ from one
+another and are short: no constants, nothing that is always null, no long texts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_array, is_object
+from louver.core.weigh import size_of, weigh
+from louver.core.wrapper import text_wrapper_in
+from louver.limits import HEAVY_CHARACTERS, MAX_SHAPE_FIELDS
+from louver.server.content import find_output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.core.weigh import Weight
+
+
+def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
+    """The shape of a tool's result.
+
+    Args:
+        result: In its wire form.
+        full: Whether the answer itself is told too.
+    """
+    output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+    said: dict[str, Any] = {"ran": True, "isError": result.get("isError") is True}
+    if output is None or not (is_object(output.value) or is_array(output.value)):
+        blocks: list[dict[str, Any]] = result.get("content") or []
+        said |= {"seat": "blocks", "bytes": size_of(blocks), "blocks": [str(block.get("type")) for block in blocks]}
+        return said | ({"data": blocks} if full else {})
+    weights = weigh(output.value)
+    size = size_of(output.value)
+    said |= {"seat": output.seat, "bytes": size}
+    if is_array(output.value):
+        said["elements"] = len(output.value)
+    said["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
+    if (kept := _suggested(weights)) is not None:
+        said["suggestedView"] = {"include": kept}
+    return said | ({"data": output.value} if full else {})
+
+
+def _field(weight: Weight, size: int) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "path": str(weight.path),
+        "types": list(weight.kinds),
+        "bytes": weight.bytes,
+        "share": round(weight.bytes / size, 2),
+    }
+    if weight.seen < weight.of:
+        said["seen"] = round(weight.seen / weight.of, 2)
+    if weight.is_constant:
+        said["constant"] = True
+    return said
+
+
+def _suggested(weights: Sequence[Weight]) -> list[str] | None:
+    """The paths of a view that keeps what is short and differs; `None` if that leaves out nothing, or all."""
+    leaves = [weight for weight in weights if weight.is_leaf]
+    kept = [weight for weight in leaves if not _is_heavy(weight)]
+    return [str(weight.path) for weight in kept] if kept and len(kept) < len(leaves) else None
+
+
+def _is_heavy(weight: Weight) -> bool:
+    return weight.longest > HEAVY_CHARACTERS or weight.nulls == weight.seen or weight.is_constant

@@ -1,0 +1,228 @@
+"""The five tools as they stand in `tools/list`, and what each answers: a text as in 003, and the same structured.
+
+    list-servers             {}
+    list-server-tools        {"luaServerName"}
+    tool-details             {"luaServerName", "luaToolName"}
+    inspect-tool-response    {"luaServerName", "luaToolName", "sampleArgs"?, "full"?}
+    execute                  {"script"}
+
+`execute` is there where scripts can be run. Where not, tools are called by their full names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.core.json import compact
+from louver.gateway.discovery import texts
+from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.execute import Execute
+from louver.gateway.discovery.service import DiscoveryService
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.discovery.service import Inspect
+    from louver.gateway.own import Asked, OwnTool
+    from louver.gateway.upstream import Upstream
+
+_TIPS: Final = """\
+Tools of several MCP servers, found step by step: list-servers, then list-server-tools for the servers that you will \
+likely use, then tool-details for a tool before you first use it. Details stay the same while you work: read them once.
+"""
+
+SCRIPTS: Final = f"""{_TIPS}\
+Call tools by execute, several in one Lua script, and give result(...) only what you need:
+local found = tracker.search({{query = "crash"}}, {{fields = {{"items.id"}}}}):await() result(found)
+Call inspect-tool-response only if the shape of an answer is unclear: it runs the tool."""
+"""What models are told where there are scripts."""
+
+NAMES: Final = f"""{_TIPS}\
+Call a tool by the name that tool-details tells, which tools/list does not show.
+Call inspect-tool-response only if the shape of an answer is unclear: it runs the tool."""
+"""What models are told where there are none."""
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+_SERVER: Final = {"luaServerName": _text("From list-servers.")}
+_TOOL: Final = {**_SERVER, "luaToolName": _text("From list-server-tools.")}
+_STRING: Final = {"type": "string"}
+_BOOLEAN: Final = {"type": "boolean"}
+
+
+def _list_of(needed: str, /, **properties: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object(needed, **properties)}
+
+
+def _object(needed: str, /, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": needed.split(), "properties": properties}
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A tool that answers a question of the service."""
+
+    definition: dict[str, Any]
+    _service: Callable[[Asked], DiscoveryService]
+    _answered: Callable[[DiscoveryService, Mapping[str, Any]], Awaitable[tuple[dict[str, Any], str]]]
+
+    async def answer(self, asked: Asked) -> dict[str, Any]:
+        """The result of a call."""
+        said, text = await self._answered(self._service(asked), asked.arguments)
+        return {"content": [{"type": "text", "text": text}], "structuredContent": said}
+
+
+class Discovery:
+    """What the gateway offers in this exposure.
+
+    Args:
+        upstreams: The servers behind it, by name.
+        inspect: Which tools a sample call may run.
+        scripts: Runs scripts; `None` where there are none.
+    """
+
+    hides = True
+
+    def __init__(self, upstreams: Mapping[str, Upstream], inspect: Inspect, scripts: Scripts | None) -> None:
+        self._upstreams = upstreams
+        self._inspect: Inspect = inspect
+        self._scripts = scripts
+
+    @property
+    def instructions(self) -> str:
+        """What models are told."""
+        return SCRIPTS if self._scripts is not None else NAMES
+
+    async def tools(self) -> Sequence[OwnTool]:
+        """The five tools, or four."""
+        execute = await executing(self._upstreams, self._scripts)
+        looks = {
+            "list-servers": _servers,
+            "list-server-tools": _tools,
+            "tool-details": partial(_details, scripts=bool(execute)),
+            "inspect-tool-response": _shape,
+        }
+        return [*(_Look(_DEFINITIONS[name], self._service, answered) for name, answered in looks.items()), *execute]
+
+    def passes(self, tools: Sequence[OwnTool]) -> bool:
+        """Whether tools are called by their names, for there is no other way."""
+        return len(tools) == len(_DEFINITIONS)
+
+    def _service(self, asked: Asked) -> DiscoveryService:
+        return DiscoveryService(Behind(self._upstreams, asked.turn.client, asked.ask), self._inspect)
+
+
+class Executing:
+    """What the gateway offers where there are scripts beside the listed tools.
+
+    Args:
+        upstreams: The servers behind it, by name.
+        scripts: Runs scripts.
+    """
+
+    hides = False
+    instructions = None
+
+    def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts) -> None:
+        self._upstreams = upstreams
+        self._scripts = scripts
+
+    async def tools(self) -> Sequence[OwnTool]:
+        """The one tool, if scripts can be run."""
+        return await executing(self._upstreams, self._scripts)
+
+    def passes(self, tools: Sequence[OwnTool]) -> bool:
+        """Always."""
+        return True
+
+
+async def executing(upstreams: Mapping[str, Upstream], scripts: Scripts | None) -> list[OwnTool]:
+    """The tool `execute`, if scripts can be run."""
+    return [] if scripts is None or not await scripts.are_ready() else [Execute(upstreams, scripts)]
+
+
+async def _servers(service: DiscoveryService, _arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    said = await service.list_servers()
+    return said, texts.servers(said)
+
+
+async def _tools(service: DiscoveryService, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    said = await service.list_server_tools(arguments["luaServerName"])
+    return said, texts.tools(said)
+
+
+async def _details(
+    service: DiscoveryService, arguments: Mapping[str, Any], *, scripts: bool
+) -> tuple[dict[str, Any], str]:
+    said = await service.tool_details(arguments["luaServerName"], arguments["luaToolName"])
+    return said, texts.details(said, scripts=scripts)
+
+
+async def _shape(service: DiscoveryService, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    said = await service.inspect_tool_response(
+        arguments["luaServerName"],
+        arguments["luaToolName"],
+        arguments.get("sampleArgs"),
+        full=arguments.get("full", False),
+    )
+    return said, texts.shape(said, compact(said["data"]) if "data" in said else None)
+
+
+def _definition(name: str, description: str, inputs: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+    required = [each for each in inputs if each.startswith("lua")]
+    schema = {"type": "object", **({"properties": inputs} if inputs else {})}
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": {**schema, **({"required": required} if required else {})},
+        "outputSchema": output,
+        "annotations": {"readOnlyHint": True},
+    }
+
+
+_DEFINITIONS: Final = {
+    tool["name"]: tool
+    for tool in (
+        _definition(
+            "list-servers",
+            "The MCP servers that are there, with their Lua identifiers.",
+            {},
+            _object("servers", servers=_list_of("name luaName state", name=_STRING, luaName=_STRING, state=_STRING)),
+        ),
+        _definition(
+            "list-server-tools",
+            "The tools of a server, in a line each.",
+            _SERVER,
+            _object("tools", tools=_list_of("name luaName", name=_STRING, luaName=_STRING, description=_STRING)),
+        ),
+        _definition(
+            "tool-details",
+            "How a tool is called: description, parameters, output fields, views, an example.",
+            _TOOL,
+            _object(
+                "name callName parameters",
+                name=_STRING,
+                callName=_STRING,
+                parameters=_list_of("name type required", name=_STRING, type=_STRING, required=_BOOLEAN),
+            ),
+        ),
+        _definition(
+            "inspect-tool-response",
+            "RUNS a tool once and tells the shape of its answer: fields, sizes, a view that suffices. For tools that "
+            "only read.",
+            {
+                **_TOOL,
+                "sampleArgs": {"type": "object", "description": "Arguments of the call."},
+                "full": {"type": "boolean", "description": "Also the answer itself."},
+            },
+            _object("ran bytes", ran=_BOOLEAN, bytes={"type": "integer"}),
+        )
+        | {"annotations": {"readOnlyHint": True, "openWorldHint": True}},
+    )
+}

@@ -1,0 +1,236 @@
+"""What the gateway does for one script: everything with authority.
+
+    {"call": 1, "server": ..., "tool": ..., "arguments": {...}, "fields": [...]}   called, at most 4 at once
+    {"project": 2, "value": ..., "fields": [...]}                                  done here (`projections.py`)
+    {"wait": true}                                                                 the clock stops
+    {"result": ...}  {"error": {...}}                                              the end
+
+The other side runs what a stranger wrote, and may be wholly in the stranger's hands: a frame that no prelude of ours
+would send ends it. Numbers of calls and bytes are counted here, whatever is counted there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import Json, compact, is_array, is_object, strings
+from louver.errors import (
+    LouverError,
+    SandboxCallLimit,
+    SandboxOutputLimit,
+    ToolFailed,
+    UnknownName,
+)
+from louver.gateway.lua.channel import Channel, Gone, nonsense
+from louver.gateway.lua.hints import nearest
+from louver.gateway.lua.host import Host, Options
+from louver.gateway.lua.outcome import error_of
+from louver.gateway.lua.projections import Projections
+from louver.limits import (
+    MAX_SCRIPT_ARGUMENTS,
+    MAX_SCRIPT_CALLS,
+    MAX_SCRIPT_CALLS_AT_ONCE,
+    MAX_SCRIPT_HEAP,
+    MAX_SCRIPT_REPLY,
+    MAX_SCRIPT_RESULT,
+    MAX_SCRIPT_RESULT_DEPTH,
+    SCRIPT_CPU_S,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.gateway.lua.wall import Wall
+
+
+class Bridge:
+    """The talk with the child that runs one script.
+
+    Args:
+        channel: To the child.
+        servers: The names of the servers that the script has.
+        host: Calls their tools.
+        wall: Stops while the script waits for them.
+    """
+
+    def __init__(self, channel: Channel, servers: Sequence[str], host: Host, wall: Wall) -> None:
+        self._channel = channel
+        self._servers = servers
+        self._host = host
+        self._wall = wall
+        self._places = asyncio.Semaphore(MAX_SCRIPT_CALLS_AT_ONCE)
+        self._open: set[asyncio.Task[None]] = set()
+        self._failures: dict[int, LouverError] = {}
+        self._fault: BaseException | None = None
+        self._numbers = self._calls = 0
+        self._waits = self._replies = 0
+        self._projections = Projections()
+
+    async def run(self, script: str) -> Json:
+        """What the script gives to `result`.
+
+        Raises:
+            SandboxError: It does not come to that.
+            Gone: The child has ended without a word.
+        """
+        limits = {
+            "cpu": SCRIPT_CPU_S,
+            "heap": MAX_SCRIPT_HEAP,
+            "calls": MAX_SCRIPT_CALLS,
+            "arguments": MAX_SCRIPT_ARGUMENTS,
+            "reply": MAX_SCRIPT_REPLY,
+            "result": MAX_SCRIPT_RESULT,
+            "depth": MAX_SCRIPT_RESULT_DEPTH,
+        }
+        self._channel.send({"script": script, "servers": list(self._servers), "limits": limits})
+        try:
+            while True:
+                said = await self._channel.receive()
+                if "result" in said:
+                    return _checked(said["result"])
+                if "error" in said:
+                    raise error_of(said["error"], self._failures, self._servers)
+                await self._do(said)
+        except Gone:
+            if self._fault is not None:
+                raise self._fault from None
+            raise
+
+    def stop(self) -> None:
+        """Say no more, and cancel the calls."""
+        self._channel.close()
+        for task in self._open:
+            task.cancel()
+
+    async def stopped(self) -> None:
+        """Wait until the calls have ended."""
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _do(self, said: dict[str, Any]) -> None:
+        if "call" in said:
+            self._begin(said)
+        elif "project" in said:
+            await self._project(said)
+        elif said == {"wait": True}:
+            self._wait()
+        else:
+            raise nonsense()
+
+    def _wait(self) -> None:
+        """The child takes the next reply. It asks for one at a time, and only when one will come."""
+        self._waits += 1
+        if self._waits > self._replies:
+            if self._waits > self._replies + 1 or not self._open:
+                raise nonsense()
+            self._wall.pause()
+
+    def _begin(self, said: dict[str, Any]) -> None:
+        number = self._number(said["call"])
+        self._calls += 1
+        if self._calls > MAX_SCRIPT_CALLS:
+            raise SandboxCallLimit(f"a script calls at most {MAX_SCRIPT_CALLS} tools", limit=MAX_SCRIPT_CALLS)
+        server, tool, arguments = said.get("server"), said.get("tool"), said.get("arguments")
+        if not isinstance(server, str) or not isinstance(tool, str) or not is_object(arguments):
+            raise nonsense()
+        if len(compact(arguments).encode()) > MAX_SCRIPT_ARGUMENTS:
+            message = f"the arguments of a call are over {MAX_SCRIPT_ARGUMENTS} bytes of JSON"
+            raise SandboxCallLimit(message, limit=MAX_SCRIPT_ARGUMENTS)
+        call = self._call(number, server, tool, arguments, _options(said))
+        task = asyncio.create_task(call)
+        self._open.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fault = error
+            self._channel.close()
+
+    async def _call(self, number: int, server: str, tool: str, arguments: dict[str, Json], options: Options) -> None:
+        try:
+            async with self._places:
+                if server not in self._servers:
+                    raise UnknownName(f"there is no server '{server[:80]}'", nearest=nearest(server, self._servers))
+                value = await self._host.call(server, tool, arguments, options)
+        except LouverError as error:
+            self._fail(number, error, server, tool)
+        else:
+            self._reply(number, value, server, tool)
+
+    async def _project(self, said: dict[str, Any]) -> None:
+        number = self._number(said["project"])
+        fields = _fields(said)
+        if fields is None or "value" not in said:
+            raise nonsense()
+        try:
+            value = await asyncio.to_thread(self._projections.projected, fields, said["value"])
+        except LouverError as error:
+            self._fail(number, error, None, None)
+        else:
+            self._reply(number, value, None, None)
+
+    def _number(self, number: object) -> int:
+        self._numbers += 1
+        if number != self._numbers:
+            raise nonsense()
+        return self._numbers
+
+    def _reply(self, number: int, value: Json, server: str | None, tool: str | None) -> None:
+        try:
+            text = compact({"reply": number, "value": value}).encode()
+        except ValueError:
+            # Half a surrogate pair, or more digits than Python writes.
+            message = "the tool's answer cannot be written as JSON"
+            self._fail(number, ToolFailed(message, server=server or "", tool=tool or ""), server, tool)
+            return
+        if len(text) > MAX_SCRIPT_REPLY:
+            message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
+            self._fail(number, SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY), server, tool)
+            return
+        self._send(text)
+
+    def _fail(self, number: int, error: LouverError, server: str | None, tool: str | None) -> None:
+        self._failures[number] = error
+        said: dict[str, Json] = {"code": error.code, "message": error.message}
+        if server is not None:
+            said |= {"server": server, "tool": tool, "detail": _detail(error)}
+        text = compact({"reply": number, "error": said})
+        if len(text) > MAX_SCRIPT_REPLY // 2:
+            text = compact({"reply": number, "error": {**said, "detail": []}})
+        self._send(text.encode("utf-8", "replace"))
+
+    def _send(self, text: bytes) -> None:
+        self._channel.send_text(text)
+        self._replies += 1
+        self._wall.go_on()
+
+
+def _checked(result: Json) -> Json:
+    """A result, held against the bounds of one, which the child has done before if it is what it should be."""
+    if len(compact(result).encode()) > MAX_SCRIPT_RESULT:
+        raise SandboxOutputLimit(f"result is over {MAX_SCRIPT_RESULT} bytes of JSON", limit=MAX_SCRIPT_RESULT)
+    return result
+
+
+def _detail(error: LouverError) -> list[str]:
+    """The texts of a tool's own error, which only the script sees."""
+    if not isinstance(error, ToolFailed):
+        return []
+    return strings([block.get("text") for block in error.content if is_object(block)])
+
+
+def _options(said: dict[str, Any]) -> Options:
+    view = said.get("view")
+    if view is not None and not isinstance(view, str):
+        raise nonsense()
+    return Options(_fields(said), view)
+
+
+def _fields(said: dict[str, Any]) -> tuple[str, ...] | None:
+    fields = said.get("fields")
+    if fields is None:
+        return None
+    if not is_array(fields) or not fields or len(strings(fields)) < len(fields):
+        raise nonsense()
+    return tuple(strings(fields))

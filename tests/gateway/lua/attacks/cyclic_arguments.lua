@@ -1,0 +1,4 @@
+-- SANDBOX_RUNTIME
+local a, b = {}, {}
+a.b, b.a = b, { a }
+srv.echo(a)

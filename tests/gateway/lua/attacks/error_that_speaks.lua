@@ -1,0 +1,3 @@
+-- SANDBOX_RUNTIME
+-- Of an error nobody caught, nothing is called to tell what it says.
+error(setmetatable({}, { __tostring = function() error("ESCAPED") end, __name = "ESCAPED" }))

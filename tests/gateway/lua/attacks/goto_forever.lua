@@ -1,0 +1,2 @@
+-- SANDBOX_TIMEOUT
+::again:: goto again
