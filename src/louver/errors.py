@@ -291,15 +291,14 @@ class ToolFailed(LouverError):
 
     Args:
         message: What happened, in our words.
-        server: The server's Lua identifier.
-        tool: The tool's.
+        tool: The name by which it was called.
         content: The content blocks that the tool answered with. They stand in no message.
     """
 
     code = "TOOL_ERROR"
 
-    def __init__(self, message: str, *, server: str, tool: str, content: list[Any] | None = None) -> None:
-        super().__init__(message, server=server, tool=tool)
+    def __init__(self, message: str, *, tool: str, content: list[Any] | None = None) -> None:
+        super().__init__(message, tool=tool)
         self.content: list[Any] = content or []
 
 

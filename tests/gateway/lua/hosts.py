@@ -59,7 +59,7 @@ class Tools:
             await asyncio.Event().wait()
         if tool == "fail":
             content = [{"type": "text", "text": SECRET}]
-            raise ToolFailed(f"{server}.{tool} has answered with an error", server=server, tool=tool, content=content)
+            raise ToolFailed(f"{server}.{tool} has answered with an error", tool=tool, content=content)
         raise UnknownName(f"{server} has no tool '{tool}'", nearest=["echo"])
 
 

@@ -13,11 +13,11 @@ from mcp import MCPError
 from mcp_types import SERVER_INFO_META_KEY
 
 from louver.core.json import members
-from louver.errors import UpstreamError
+from louver.errors import ToolFailed, UpstreamError
 from louver.gateway.calls import opening_of
 from louver.gateway.many import named
 from louver.limits import SERVER_LOOK_S
-from louver.protocol.names import PROJECTION_LITERAL
+from louver.protocol.names import ERROR, PROJECTION_LITERAL
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -106,6 +106,33 @@ class Behind:
         meta = {} if projection is None else {"_meta": {PROJECTION_LITERAL: projection}}
         return await self._ask("tools/call", {"name": name, "arguments": dict(arguments), **meta})
 
+    async def answer(
+        self, name: str, arguments: Mapping[str, Any], projection: dict[str, Any] | None, called: str
+    ) -> dict[str, Any]:
+        """Likewise, what it answers if all goes well.
+
+        Args:
+            name: As it is listed.
+            arguments: Of the call.
+            projection: A request for a projection, in its wire form.
+            called: The name by which whoever asks knows the tool.
+
+        Raises:
+            ToolFailed: It answers with an error, or not as was asked.
+        """
+        try:
+            result = await self.call(name, arguments, projection)
+        except MCPError as error:
+            said = members(members(error.error.data).get("error"))
+            told = [] if said else [{"type": "text", "text": error.error.message}]
+            raise _failed(called, said or {"code": error.error.code}, told) from None
+        if result.get("isError") is True:
+            said = members(members(result.get("_meta")).get(ERROR))
+            raise _failed(called, said, [] if said else result.get("content") or [])
+        if result.get("resultType", "complete") != "complete":
+            raise _failed(called, {"message": "it asks the user something, which is not possible here"}, [])
+        return result
+
     def _named(self, name: str) -> tuple[str, str]:
         return (next(iter(self._upstreams)), name) if len(self._upstreams) == 1 else named(name)
 
@@ -122,3 +149,9 @@ class Behind:
         info = said.get("serverInfo") or members(said.get("_meta")).get(SERVER_INFO_META_KEY)
         text = said.get("instructions")
         return Server(upstream.name, READY, members(info), text if isinstance(text, str) and text else None)
+
+
+def _failed(called: str, said: dict[str, Any], content: list[Any]) -> ToolFailed:
+    """The error of a call; `said` is what is known of it in words of ours."""
+    known = ": ".join(str(said[key]) for key in ("code", "message") if key in said)
+    return ToolFailed(f"{called} fails{known and f': {known}'}", tool=called, content=content)

@@ -12,14 +12,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-
-from louver.core.json import members
 from louver.core.wrapper import text_wrapper_in
-from louver.errors import SandboxUnavailable, ToolFailed
+from louver.errors import SandboxUnavailable
 from louver.gateway.discovery.called import CallNames
 from louver.gateway.lua.sandbox import Sandbox
-from louver.protocol.names import ERROR
 from louver.server.content import find_output
 
 if TYPE_CHECKING:
@@ -109,20 +105,11 @@ class ScriptHost:
             ToolFailed: It answers with an error, or not as was asked.
         """
         name = await self._name(server, tool)
+        called = f"{server}.{tool}"
         try:
-            result = await self._behind.call(name, arguments, _projection(options))
-        except MCPError as error:
-            said = members(members(error.error.data).get("error"))
-            told = [] if said else [{"type": "text", "text": error.error.message}]
-            raise _failed(server, tool, said or {"code": error.error.code}, told) from None
+            return _value(await self._behind.answer(name, arguments, _projection(options), called))
         finally:
-            await self._called(f"{server}.{tool}")
-        if result.get("isError") is True:
-            said = members(members(result.get("_meta")).get(ERROR))
-            raise _failed(server, tool, said, [] if said else result.get("content") or [])
-        if result.get("resultType", "complete") != "complete":
-            raise _failed(server, tool, {"message": "it asks the user something, which a script cannot"}, [])
-        return _value(result)
+            await self._called(called)
 
     async def _name(self, server: str, tool: str) -> str:
         key = self._caller, server, tool
@@ -131,12 +118,6 @@ class ScriptHost:
         name = await self._service.call_name(server, tool)
         self._names.keep(key, name)
         return name
-
-
-def _failed(server: str, tool: str, said: dict[str, Any], content: list[Any]) -> ToolFailed:
-    """The error of a call; `said` is what is known of it in words of ours."""
-    known = ": ".join(str(said[key]) for key in ("code", "message") if key in said)
-    return ToolFailed(f"{server}.{tool} fails{known and f': {known}'}", server=server, tool=tool, content=content)
 
 
 def _projection(options: Options) -> dict[str, Any] | None:

@@ -182,7 +182,7 @@ class Bridge:
         except ValueError:
             # Half a surrogate pair, or more digits than Python writes.
             message = "the tool's answer cannot be written as JSON"
-            self._fail(number, ToolFailed(message, server=server or "", tool=tool or ""), server, tool)
+            self._fail(number, ToolFailed(message, tool=f"{server}.{tool}"), server, tool)
             return
         if len(text) > MAX_SCRIPT_REPLY:
             message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
