@@ -12,10 +12,13 @@ from fuzz.judges import JUDGES
 from fuzz.laws import Subject
 from fuzz.requests import Request, random_request
 from fuzz.schemas import Draft, constant, random_schema
+from fuzz.shapings import random_shaping, with_nulls, with_texts
 from fuzz.values import grown
 
 if TYPE_CHECKING:
     from random import Random
+
+    from louver.core.shaping import Shaping
 
 JUDGE = next(iter(JUDGES.values()))
 
@@ -55,3 +58,29 @@ def asked_values(draw: st.DrawFn) -> tuple[Any, Request]:
     rng = draw(randoms())
     value = constant(rng, 4)
     return value, random_request(rng, [value])
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedTriple:
+    """A schema, a value that is valid under it, and a shaping."""
+
+    draft: Draft
+    schema: Any
+    value: Any
+    shaping: Shaping
+
+
+@st.composite
+def shaped_triples(draw: st.DrawFn) -> ShapedTriple:
+    """Valid triples; in some of them texts are times and addresses, and there are more nulls."""
+    rng = draw(randoms())
+    triple = draw(triples())
+    schema, value = triple.schema, triple.value
+    if rng.random() < 0.5:
+        schema, value = with_texts(schema, inside=False), with_texts(value, inside=True)
+    valid = Subject(schema, triple.draft, JUDGE).valid
+    assume(valid is not None and valid(value))
+    nulled = with_nulls(rng, value)
+    if valid is not None and valid(nulled):
+        value = nulled
+    return ShapedTriple(triple.draft, schema, value, random_shaping(rng, [value]))

@@ -163,9 +163,22 @@ class InvalidConfig(_Located):
 
 
 class InvalidView(_Located):
-    """A view, or a file of views, that cannot be used."""
+    """A view, or a file of views, that cannot be used.
+
+    Args:
+        message: What is wrong and what would have been right.
+        file: The file's path as it was given, where it came from one.
+        line: The line in that file, from 1.
+        keys: The way to what is wrong within the view.
+    """
 
     code = "INVALID_VIEW"
+
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, keys: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message, file=file, line=line)
+        self.keys = keys
 
 
 class InvalidDescription(_Located):

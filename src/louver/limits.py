@@ -363,3 +363,6 @@ SANDBOX_STARTING_S = 10.0
 
 SANDBOX_ENDING_S = 2.0
 """How long the sandbox's process may take to end by itself, in seconds, and one of its children to be ended."""
+
+MAX_SELECTED = 256
+"""Members that a view selects of one object. Who needs more wants the object."""

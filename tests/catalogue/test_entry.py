@@ -103,3 +103,28 @@ def test_text_in_the_wrapper_is_planned_without_it():
     assert plans[2]({"name": {"x": 1, "y": 2}}) == {"name": {"y": 2}}
     deep = known.plan_without_schema(Projection.exclude("**.result"), "result")
     assert deep({"result": 1, "a": {"result": 2}}) == {"a": {}}
+
+
+def test_what_is_listed_admits_every_shaped_view():
+    """WIRE.md, "Listing": stock clients hold each answer against it."""
+    views = {"a": {"select": {"who": "name"}}, "b": {"maxString": 2}, "c": ["id"]}
+    listed = entry(views=views).listing_schema
+    assert listed == {
+        "type": "object",
+        "anyOf": [
+            {"type": "object", "properties": SCHEMA["properties"], "additionalProperties": False},
+            {"type": "object", "properties": {"who": {"type": "string"}}, "additionalProperties": False},
+            {
+                "type": "object",
+                "properties": {"id": {"type": "integer"}, "name": {"type": "string", "maxLength": 2}},
+                "additionalProperties": False,
+            },
+        ],
+    }
+
+
+def test_in_text_the_place_of_a_shaping_may_be_written_with_the_wrapper_or_without():
+    """Ours: as paths may."""
+    for at in ("in", "result.in"):
+        known = entry(STRING, {"v": {"select": {"b": "a"}, "at": at}})
+        assert known.plan_without_schema(Projection.view("v"), "result")({"in": {"a": 1, "c": 2}}) == {"in": {"b": 1}}

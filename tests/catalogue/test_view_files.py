@@ -26,7 +26,8 @@ GOOD = """{
     "minimal": {"include": ["name"]},
     "public": {"exclude": ["**.city"]},
     "contact": {"extends": "minimal", "include": ["address.city"]},
-    "brief": ["name"]
+    "brief": ["name"],
+    "compact": {"select": {"town": "city"}, "at": "address", "maxString": 9}
   }
 }"""
 
@@ -58,6 +59,7 @@ def test_a_file_says_the_views_of_one_tool(tmp_path):
         "public": {"exclude": ["**.city"]},
         "contact": ["name", "address.city"],
         "brief": ["name"],
+        "compact": {"select": {"town": "city"}, "at": "address", "maxString": 9},
     }
     assert file.views == Views.read(expected, ["id"])
     file.check(SCHEMA)
@@ -106,6 +108,33 @@ WRONG = {
         "extends 'b', which is not",
     ),
     "a cycle": ('{"tool": "t", "views": {\n"a": {"extends": "b"},\n"b": {"extends": "a"}}}', 2, "extends itself"),
+    "a shaping of no members": (
+        '{"tool": "t", "views": {\n"a": {\n"select": {}}}}',
+        3,
+        "view 'a': 'select' has at least",
+    ),
+    "a selected member without a path": (
+        '{"tool": "t", "views": {"id": ["id"],\n"a": {"select": {\n"x": "id",\n"id": {"format": "date"}}}}}',
+        4,
+        "the selected member 'id' comes from a field path",
+    ),
+    "a wrong path of a selected member": (
+        '{"tool": "t", "views": {\n"a": {"include": ["id"], "select": {"id": {\n"path": "a.."}}}}}',
+        3,
+        "view 'a': field path 'a..'",
+    ),
+    "an unknown format": (
+        '{"tool": "t", "views": {"a": {"select": {"id": {"path": "id",\n"format": "hour"}}}}}',
+        2,
+        "'format' is one of 'minute', 'date', 'localpart'",
+    ),
+    "a place without members": ('{"tool": "t", "views": {"a": {"include": ["id"],\n"at": "id"}}}', 2, "no 'select'"),
+    "a bound of nothing": (
+        '{"tool": "t", "views": {\n"a": ["id"], "b": {"maxString": 9,\n"maxItems": 0}}}',
+        3,
+        "'maxItems'",
+    ),
+    "nulls that are dropped somewhat": ('{"tool": "t", "views": {"a": {\n"dropNulls": 1}}}', 2, "'dropNulls' is true"),
     "itself": ('{"tool": "t", "views": {\n"a": {"extends": "a"}}}', 2, "extends itself: a -> a"),
 }
 
@@ -145,6 +174,22 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
         ('"nmae": ["id"],\n"b": ["id"],\n"c": ["nmae"]', 4, "view 'c' names 'nmae'"),
         ('"a..": ["id"],\n"b": {"extends": "a..", "include": [\n"nope"]}', 4, "view 'b' names 'nope'"),
         ('"b": {"extends": "a"},\n"a": ["name.first"]', 3, "view 'b' names 'name.first'"),
+        (
+            '"a": {"select": {"id": "id",\n"town": "address.citi"}}',
+            3,
+            "view 'a' selects 'address.citi', which is not among what it keeps; did you mean 'address.city'",
+        ),
+        ('"a": {"include": ["name"],\n"select": {\n"id": {"path":\n"id"}}}', 5, "view 'a' selects 'id', which is not"),
+        (
+            '"a": {"select": {"city": "city"},\n"at": "adress"}',
+            3,
+            "view 'a' selects 'adress', which is not .*'address'",
+        ),
+        (
+            '"b": {"extends": "a", "exclude": ["address.city"]},\n"a": {"at": "address",\n"select": {"a": "city"}}',
+            4,
+            r"view 'b' selects 'address\.city', which is not",
+        ),
     ],
 )
 def test_a_view_that_does_not_fit_its_tool_is_told_by_file_and_line(tmp_path, views, line, message):
@@ -152,6 +197,16 @@ def test_a_view_that_does_not_fit_its_tool_is_told_by_file_and_line(tmp_path, vi
     path = write(tmp_path, '{"tool": "nmae", "views": {\n' + views + "}}")
     with pytest.raises(InvalidView, match=rf"^{path}:{line}: tool 'nmae': {message}"):
         ViewFile.read(path).check(SCHEMA)
+
+
+@pytest.mark.parametrize("kind", ["include", "exclude"])
+def test_a_shaped_view_whose_paths_are_too_much_is_told(tmp_path, kind):
+    """Ours: what its tool lists could not be made."""
+    paths = ["*." * n + "a" + ".*" * (12 - n) + ".b" for n in range(13)]
+    view = json.dumps({kind: paths, "maxItems": 3})
+    path = write(tmp_path, '{"tool": "t", "views": {\n"a": ' + view + "}}")
+    with pytest.raises(InvalidView, match=rf"^{path}:2: tool 't': view 'a' is not possible: the field paths together"):
+        ViewFile.read(path).check({"type": "object", "additionalProperties": True})
 
 
 def test_always_is_held_against_the_tool_too(tmp_path):

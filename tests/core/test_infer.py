@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fuzz.laws import text
 from louver.core import infer as module
 from louver.core.derive import derive
-from louver.core.infer import infer
+from louver.core.infer import closed, infer
 from louver.core.json import levels
 from louver.core.plan import compile_projection
 from louver.core.project import project
@@ -213,3 +213,13 @@ def test_a_number_is_an_integer_if_it_was_written_as_one():
 def _types(schema: dict[str, Any]) -> set[str]:
     named = {schema["type"]} if isinstance(schema["type"], str) else set(schema["type"])
     return named | {"integer"} if "number" in named else named
+
+
+def test_an_inferred_schema_can_be_closed_over_what_was_seen():
+    """Ours: for a value of which nothing else can be there. Names that are data stay open."""
+    many = {str(n): {"a": 1} for n in range(MAX_INFERRED_NAMES + 1)}
+    schema = closed(infer([{"list": [{"a": 1}, 2], "many": many, "none": []}]))
+    assert accepts(schema, {"list": [{"a": 5}, 7], "many": {"x": {"a": 2}}, "none": []})
+    for other in ({"more": 1}, {"list": [{"b": 1}]}, {"many": {"x": {"b": 1}}}):
+        assert not accepts(schema, {"list": [], "many": {}, "none": [], **other})
+    assert closed(True) is True

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 
+from louver.core.infer import infer
 from louver.core.json import digest
 from louver.core.measure import Sizes, measure
 from louver.core.plan import compile_projection
@@ -207,3 +208,160 @@ def test_the_sizes_of_an_answer():
     assert 0 < sizes.saved < 1
     assert not sizes.pays
     assert Sizes(full=1000, kept=10, schema=100).pays
+
+
+MESSAGES: dict[str, Any] = {
+    "type": "object",
+    "required": ["messages"],
+    "properties": {
+        "messages": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "created", "content"],
+                "properties": {
+                    "id": {"type": "string"},
+                    "created": {"type": "string", "format": "date-time"},
+                    "content": {"type": ["string", "null"]},
+                    "secret": {"type": "string"},
+                },
+            },
+        },
+        "nextCursor": {"type": "string"},
+        "note": {"type": "string"},
+    },
+}
+COMPACT: dict[str, Any] = {
+    "include": ["messages"],
+    "exclude": ["messages.secret"],
+    "select": {"on": {"path": "created", "format": "date"}, "text": "content", "secret": "secret"},
+    "at": "messages",
+    "maxItems": 2,
+    "maxString": 4,
+    "dropNulls": True,
+}
+
+
+def test_a_view_shapes_what_its_paths_leave():
+    """001, pattern 4: leave out, select, cut; what is left out cannot be selected."""
+    plan = compile_projection(Projection.view("v"), MESSAGES, views=Views.read({"v": COMPACT}, ["nextCursor"]))
+    message = {"id": "a", "created": "2025-01-05T14:32:05Z", "content": "Hello", "secret": "s"}
+    value = {"messages": [message, {**message, "content": None}, message], "nextCursor": "n", "note": "x"}
+    assert plan(value) == {"messages": [{"on": "202…", "text": "Hel…"}, {"on": "202…"}], "nextCursor": "n"}
+    assert plan.schema == {
+        "type": "object",
+        "required": ["messages"],
+        "properties": {
+            "messages": {
+                "type": "array",
+                "maxItems": 2,
+                "items": {
+                    "type": "object",
+                    "required": ["on"],
+                    "properties": {
+                        "on": {"type": "string", "maxLength": 4},
+                        "text": {"type": "string", "maxLength": 4},
+                    },
+                    "additionalProperties": False,
+                },
+            },
+            "nextCursor": {"type": "string", "maxLength": 4},
+        },
+        "additionalProperties": False,
+    }
+    assert plan.precision == "exact"
+    assert (plan.fields, plan.excluded, plan.always) == (("messages",), ("messages.secret",), ("nextCursor",))
+    assert plan.shaped == {key: COMPACT[key] for key in ("select", "at", "maxItems", "maxString", "dropNulls")}
+    assert compile_projection(Projection.include("messages"), MESSAGES).shaped is None
+
+
+def test_a_view_that_only_shapes_keeps_everything():
+    plan = compile_projection(Projection.view("v"), MESSAGES, views={"v": {"maxItems": 1}})
+    assert plan({"messages": [{"id": "a"}, {"id": "b"}], "x": [1, 2]}) == {"messages": [{"id": "a"}], "x": [1]}
+    assert (plan.fields, plan.nodes, plan.is_generated) == (("*",), 1, False)
+    assert isinstance(plan.schema, dict)
+    assert plan.schema["properties"]["messages"]["maxItems"] == 1
+
+
+def test_a_shaped_plan_gets_fast_too_and_takes_text():
+    plan = compile_projection(Projection.view("v"), MESSAGES, views={"v": COMPACT})
+    value = {"messages": [{"created": "2025-01-05T14:32:05Z", "content": "Hi", "n": 1}]}
+    assert [plan(value) for _ in range(5)] == [{"messages": [{"on": "202…", "text": "Hi"}]}] * 5
+    text = b'{"messages": [{"created": "2025-01-05T14:32:05Z", "content": "Hi"}], "note": 1.10}'
+    assert plan.project_json(text) == '{"messages":[{"on":"202…","text":"Hi"}]}'.encode()
+    whole = compile_projection(Projection.view("v"), views={"v": {"maxString": 3}})
+    assert whole.project_json(b'{"price": 1.100000, "count": 12345, "a": "abcd"}') == (
+        '{"price":1.100000,"count":12345,"a":"ab…"}'.encode()
+    )
+
+
+def test_always_is_told_as_far_as_the_selecting_leaves_it():
+    """PROJECTION.md, item 10; where members are selected, these are all that there is."""
+    views = Views.read(
+        {"root": {"include": ["messages"], "select": {"m": "messages"}}, "below": {**COMPACT, "exclude": ["note"]}},
+        ["nextCursor", "messages.id"],
+    )
+    told = {name: compile_projection(Projection.view(name), MESSAGES, views=views).always for name in views.named}
+    assert told == {"root": (), "below": ("nextCursor",)}
+
+
+def test_in_a_wrapper_the_place_may_be_written_with_it_or_without():
+    """PROJECTION.md, "Where projection does not apply"."""
+    schema = {"type": "object", "properties": {"result": MESSAGES}, "required": ["result"]}
+    value = {"result": {"messages": [{"id": "a", "content": "Hello"}], "note": "x"}}
+    for at in ("messages", "result.messages"):
+        views = Views.read({"v": {"select": {"is": "id"}, "at": at, "maxItems": 5}}, ["result.messages.content"])
+        plan = compile_projection(Projection.view("v"), schema, views=views)
+        assert plan(value) == {"result": {"messages": [{"is": "a"}], "note": "x"}}
+        assert plan({"result": None}) == {"result": None}
+        assert plan({}) == {}
+        assert plan([1]) == [1]
+    views = Views.read({"v": {"include": ["messages"], "select": {"m": "messages.id"}}}, ["messages.id"])
+    plan = compile_projection(Projection.view("v"), schema, views=views)
+    assert plan(value) == {"result": {"m": ["a"]}}
+    assert plan.always == ()
+
+
+def test_a_shaped_schema_that_is_too_much_is_one_of_the_names():
+    """DERIVATION.md: sound, and the receipt says so."""
+    deep: Any = {"type": "string"}
+    for _ in range(300):
+        deep = {"anyOf": [deep]}
+    schema = {"type": "object", "properties": {"a": deep}}
+    plan = compile_projection(Projection.view("v"), schema, views={"v": {"select": {"b": "a"}, "maxString": 3}})
+    assert plan.precision == "shape"
+    assert isinstance(plan.schema, dict)
+    accepts = JUDGE(plan.schema, "2020-12")
+    assert accepts is not None
+    assert accepts({"b": "ab…"})
+    assert not accepts({"a": "ab"})
+    assert not accepts({"b": "abcd"})
+
+
+def test_what_is_seen_of_a_shaped_value_closes_it():
+    """Ours: where nothing is declared, the schema is that of this answer."""
+    plan = compile_projection(Projection.view("v"), views={"v": COMPACT})
+    kept = plan({"messages": [{"created": "2025-01-05", "content": "Hello", "n": 1}], "note": "x"})
+    knows = plan.knowing(infer([kept]))
+    assert knows({"messages": [{"content": "Hi"}]}) == {"messages": [{"text": "Hi"}]}
+    assert knows.is_inferred
+    assert knows.schema == {
+        "type": "object",
+        "required": ["messages"],
+        "properties": {
+            "messages": {
+                "type": "array",
+                "maxItems": 2,
+                "items": {
+                    "type": "object",
+                    "required": ["on", "text"],
+                    "properties": {
+                        "on": {"type": "string", "maxLength": 4},
+                        "text": {"type": "string", "maxLength": 4},
+                    },
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "additionalProperties": False,
+    }

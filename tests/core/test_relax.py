@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from louver.core.relax import relax
+from louver.core.relax import relax, relax_any
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,25 @@ def test_a_schema_over_the_bounds_lists_only_that_its_root_is_an_object():
     for _ in range(400):
         deep = {"type": "object", "properties": {"a": deep}}
     assert relax(deep) == {"type": "object"}
+
+
+def test_the_schemas_of_several_kinds_of_answers_are_listed_as_one():
+    """WIRE.md, "Listing": of a tool whose answers are shaped; the type stands at the root."""
+    one = {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NODE}}
+    other = {"type": "object", "properties": {"b": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "string"}}}
+    listed = relax_any([one, other])
+    assert listed == {
+        "type": "object",
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/1"}}},
+            {"type": "object", "properties": {"b": {"type": "string"}}},
+        ],
+        "$defs": {"1": {"type": "object", "properties": {"next": {"$ref": "#/$defs/1"}}}},
+    }
+    assert relax_any([one]) == relax(one)
+    assert relax_any([True, other]) is True
+    assert relax_any([{"type": "array"}, other])["anyOf"][0] == {"type": "array"}
+    assert relax_any([{"type": "object", "$schema": "https://example.com/mine"}, other]) == {"type": "object"}
+
+
+NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}}

@@ -19,7 +19,14 @@ from louver import errors
 from louver.core.projection import Projection
 from louver.core.view import Views
 from louver.errors import LouverError
-from louver.limits import MATCHES_A_PAGE, MAX_PATH_CHARACTERS, MAX_PATHS, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
+from louver.limits import (
+    MATCHES_A_PAGE,
+    MAX_PATH_CHARACTERS,
+    MAX_PATHS,
+    MAX_QUERY_CHARACTERS,
+    MAX_SEGMENTS,
+    MAX_SELECTED,
+)
 from louver.protocol.capability import Capability, ExtensionCapability, SearchCapability
 from louver.protocol.descriptions import Description, DisclosureCapability, UnknownTool
 from louver.protocol.hint import ExtensionHint, Hint, ViewHint, read_hint
@@ -61,6 +68,13 @@ READERS = {"request": TypeAdapter(ProjectionRequest), "receipt": TypeAdapter(Rec
 
 TOLD_APART_BY = {"request": {"mode"}, "receipt": {"applied"}}
 
+SHAPED = {
+    "select": {"ts": {"path": "created", "format": "minute"}, "from": {"path": "author.email"}, "text": "content"},
+    "at": "messages",
+    "maxItems": 20,
+    "maxString": 500,
+    "dropNulls": True,
+}
 CAPABILITY = {"supported": True, "modes": ["include", "exclude", "view"], "maxDepth": 32}
 DESCRIPTION = {"name": "t", "description": "Does it.", "inputSchema": {"type": "object"}}
 APPLIED = {
@@ -106,6 +120,7 @@ GOOD = {
         {"supported": True, "recommendedViews": {"minimal": ["id"]}, "always": ["id"]},
         {"views": {"public": {"exclude": ["**.email"]}, "all": {}}, "content": "keep"},
         {"outputSchema": {"type": "object"}},
+        {"views": {"compact": SHAPED, "short": {"include": ["id"], "maxItems": 2}}},
     ],
     ("request", "fields"): [
         {"mode": "include", "fields": ["name", "email"]},
@@ -121,6 +136,8 @@ GOOD = {
         {**APPLIED, "projectedSchema": True, "schemaPrecision": "shape", "schemaSource": "inferred"},
         {**APPLIED, "mode": "view", "view": "minimal", "excluded": ["a"], "always": ["id"]},
         {**APPLIED, "unmatched": ["nmae"], "suggestions": {"nmae": "name"}, "contentDropped": 1},
+        {**APPLIED, "shaped": SHAPED},
+        {**APPLIED, "shaped": {}},
     ],
     ("receipt", "notApplied"): [{"applied": False, "reason": "error_result"}],
 }
@@ -163,6 +180,8 @@ BAD = {
     ("hint", "extension"): [
         {"views": {"public": ["id"]}},
         {"views": {"public": {"only": ["id"]}}},
+        {"views": {"compact": {"select": ["id"]}}},
+        {"views": {"compact": {"select": {"ts": {"format": "date"}}}}},
         {"always": "id"},
         {"content": "drop"},
         {"outputSchema": True},
@@ -203,6 +222,8 @@ BAD = {
         {**APPLIED, "content_dropped": 1},
         {**APPLIED, "partial": 1},
         {"applied": True, "mode": "include"},
+        {**APPLIED, "shaped": {"maxItems": 0}},
+        {**APPLIED, "shaped": {"select": {"ts": {"path": "a", "format": "second"}}}},
     ],
     ("receipt", "notApplied"): [
         {"applied": False},
@@ -329,6 +350,7 @@ def test_the_limits_in_the_schemas_are_those_of_the_code():
     assert fields["maxItems"] == MAX_PATHS
     assert fields["items"]["maxLength"] == MAX_PATH_CHARACTERS
     assert DOCUMENTS["view-file"]["$defs"]["path"]["maxLength"] == MAX_PATH_CHARACTERS
+    assert DOCUMENTS["view-file"]["$defs"]["view"]["properties"]["select"]["maxProperties"] == MAX_SELECTED
     assert DOCUMENTS["capability"]["$defs"]["maxDepth"]["default"] == MAX_SEGMENTS
     search = DOCUMENTS["capability"]["$defs"]["search"]["properties"]
     assert search["maxCharacters"]["default"] == MAX_QUERY_CHARACTERS
@@ -351,6 +373,28 @@ VIEWS = [
     (False, {"minimal": {"exclude": [""]}}),
     (False, {"minimal": {"exclude": ["x" * (MAX_PATH_CHARACTERS + 1)]}}),
     (False, {"minimal": {"extends": ["other"]}}),
+    (True, {"compact": SHAPED}),
+    (
+        True,
+        {"compact": {"select": {"": "id"}, "include": ["id"]}, "short": {"maxItems": 1}, "all": {"dropNulls": False}},
+    ),
+    (True, {"wide": {"select": {f"f{n}": "id" for n in range(MAX_SELECTED)}}}),
+    (False, {"wide": {"select": {f"f{n}": "id" for n in range(MAX_SELECTED + 1)}}}),
+    (False, {"compact": {"select": {}}}),
+    (False, {"compact": {"select": ["id"]}}),
+    (False, {"compact": {"select": {"id": ["id"]}}}),
+    (False, {"compact": {"select": {"id": ""}}}),
+    (False, {"compact": {"select": {"id": {}}}}),
+    (False, {"compact": {"select": {"id": {"path": "id", "format": "second"}}}}),
+    (False, {"compact": {"select": {"id": {"path": "id", "format": ["date"]}}}}),
+    (False, {"compact": {"select": {"id": {"path": "id", "as": "date"}}}}),
+    (False, {"compact": {"at": "messages"}}),
+    (False, {"compact": {"select": {"id": "id"}, "at": 1}}),
+    (False, {"compact": {"select": {"id": "id"}, "at": ""}}),
+    (False, {"compact": {"maxItems": 0}}),
+    (False, {"compact": {"maxItems": True}}),
+    (False, {"compact": {"maxString": "20"}}),
+    (False, {"compact": {"dropNulls": 1}}),
 ]
 
 

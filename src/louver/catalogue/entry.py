@@ -9,7 +9,8 @@ from louver.catalogue.plans import Plans, ReadyPlan
 from louver.core.json import compact, is_object
 from louver.core.json import digest as digest_of
 from louver.core.plan import compile_projection
-from louver.core.relax import relax
+from louver.core.projection import Projection
+from louver.core.relax import relax_any
 from louver.core.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, schema_of_text, text_wrapper, text_wrapper_in, within_text
 from louver.protocol.names import ARGUMENT
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from louver.catalogue.views import ViewFile
     from louver.core.json import Json, Schema
     from louver.core.plan import Plan
-    from louver.core.projection import Projection
     from louver.core.view import Views
     from louver.protocol.hint import ContentMode
 
@@ -61,10 +61,11 @@ class Entry:
 
     @cached_property
     def listing_schema(self) -> dict[str, Any] | None:
-        """What `tools/list` shows, so that stock clients accept every projection."""
+        """What `tools/list` shows, so that stock clients accept every projection and every shaped view."""
         if self.output_schema is None:
             return None
-        relaxed = relax(self.output_schema)
+        shaped = [self.plan(Projection.view(name)).schema for name, view in self.views.named.items() if view.shaping]
+        relaxed = relax_any([self.output_schema, *shaped])
         if is_object(relaxed):
             return relaxed
         # On the wire `true` would make clients refuse the whole list, and so would an object

@@ -5,7 +5,8 @@
     {"$schema": "...", "tool": "get_user_profile", "always": ["id"],
      "views": {"minimal": {"include": ["name"]},
                "public":  {"exclude": ["**.email"]},
-               "contact": {"extends": "minimal", "include": ["email"]}}}
+               "contact": {"extends": "minimal", "include": ["email"]},
+               "compact": {"select": {"name": "name", "town": "address.city"}, "dropNulls": true}}}
 
 When they are read, and read again, says `louver.catalogue.files`.
 """
@@ -13,7 +14,7 @@ When they are read, and read again, says `louver.catalogue.files`.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files import Folder, read_json
@@ -21,9 +22,12 @@ from louver.catalogue.lines import Place, line_of, spots
 from louver.core import known
 from louver.core.json import is_object
 from louver.core.path import FieldPath
+from louver.core.plan import compile_projection
+from louver.core.projection import Projection
+from louver.core.shaping import Shaping
 from louver.core.view import View, Views
 from louver.core.wrapper import text_wrapper, within
-from louver.errors import InvalidProjection, InvalidView
+from louver.errors import InvalidProjection, InvalidView, ProjectionLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +105,31 @@ def misfit(views: Views, schema: Schema) -> Misfit | None:
                 hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
                 message = f"{where} names {str(path)!r}, which the output cannot have{hint}"
                 return Misfit(path, message, place)
+        problem = _unshapeable(views, view, schema)
+        if problem is not None:
+            path, message = problem
+            return Misfit(path, f"{where} {message}", place)
+    return None
+
+
+def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, str] | None:
+    """The first path by which a view selects something that its own paths do not keep, if any."""
+    if not view.shaping:
+        return None
+    before = Views({"": replace(view, shaping=Shaping())}, views.always)
+    try:
+        kept = compile_projection(Projection.view(""), schema, views=before).schema
+    except ProjectionLimit as error:
+        # What the tool lists is made from the view's plan, so that must be possible.
+        return view.include[0] if view.include else view.exclude[0], f"is not possible: {error.message}"
+    select = view.shaping.select
+    if select is None:
+        return None
+    for part in (select.at, *(source.path for _, source in select.members)):
+        path = select.at if part is select.at else FieldPath((*select.at.steps, *part.steps))
+        for meant in known.unmatched(kept, within(schema, (path,)), ()).values():
+            hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
+            return part, f"selects {str(path)!r}, which is not among what it keeps{hint}"
     return None
 
 
@@ -136,13 +165,16 @@ def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
     try:
         return tool, Views.read(views, always)
     except InvalidView as error:
-        raise wrong(error.message, _line_of_wrong(text, error.message, views)) from None
+        raise wrong(error.message, _line_of_wrong(text, error, views)) from None
 
 
-def _line_of_wrong(text: str, message: str, views: dict[str, Any]) -> int | None:
-    """The line of the string that an error of a view quotes, else that of the view."""
+def _line_of_wrong(text: str, error: InvalidView, views: dict[str, Any]) -> int | None:
+    """The line of what an error of a view leads to, or of the string that it quotes, else that of the view."""
+    message = error.message
     name = next((name for name in views if message.startswith(f"view {name!r}")), None)
     place = ("always",) if name is None else ("views", name)
+    if error.keys:
+        return line_of(text, (*place, *error.keys))
     said = message if name is None else message.removeprefix(f"view {name!r}")
     quoted = (spot.line for spot in _values(text, place) if repr(spot.text) in said)
     return next(quoted, line_of(text, place))

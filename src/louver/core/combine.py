@@ -13,10 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
-from louver.core.json import strings
+from louver.core.json import is_object, strings
 
 if TYPE_CHECKING:
     from louver.core.json import Schema
+
+
+_SAY_OF_NULL = ("$ref", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const")
+"""Keywords beside a `type` that can refuse null too."""
 
 
 def both(parts: list[Schema]) -> Schema:
@@ -27,6 +31,23 @@ def both(parts: list[Schema]) -> Schema:
     if not asserting:
         return True
     return asserting[0] if len(asserting) == 1 else {"allOf": asserting}
+
+
+def joined(conjuncts: list[Schema]) -> Schema:
+    """All of them at once, in one object as far as their keywords do not meet."""
+    first, *others = conjuncts
+    apart: list[Schema] = []
+    for part in others:
+        alone = is_object(part) and part.keys() in ({"$ref"}, {"anyOf"})
+        if alone and is_object(first) and is_object(part) and first.keys().isdisjoint(part):
+            first.update(part)
+        else:
+            apart.append(part)
+    if not apart:
+        return first
+    if is_object(first) and first and "allOf" not in first:
+        return {**first, "allOf": apart}
+    return both([first, *apart])
 
 
 def either(parts: list[Schema]) -> Schema:
@@ -47,7 +68,7 @@ def or_null(schema: Schema) -> Schema:
         return schema
     names: Any = schema.get("type")
     names = [names] if isinstance(names, str) else strings(names)
-    if names and schema.keys().isdisjoint(("$ref", "allOf", "anyOf", "enum", "const")):
+    if names and schema.keys().isdisjoint(_SAY_OF_NULL):
         return schema if "null" in names else {**schema, "type": sorted([*names, "null"])}
     branches: list[Schema] = schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
     return {"anyOf": branches if {"type": "null"} in branches else [*branches, {"type": "null"}]}

@@ -39,13 +39,14 @@ from louver.core.keywords import CLOSING, IN_PLACE, RULES, Here, duty
 from louver.core.kinds import Kinds
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import Patterns
+from louver.core.project import project
 from louver.core.references import UnknownDialect, document
 from louver.core.verbatim import Verbatim
 from louver.core.wrapper import WRAPPER
 from louver.limits import MAX_WRITTEN_SIZE
 
 if TYPE_CHECKING:
-    from louver.core.json import Schema
+    from louver.core.json import Json, Schema
     from louver.core.references import Place
 
 Precision = Literal["exact", "shape"]
@@ -72,41 +73,41 @@ def derive(schema: Schema, mask: Mask, *, wrapped: bool = False) -> Derived:
         One self-contained document of draft 2020-12, without annotations.
     """
     try:
-        return Derived(_Walk().document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
+        return Derived(Derivation().document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
     except (OverBudget, UnknownDialect):
-        return Derived(_Walk().document(document(True), mask, wrapped, None), "shape")
+        return Derived(Derivation().document(document(True), mask, wrapped, None), "shape")
 
 
-class _Walk:
+class Derivation:
     """One derivation: every pair of a place and a mask node that it meets is dealt with once."""
 
     def __init__(self) -> None:
-        self._budget = Budget()
-        self._definitions = Definitions()
-        self._kinds = Kinds(self._budget)
-        self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
-        self.copy = self._verbatim.copy
-        self.kinds = self._kinds.of
-        self.matches = Patterns(self._budget).matches
-        self.weigh = self._budget.weigh
-        self.step = self._budget.step
+        self.budget = Budget()
+        self.definitions = Definitions()
+        kinds = Kinds(self.budget)
+        self.copy = Verbatim(self.definitions, kinds, self.budget).copy
+        self.kinds = kinds.of
+        self.leads_back = kinds.leads_back
+        self.matches = Patterns(self.budget).matches
+        self.weigh = self.budget.weigh
+        self.step = self.budget.step
 
     def document(self, root: Place, mask: Mask, wrapped: bool, most: int | None) -> Schema:
         """The whole derived document, of at most the size `most`."""
         schema = self._wrapper(root, mask) if wrapped else self._root(root, mask)
-        return self._definitions.finish(schema, most)
+        return self.definitions.finish(schema, most)
 
     def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
         """The projected schema of a place; `closes` gives it the duty to admit nothing beyond the mask."""
         if mask is ALL:
             return self.copy(place)
-        with self._budget.deeper():
+        with self.budget.deeper():
             admitted = self.kinds(place)
             if not admitted & (kind.ANY if mask.exclude else kind.STRUCTURE):
                 return False
             if mask.exclude and not admitted & (kind.ARRAY | kind.OBJECT):
                 return self.copy(place)
-            if place.schema is True or self._kinds.leads_back(place):
+            if place.schema is True or self.leads_back(place):
                 return self.shape(mask) if closes else True
             return self._ruled(place, mask, closes)
 
@@ -120,13 +121,17 @@ class _Walk:
         target = place.resolve(place.words["$ref"])
         if target is None:
             return {}
-        return self._definitions.link((target.key, mask, closes), lambda: self.at(target, mask, closes))
+        return self.definitions.link((target.key, mask, closes), lambda: self.at(target, mask, closes))
+
+    def left(self, value: Json, mask: Mask) -> Json:
+        """What is left of a constant."""
+        return project(value, mask)
 
     def shape(self, mask: Mask) -> Schema:
         """What the mask alone says of a place: which members there can be, and that of every element."""
         if not mask.is_inner():
             return mask is ALL
-        return self._definitions.link(("shape", mask), lambda: self._shape(mask))
+        return self.definitions.link(("shape", mask), lambda: self._shape(mask))
 
     def _ruled(self, place: Place, mask: Mask, closes: bool) -> Schema:
         words = place.words

@@ -43,6 +43,20 @@ def infer(values: Iterable[Json]) -> Schema:
     return _of(list(values), MAX_INFERRED_DEPTH)
 
 
+def closed(inferred: Schema) -> Schema:
+    """An inferred schema that admits no members but those that were seen, where they are listed."""
+    if not is_object(inferred):
+        return inferred
+    out = {**inferred}
+    for keyword in ("items", "additionalProperties"):
+        if keyword in out:
+            out[keyword] = closed(out[keyword])
+    if "properties" in out:
+        out["properties"] = {name: closed(schema) for name, schema in out["properties"].items()}
+        out["additionalProperties"] = False
+    return out
+
+
 def _of(samples: list[Json], levels: int) -> Schema:
     """The schema of the values at one place, looked into so many levels deep."""
     if not samples or not levels:

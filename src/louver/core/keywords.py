@@ -19,7 +19,6 @@ from louver.core.combine import both, either, typed
 from louver.core.json import Json, Schema, canonical, is_array, is_object, strings
 from louver.core.mask import ALL, NONE, Mask
 from louver.core.patterns import shielded
-from louver.core.project import project
 from louver.core.references import MEMBERS
 
 if TYPE_CHECKING:
@@ -45,6 +44,10 @@ class Walk(Protocol):
         """The reference of a place, leading to the projected schema of its target."""
         ...
 
+    def left(self, value: Json, mask: Mask) -> Json:
+        """What is left of a constant."""
+        ...
+
     def shape(self, mask: Mask) -> Schema:
         """What the mask alone says of a place."""
         ...
@@ -68,6 +71,18 @@ class Walk(Protocol):
     def step(self) -> None:
         """Count one member as work."""
         ...
+
+
+def schemas_of(place: Place, name: str, matches: Callable[[str, str], bool | None]) -> tuple[list[Place], bool]:
+    """The schemas that a place's own keywords surely apply to the member `name`, and whether these are all."""
+    found = [listed] if (listed := place.member("properties", name)) else []
+    patterns = place.named("patternProperties")
+    decided = {pattern: matches(pattern, name) for pattern in patterns}
+    found += [patterns[pattern] for pattern, does in decided.items() if does]
+    unsure = None in decided.values()
+    if not found and not unsure:
+        found = place.below("additionalProperties")
+    return found, not unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +114,7 @@ class Here:
 
     def schemas_of(self, name: str) -> tuple[list[Place], bool]:
         """The schemas that surely apply to the member `name`, and whether these are all."""
-        found = [listed] if (listed := self.place.member("properties", name)) else []
-        patterns = self.place.named("patternProperties")
-        decided = {pattern: self.walk.matches(pattern, name) for pattern in patterns}
-        found += [patterns[pattern] for pattern, does in decided.items() if does]
-        unsure = None in decided.values()
-        if not found and not unsure:
-            found = self.place.below("additionalProperties")
-        return found, not unsure
+        return schemas_of(self.place, name, self.walk.matches)
 
     def member(self, name: str) -> Schema:
         """The projected schema of the member `name`, which is not left out."""
@@ -150,7 +158,7 @@ def _values(here: Here) -> Keywords:
         for value in listed:
             if here.mask.exclude or kind.kind_of(value) & kind.STRUCTURE:
                 here.walk.weigh(value)
-                kept = project(value, here.mask)
+                kept = here.walk.left(value, here.mask)
                 left[canonical(kept)] = kept
         out[keyword] = list(left.values()) if keyword == "enum" else next(iter(left.values()))
     return out
@@ -250,8 +258,9 @@ def _member_counts(here: Here) -> Keywords:
     """Projection only takes members away; an exclude takes at most the names that it leaves out."""
     out = _kept(here, "maxProperties")
     least: Any = here.words.get("minProperties")
-    if here.mask.exclude and here.mask.other is not NONE and isinstance(least, int | float):
-        least -= sum(below is NONE for below in here.mask.children.values())
+    others_stay = here.mask.other is ALL or here.mask.other.exclude
+    if here.mask.exclude and others_stay and isinstance(least, int | float):
+        least -= sum(not here.survives(name) for name in here.mask.children)
         if least > 0:
             out["minProperties"] = least
     return out

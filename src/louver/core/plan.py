@@ -15,18 +15,19 @@ Making a plan is where a request can still be refused: nothing has run yet.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core import known
 from louver.core.compile import Compiled
 from louver.core.derive import Derived, Precision, derive
 from louver.core.json import Json, NotJson, Schema, digest, is_object
-from louver.core.mask import NONE, exclude_mask, include_mask
+from louver.core.mask import ALL, NONE, exclude_mask, include_mask
 from louver.core.project import project
+from louver.core.reshape import Reshaping
 from louver.core.spelling import read, written
 from louver.core.view import View, Views
-from louver.core.wrapper import WRAPPER, is_wrapped, within
+from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from louver.core.mask import Mask
     from louver.core.path import FieldPath
     from louver.core.projection import Projection
+    from louver.core.shaping import Shaping
 
 
 class Plan:
@@ -47,6 +49,7 @@ class Plan:
         always: Paths that were added to the request's.
         source: The schema of the values, or `None` if nothing is known of them.
         like: A plan that keeps the same, if the source was inferred.
+        shaping: What becomes of the value that is left.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Plan:
         always: tuple[FieldPath, ...],
         source: Schema | None,
         like: Plan | None = None,
+        shaping: Shaping | None = None,
     ) -> None:
         self.request = request
         self._include, self._exclude, self._always = include, exclude, always
@@ -66,14 +70,22 @@ class Plan:
         self._masks = _masks(include, exclude, always) if like is None else like._masks
         if exclude:
             self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
+        self._reshaping = Reshaping(shaping, wrapped=self._wrapped) if shaping else None
         self._order: dict[Mask, tuple[str, ...]] = {}
         if include and source is not None and like is None:
             self._order = known.order(source, self._masks[0])
-        self._keeper = _keeper(self._masks, self._order, wrapped=self._wrapped) if like is None else like._keeper
+        if like is None:
+            self._keeper = _keeper(self._masks, self._order, self._reshaping, wrapped=self._wrapped)
+        else:
+            self._keeper = like._keeper
         self._keep_text: Callable[[bytes], bytes] | None = None
 
     def __call__(self, value: Json) -> Json:
-        """The kept part of `value`: JSON as `json.loads` makes it. It is not changed, and parts of it are shared."""
+        """The kept part of `value`, shaped if the view says so.
+
+        Args:
+            value: JSON as `json.loads` makes it. It is not changed, and parts of it are shared.
+        """
         return self._keeper.keep(value)
 
     @property
@@ -105,7 +117,8 @@ class Plan:
         except ImportError:
             return self._keep_read
         mask = self._masks[0]
-        if len(self._masks) > 1 or not mask.is_of_names() or mask is NONE:
+        reads_all = len(self._masks) > 1 or self._reshaping is not None
+        if reads_all or not mask.is_of_names() or mask is NONE:
             return whole_keeper(self, self._keep_read)
         return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self._wrapped)
 
@@ -121,9 +134,11 @@ class Plan:
         """This plan with a schema that was inferred: what is kept stays the same, more is told of it.
 
         Args:
-            schema: Of a value, or of what this plan kept of it. It does not say what wraps an output.
+            schema: Of what this plan kept of a value, or of the value, unless it is shaped. It does not say
+                what wraps an output.
         """
-        return Plan(self.request, self._include, self._exclude, self._always, schema, like=self)
+        shaping = None if self._reshaping is None else self._reshaping.shaping
+        return Plan(self.request, self._include, self._exclude, self._always, schema, self, shaping)
 
     @property
     def is_inferred(self) -> bool:
@@ -149,8 +164,14 @@ class Plan:
 
     @cached_property
     def always(self) -> tuple[str, ...]:
-        """The canonical list of what the tool's author adds to every request."""
-        return tuple(str(path) for path in self._always)
+        """The canonical list of what the tool's author adds to every request, as far as it is left."""
+        select = None if self._reshaping is None else self._reshaping.shaping.select
+        return tuple(str(path) for path in self._always if select is None or not select.replaces(self._inside(path)))
+
+    @property
+    def shaped(self) -> dict[str, Any] | None:
+        """How a view shapes what is left, in its canonical form, if it does."""
+        return None if self._reshaping is None else self._reshaping.shaping.to_json()
 
     @cached_property
     def suggestions(self) -> dict[str, str]:
@@ -179,13 +200,16 @@ class Plan:
 
     @cached_property
     def _derived(self) -> Derived:
+        if self._reshaping is not None and self._source is not None and self.is_inferred:
+            return self._reshaping.seen(self._source)
         schema: Schema = True if self._source is None else self._source
         precision: Precision = "shape" if self._source is None else "exact"
         for mask in self._masks:
             derived = derive(schema, mask, wrapped=self._wrapped)
             schema = derived.schema
             precision = derived.precision if precision == "exact" else precision
-        return Derived(schema, precision)
+        projected = Derived(schema, precision)
+        return projected if self._reshaping is None else self._reshaping.derived(projected)
 
     @cached_property
     def _unmatched(self) -> dict[FieldPath, FieldPath | None]:
@@ -195,6 +219,10 @@ class Plan:
         if self.request.mode == "exclude":
             return known.unmatched(self._source, (), self._exclude)
         return known.unmatched(self._source, self._sorted, ())
+
+    def _inside(self, path: FieldPath) -> FieldPath:
+        """`path` from where the output begins within its wrapper."""
+        return within_text(WRAPPER, (path,))[0] if self._wrapped else path
 
     @cached_property
     def _sorted(self) -> list[FieldPath]:
@@ -213,10 +241,30 @@ class Plan:
         return sorted(self._include, key=position)
 
 
-def _keeper(masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> Compiled | _Chain:
-    """What keeps of a value what the masks say, one after the other."""
+def _keeper(
+    masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], reshaping: Reshaping | None, *, wrapped: bool
+) -> Compiled | _Chain | _Shaped:
+    """What keeps of a value what the masks say, one after the other, and shapes what is left."""
     chain = _Chain(masks, order, wrapped=wrapped)
-    return chain.keepers[0] if len(masks) == 1 and not wrapped else chain
+    keeper = chain.keepers[0] if len(masks) == 1 and not wrapped else chain
+    return keeper if reshaping is None else _Shaped(keeper, reshaping)
+
+
+class _Shaped:
+    """What keeps, and then shapes what is left."""
+
+    def __init__(self, keeper: Compiled | _Chain, reshaping: Reshaping) -> None:
+        self._keeper = keeper
+        self._reshaping = reshaping
+
+    def keep(self, value: Json) -> Json:
+        """The shaped form of the kept part of `value`."""
+        return self._reshaping(self._keeper.keep(value))
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the next value goes to generated code first."""
+        return self._keeper.is_special
 
 
 class _Chain:
@@ -280,7 +328,10 @@ def compile_projection(
     include, exclude = within(schema, view.include), within(schema, view.exclude)
     added = within(schema, known_views.always) if include else ()
     always = tuple(path for path in added if not any(chosen.covers(path) for chosen in include))
-    plan = Plan(projection, include, exclude, always, schema)
+    shaping = view.shaping
+    if is_wrapped(schema):
+        shaping = shaping.moved(partial(within_text, WRAPPER))
+    plan = Plan(projection, include, exclude, always, schema, shaping=shaping)
     if projection.strict and plan.unmatched:
         first = plan.unmatched[0]
         meant = plan.suggestions.get(first)
@@ -293,4 +344,4 @@ def compile_projection(
 def _masks(include: tuple[FieldPath, ...], exclude: tuple[FieldPath, ...], always: tuple[FieldPath, ...]) -> list[Mask]:
     """What is kept, then what is left out of that."""
     masks = [include_mask((*include, *always))] if include else []
-    return [*masks, exclude_mask(exclude)] if exclude else masks
+    return [*masks, exclude_mask(exclude)] if exclude else masks or [ALL]

@@ -40,7 +40,7 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
     """
     if mask is NONE:
         return emptied(value)
-    if _is_missing(value, mask):
+    if is_missing(value, mask):
         return None
     order = order or {}
     root: list[Any] = [None]
@@ -54,7 +54,7 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
             kept: dict[str, Any] = {}
             for name in _names(value, mask, order):
                 below = mask.child(name)
-                if below is not NONE and not _is_missing(value[name], below):
+                if below is not NONE and not is_missing(value[name], below):
                     kept[name] = None
                     todo.append((kept, name, value[name], below, 0))
             into[key] = kept
@@ -63,7 +63,7 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
         else:
             elements: list[Any] = [None] * len(value)
             for position, element in enumerate(value):
-                if not _is_missing(element, mask.elem, level + 1):
+                if not is_missing(element, mask.elem, level + 1):
                     todo.append((elements, position, element, mask.elem, level + 1))
             into[key] = elements
     return root[0]
@@ -74,7 +74,7 @@ def emptied(value: Json) -> Json:
     return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
 
 
-def _is_missing(value: Json, mask: Mask, level: int = 0) -> bool:
+def is_missing(value: Json, mask: Mask, level: int = 0) -> bool:
     """Whether a field of `value` is asked for, and `value` is a scalar, or an array too deep in arrays."""
     if not mask.is_inner() or mask.exclude or value is None or isinstance(value, dict):
         return False

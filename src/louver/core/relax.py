@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
 from louver.core.budget import Budget, OverBudget
-from louver.core.combine import both, or_null
+from louver.core.combine import either, joined, or_null
 from louver.core.definitions import Definitions
 from louver.core.json import is_array, is_object
 from louver.core.kinds import Kinds
@@ -50,10 +50,15 @@ def relax(schema: Schema) -> Schema:
         One self-contained document of draft 2020-12; of a schema that cannot be read, or
         not within the bounds, only whether its root is an object.
     """
+    return relax_any([schema])
+
+
+def relax_any(schemas: list[Schema]) -> Schema:
+    """Likewise, of a tool whose full answers satisfy one of several schemas: its own, or that of a shaped view."""
     try:
-        return _Relaxing().document(document(schema))
+        return _Relaxing().document([document(schema) for schema in schemas])
     except (OverBudget, UnknownDialect):
-        rooted = is_object(schema) and schema.get("type") == "object"
+        rooted = all(is_object(schema) and schema.get("type") == "object" for schema in schemas)
         return {"type": "object"} if rooted else True
 
 
@@ -66,14 +71,22 @@ class _Relaxing:
         self._kinds = Kinds(self._budget)
         self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
 
-    def document(self, root: Place) -> Schema:
+    def document(self, roots: list[Place]) -> Schema:
+        parts = [self._root(root) for root in roots]
+        schema = parts[0] if len(parts) == 1 else either(parts)
+        if len(parts) > 1 and all(is_object(part) and part.get("type") == "object" for part in parts):
+            # Clients of 2025-11-25 look for the type at the root.
+            schema = {"type": "object", "anyOf": parts}
+        # Models read this, so members stand in the order that the author gave them.
+        return self._definitions.finish(schema, MAX_WRITTEN_SIZE, sort=False)
+
+    def _root(self, root: Place) -> Schema:
         schema = or_null(self._at(root)) if self._kinds.of(root) & kind.SCALAR else self._at(root)
         if is_object(schema) and is_wrapped(root.schema):
             # The wrapper stays on the wire, with null in it where a scalar is missing.
             held = self._element(root.member("properties", WRAPPER) or root.at(True))
             schema = {**schema, "properties": {WRAPPER: held}}
-        # Models read this, so members stand in the order that the author gave them.
-        return self._definitions.finish(schema, MAX_WRITTEN_SIZE, sort=False)
+        return schema
 
     def _element(self, place: Place) -> Schema:
         """An element, where what is missing becomes null."""
@@ -103,7 +116,7 @@ class _Relaxing:
             for keyword in ("anyOf", "oneOf"):
                 if branches := place.below(keyword):
                     conjuncts.append({"anyOf": [self._at(branch) for branch in branches]})
-            return _joined(conjuncts)
+            return joined(conjuncts)
 
     def _values(self, place: Place, out: dict[str, Any]) -> None:
         """Constants stay where nothing can be taken away from any of them."""
@@ -131,20 +144,3 @@ class _Relaxing:
             rest = place.below("items")
             if rest:
                 out["items"] = self._element(rest[0])
-
-
-def _joined(conjuncts: list[Schema]) -> Schema:
-    """All of them at once, in one object as far as their keywords do not meet."""
-    first, *others = conjuncts
-    apart: list[Schema] = []
-    for part in others:
-        alone = is_object(part) and part.keys() in ({"$ref"}, {"anyOf"})
-        if alone and is_object(first) and is_object(part) and first.keys().isdisjoint(part):
-            first.update(part)
-        else:
-            apart.append(part)
-    if not apart:
-        return first
-    if is_object(first) and first and "allOf" not in first:
-        return {**first, "allOf": apart}
-    return both([first, *apart])

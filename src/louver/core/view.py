@@ -4,11 +4,13 @@ A view is what a request could say itself, under a name::
 
     {"minimal": {"include": ["id", "name"]},
      "public":  {"exclude": ["**.email"]},
-     "contact": {"extends": "minimal", "include": ["email"]}}
+     "contact": {"extends": "minimal", "include": ["email"]},
+     "compact": {"include": ["name", "address"], "select": {"name": "name", "town": "address.city"}}}
 
 A list alone is short for `{"include": [...]}`. Where a view has both, exclude wins.
-`extends` adds the paths of another view of the same tool. Beside its views a
-tool can have `always`: paths that every include and every view gets.
+`extends` adds the paths of another view of the same tool, and its shaping as far as the view says
+nothing itself. Beside its views a tool can have `always`: paths that every include and every view gets.
+Unlike a request, a view can also shape what is left (`louver.core.shaping`).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_object
 from louver.core.path import FieldPath, fold
+from louver.core.shaping import KEYS, Shaping
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
 from louver.limits import MAX_EXTENDS
 
@@ -34,10 +37,12 @@ class View:
     Args:
         include: What is kept; everything if there is none.
         exclude: What is left out of that.
+        shaping: What becomes of the rest.
     """
 
     include: tuple[FieldPath, ...] = ()
     exclude: tuple[FieldPath, ...] = ()
+    shaping: Shaping = field(default_factory=Shaping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Views:
         """The views of their JSON form.
 
         Args:
-            views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}`.
+            views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}` and a shaping.
             always: Paths.
 
         Raises:
@@ -72,14 +77,18 @@ class Views:
         return Views({**self.named, **other.named}, fold((*self.always, *other.always)))
 
     def each(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Views:
-        """These views with every list of paths changed."""
-        named = {name: View(change(view.include), change(view.exclude)) for name, view in self.named.items()}
+        """These views with every list of paths changed, and every place where they select."""
+        named = {
+            name: View(change(view.include), change(view.exclude), view.shaping.moved(change))
+            for name, view in self.named.items()
+        }
         return Views(named, change(self.always))
 
     def to_json(self) -> Json:
         """A JSON value that is the same for the same views."""
         named = {
-            name: [list(map(str, view.include)), list(map(str, view.exclude))] for name, view in self.named.items()
+            name: [list(map(str, view.include)), list(map(str, view.exclude)), view.shaping.to_json()]
+            for name, view in self.named.items()
         }
         return [named, list(map(str, self.always))]
 
@@ -97,10 +106,15 @@ class Views:
         return view
 
 
+_PATHS = ("include", "exclude", "extends")
+_EXPECTED = ", ".join(map(repr, (*_PATHS, *KEYS)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     include: tuple[FieldPath, ...]
     exclude: tuple[FieldPath, ...]
+    shaping: Shaping
     extends: str | None
 
 
@@ -110,16 +124,16 @@ def _written(name: str, view: Json) -> _Written:
         parts = dict[str, Any](include=view)
     if not is_object(parts):
         raise InvalidView(f"view {name!r}: expected a list of field paths, or an object")
-    if unknown := sorted(parts.keys() - {"include", "exclude", "extends"}):
-        raise InvalidView(f"view {name!r}: expected 'include', 'exclude' or 'extends', not {unknown[0]!r}")
+    if unknown := sorted(parts.keys() - {*_PATHS, *KEYS}):
+        raise InvalidView(f"view {name!r}: expected one of {_EXPECTED}, not {unknown[0]!r}", keys=(unknown[0],))
     if not parts:
-        raise InvalidView(f"view {name!r}: expected 'include', 'exclude' or 'extends', not nothing")
+        raise InvalidView(f"view {name!r}: expected one of {_EXPECTED}, not nothing")
     extends = parts.get("extends")
     if "extends" in parts and not isinstance(extends, str):
         raise InvalidView(f"view {name!r}: 'extends' is the name of another view")
     include = _paths(name, "include", parts["include"], deep=False) if "include" in parts else ()
     exclude = _paths(name, "exclude", parts["exclude"], deep=True) if "exclude" in parts else ()
-    return _Written(include, exclude, extends)
+    return _Written(include, exclude, Shaping.read(name, parts), extends)
 
 
 def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPath, ...]:
@@ -150,4 +164,5 @@ def _flattened(name: str, written: Mapping[str, _Written], below: tuple[str, ...
         if view.extends not in written:
             raise InvalidView(f"view {name!r} extends {view.extends!r}, which is not a view of this tool")
         parent = _flattened(view.extends, written, (*below, name))
-    return View(fold((*parent.include, *view.include)), fold((*parent.exclude, *view.exclude)))
+    include, exclude = fold((*parent.include, *view.include)), fold((*parent.exclude, *view.exclude))
+    return View(include, exclude, view.shaping.over(parent.shaping))

@@ -23,6 +23,7 @@ from louver.core.view import Views
 from louver.errors import InvalidView
 from louver.protocol.model import WireModel
 from louver.protocol.names import PROJECTION
+from louver.protocol.shaped import Shaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +32,8 @@ ContentMode = Literal["project", "keep"]
 """Whether `content` is written anew from the kept value, or left as the tool made it."""
 
 
-class ViewHint(WireModel):
-    """A view that leaves something out."""
+class ViewHint(Shaped):
+    """A view that leaves something out, or shapes what is left."""
 
     include: list[str] | None = None
     exclude: list[str] | None = None
@@ -64,7 +65,7 @@ def hint(
     """The `meta` of a tool whose author prepares views.
 
     Args:
-        views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}`.
+        views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}` and how it shapes what is left.
         always: Paths that every include and every view gets, for example ids and cursors.
         content: `keep` leaves the tool's own `content` blocks as they are.
 
@@ -87,12 +88,15 @@ def extension_hint(
 ) -> ExtensionHint:
     """The hint of a tool's views, in the extension form."""
     others = {
-        name: ViewHint(
-            include=[str(path) for path in view.include] or None,
-            exclude=[str(path) for path in view.exclude] or None,
+        name: ViewHint.model_validate(
+            {
+                "include": [str(path) for path in view.include] or None,
+                "exclude": [str(path) for path in view.exclude] or None,
+                **view.shaping.to_json(),
+            }
         )
         for name, view in views.named.items()
-        if view.exclude
+        if view.exclude or view.shaping
     }
     return ExtensionHint(
         recommended_views=_recommended(views) or None,
@@ -123,5 +127,5 @@ def _recommended(views: Views) -> dict[str, list[str]]:
     return {
         name: [str(path) for path in view.include]
         for name, view in views.named.items()
-        if view.include and not view.exclude
+        if view.include and not view.exclude and not view.shaping
     }

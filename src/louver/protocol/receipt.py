@@ -9,7 +9,8 @@ Or not, and why::
 
     {"applied": false, "reason": "no_structured_output"}
 
-`partial` says that something was left out: such a value must not be written back.
+`partial` says that something was left out: such a value must not be written back. `shaped` says how a view
+shapes what is left; then its members can have other names than the tool's.
 Our receipts always have it; the digest unless the request asks for `"schema": "none"`.
 Source: issue #1704, section 4; all but `applied`, `mode`, `fields` and `projectedSchema` are ours.
 """
@@ -22,6 +23,7 @@ from pydantic import Field
 
 from louver.core.projection import Mode
 from louver.protocol.model import WireModel
+from louver.protocol.shaped import Shaped
 
 Reason = Literal["error_result", "not_complete", "no_structured_output", "not_supported"]
 """Why a projection was not applied."""
@@ -36,6 +38,7 @@ class Applied(WireModel):
     view: str | None = None
     excluded: list[str] | None = Field(default=None, description="What a view leaves out of its fields.")
     always: list[str] | None = Field(default=None, description="What the tool's author adds to every request.")
+    shaped: Shaped | None = Field(default=None, description="What a view makes of what is left.")
     unmatched: list[str] | None = Field(
         default=None, description="Paths that the tool's declared schema does not know."
     )

@@ -21,6 +21,7 @@ from louver.core.infer import infer
 from louver.core.measure import is_larger
 from louver.limits import MAX_ON_LOOP
 from louver.protocol.receipt import Applied
+from louver.protocol.shaped import Shaped
 
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
@@ -90,6 +91,7 @@ def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: in
         view=projection.name,
         excluded=list(plan.excluded) or None,
         always=list(plan.always) or None,
+        shaped=None if plan.shaped is None else Shaped.model_validate(plan.shaped),
         unmatched=list(plan.unmatched) or None,
         suggestions=plan.suggestions or None,
         partial=partial,
