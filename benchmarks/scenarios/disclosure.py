@@ -1,12 +1,15 @@
 """Disclosure: what a model reads before anything is asked, the list of tools whole and with descriptions on demand.
 
     tools/list    of the example server, and of 527 real tools as a gateway lists them
+    one tool      of the example's eight operations, without output schemas, against the one tool that reaches them
 
 Counted with o200k, as in the scenario `tokens`: the tools as compact JSON, as they stand on the wire.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,8 @@ from benchmarks import tasks
 from benchmarks.results import Group, Row
 from louver.core.json import compact
 from louver.example import build_server
+from louver.gateway.config import Config
+from louver.gateway.gateway import Gateway
 from louver.shipped import folder
 
 if TYPE_CHECKING:
@@ -43,6 +48,11 @@ def run(_setting: Setting) -> Iterator[Group]:
         texts["minimal"] = _listed(make, views=views, disclosure="enforce", search=True)
         rows = tuple(Row.exact(name, len(encode(text))) for name, text in texts.items())
         yield Group("tools/list", payload, len(texts["full"]), "tokens", "full", rows)
+    texts = {"a tool an operation": _inputs(_listed(build_server)), "gateway": anyio.run(_one_tool)}
+    rows = tuple(Row.exact(name, len(encode(text))) for name, text in texts.items())
+    yield Group(
+        "one tool", "eight operations", len(texts["a tool an operation"]), "tokens", "a tool an operation", rows
+    )
 
 
 def _listed(make: Made, **options: Any) -> str:
@@ -56,6 +66,23 @@ def _listed(make: Made, **options: Any) -> str:
             return compact([tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools])
 
     return anyio.run(listed)
+
+
+def _inputs(listed: str) -> str:
+    """What a list without output schemas says of the same tools."""
+    return compact([{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in json.loads(listed)])
+
+
+async def _one_tool() -> str:
+    """The list of a gateway before the example server, in the exposure of one tool."""
+    example = Config.of_command([sys.executable, "-m", "louver", "serve", "--example"])
+    gateway = Gateway(example, serves_one=True, exposure="gateway")
+    try:
+        async with Client(gateway.server) as client:
+            tools = (await client.list_tools()).tools
+            return compact([tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools])
+    finally:
+        await gateway.close()
 
 
 def _real() -> Server[Any]:

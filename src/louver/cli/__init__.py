@@ -66,8 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     served.add_argument("--example", action="store_true", help="the example server (SQLite)")
     serve.add_argument(
         "--exposure",
-        choices=("full", "minimal", "discovery"),
-        help="how tools are listed: whole, in a sentence each, or not at all, but found by five tools",
+        choices=("full", "minimal", "discovery", "gateway"),
+        help="how tools are listed: whole, in a sentence each, found by five tools, or reached by one",
     )
     scripts = serve.add_mutually_exclusive_group()
     scripts.add_argument("--execute", action="store_true", default=None, help="let clients run Lua scripts")

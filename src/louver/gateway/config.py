@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 Isolation = Literal["session", "shared"]
 """Whether each session of a client has its own with the upstream, or all share one."""
 
-Exposure = Literal["full", "minimal", "discovery"]
-"""Whether tools are listed whole, or in a few words with their descriptions on demand, or found by tools for that."""
+Exposure = Literal["full", "minimal", "discovery", "gateway"]
+"""Whether tools are listed whole, or in a few words with their descriptions on demand, or found by tools for that, or
+reached by one tool."""
 
 Execute = Literal["strict", "process", "off"]
 """How scripts are contained: so that the system refuses them everything, or by a process of their own alone, which is

@@ -17,7 +17,7 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.methods import validate_client_request
 
-from louver.core.json import is_object, members
+from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients import Turn, client_of
 from louver.gateway.eras import ENVELOPE
@@ -198,8 +198,16 @@ _KINDS: dict[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "object": is_object,
+    "array": is_array,
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
 }
-_WORDS = {"string": "a text", "boolean": "true or false", "object": "an object"}
+_WORDS = {
+    "string": "a text",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "integer": "a whole number",
+}
 
 
 def _listed(properties: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
     full         projection ─ spans ─ forward
     minimal      disclosure ─ projection ─ spans ─ forward
     discovery    own tools ─ projection ─ spans ─ forward
+    gateway      own tools ─ projection ─ spans ─ forward
 
 With scripts, `full` and `minimal` have the tool for them before all else, so that what it asks goes through the rest.
 """
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
+from louver.gateway.actions.tool import Actions
 from louver.gateway.discovery.scripts import Scripts
 from louver.gateway.discovery.tools import Discovery, Executing
 from louver.gateway.forward import Forward
@@ -87,8 +89,9 @@ class Stack:
         if self._disclosure is not None:
             self._disclosure.close()
             self._disclosure = None
-        # Where scripts alone call tools, they ask for fields by an option.
-        argument = "off" if config.exposure == "discovery" and self.scripts is not None else config.argument
+        # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
+        scripted = config.exposure == "discovery" and self.scripts is not None
+        argument = "off" if scripted or config.exposure == "gateway" else config.argument
         server.middleware[:] = [*self._tracing, Forward(routes, self._opened, argument=argument != "off")]
         # Made anew from what is listed.
         server.get_tool_input_schema = None
@@ -99,7 +102,7 @@ class Stack:
             Asking(argument, files.default_views),
             config.listing,
             exact=config.exposure != "full",
-            search=_search(alone=len(upstreams) == 1) if config.exposure == "minimal" else None,
+            search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
             schemas=schemas,
         )
         if config.exposure == "minimal":
@@ -119,6 +122,8 @@ class Stack:
 
     def _offer(self, config: Config, upstreams: Mapping[str, Upstream]) -> Offer | None:
         """What the gateway has of its own."""
+        if config.exposure == "gateway":
+            return Actions(upstreams, self.scripts)
         if config.exposure == "discovery":
             return Discovery(upstreams, config.inspect, self.scripts)
         return None if self.scripts is None else Executing(upstreams, self.scripts)

@@ -48,6 +48,9 @@ DESCRIPTIONS_TOOL: Final = "get_tool_descriptions"
 DESCRIPTIONS_PROMPT: Final = "use_tool_descriptions"
 """The prompt that tells a model of the two stages."""
 
+DATA: Final = f"{PREFIX}data"
+"""In the `_meta` of an answer of the one tool: the receipt of the call that it made."""
+
 GRANT: Final = f"{PREFIX}grant"
 """In the `_meta` of what was read, and of a call: that its caller has read how the tool is described."""
 

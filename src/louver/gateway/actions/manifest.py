@@ -1,0 +1,78 @@
+"""What `discover` answers: the sections of 001's template, made from what is there at the time.
+
+    {"CRITICAL_RULES": [...], "ACTION_SELECTION": {"list": {"purpose": ..., "use_when": ...}, ...},
+     "capabilities": [{"server", "state", "tools", "description"?}], "filters": {...},
+     "PARAMETER_REFERENCE": {...}, "COMMON_WORKFLOWS": {...}, "OUTPUT_MODES": {...}}
+
+It is read once by who needs it, and costs who does not nothing. Source: 001, patterns 1 and 2, and its appendix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from louver.gateway.discovery.behind import Server
+
+_RULES: Final = [
+    "Call a tool only with parameters that 'get' tells of it: do not guess them.",
+    "Ask for the fields that you need, by 'fields' or 'view': a whole answer can cost thousands of tokens.",
+    "A tool whose 'readOnly' is false may change something: call it once, and only if the user wants that.",
+]
+
+_ACTIONS: Final = {
+    "discover": ("This manual.", "Once, if anything about this tool is unclear."),
+    "list": ("The tools, a sentence each.", "You look around, or know the server."),
+    "search": ("The tools that fit some words, the best first.", "You know what is to be done, not by which tool."),
+    "get": ("One tool: parameters, output fields, views.", "Before you first call it."),
+    "call": ("What a tool answers.", "You know its parameters."),
+}
+
+_PARAMETERS: Final = {
+    "id": ("", "The tool, as list and search name it."),
+    "query": ("", "For search: plain words."),
+    "server": ("all", "For list: just the tools of this server."),
+    "arguments": ("{}", "For call: those of the tool."),
+    "fields": ("all", "For call: field paths of the output, as get tells them: ['items.id', 'user.login']."),
+    "view": ("", "For call: a view that get names, instead of fields."),
+    "compact": ("true", "For call: false gives all fields, also where a tool has a default view."),
+    "limit": ("50", "For list and search: at most so many tools."),
+    "offset": ("0", "For list: where to go on."),
+}
+
+
+def manifest(servers: Sequence[Server], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The whole of it.
+
+    Args:
+        servers: Those behind the gateway.
+        tools: Server -> its tools.
+    """
+    return {
+        "CRITICAL_RULES": _RULES,
+        "ACTION_SELECTION": {
+            action: {"purpose": purpose, "use_when": use_when} for action, (purpose, use_when) in _ACTIONS.items()
+        },
+        "capabilities": [_capability(server, tools.get(server.name, {})) for server in servers],
+        "filters": {"server": [server.name for server in servers], "query": "plain words, for search"},
+        "PARAMETER_REFERENCE": {
+            name: {"default": default, "notes": notes} for name, (default, notes) in _PARAMETERS.items()
+        },
+        "COMMON_WORKFLOWS": {
+            "Do something once": "search -> get -> call with fields -> done",
+            "Look around": "list (per server) -> get -> call",
+            "Follow up": "call compact -> need an id that is missing -> call with compact=false and fields",
+        },
+        "OUTPUT_MODES": {
+            "compact": "The default: the tool's default view, if it has one. For reading.",
+            "full": "compact=false: every field. For ids that later calls need.",
+        },
+    }
+
+
+def _capability(server: Server, tools: Mapping[str, Any]) -> dict[str, Any]:
+    description = server.info.get("description") or server.info.get("title")
+    said = {"server": server.name, "state": server.state, "tools": len(tools)}
+    return said | ({"description": description} if isinstance(description, str) else {})

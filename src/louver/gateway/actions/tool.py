@@ -1,0 +1,235 @@
+"""The tool `gateway`: one schema in the list, an action for each thing that can be done.
+
+    {"action": "search", "query": "open issues"}
+    -> {"tools": [{"id": "tracker__list_issues", "description": "List issues."}]}
+    {"action": "call", "id": "tracker__list_issues", "arguments": {"state": "open"}, "fields": ["items.number"]}
+    -> {"data": {"items": [{"number": 7}]}}
+
+What a tool answers stands under `data`. What is said of it, a guidance or a warning, stands beside that, since some
+hosts show a model nothing but structured content. The receipt of the inner call is in `_meta["dev.louver/data"]`.
+Source: 001, pattern 1.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.catalogue.summary import summary
+from louver.core.json import compact, members, strings
+from louver.core.wrapper import text_wrapper_in
+from louver.errors import InvalidArguments, UnknownName
+from louver.gateway.actions.manifest import manifest
+from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.described import described
+from louver.gateway.discovery.tools import executing
+from louver.limits import TOOLS_LISTED
+from louver.protocol.names import DATA, PROJECTION_LITERAL, QUERY
+from louver.server.content import find_output
+from louver.server.wire import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.own import Asked, OwnTool
+    from louver.gateway.upstream import Upstream
+
+_ACTIONS: Final = ("discover", "list", "search", "get", "call")
+
+_TEXT: Final = {"type": "string"}
+
+# Whoever needs to know more of a parameter asks `discover`: here each word is read by every model in every task.
+_DEFINITION: Final[dict[str, Any]] = {
+    "name": "gateway",
+    "description": "All tools behind one. Actions: discover (manual), list, search, get, call.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": list(_ACTIONS)},
+            "id": _TEXT,
+            "query": _TEXT,
+            "server": _TEXT,
+            "arguments": {"type": "object"},
+            "fields": {"type": "array", "items": _TEXT},
+            "view": _TEXT,
+            "compact": {"type": "boolean"},
+            "limit": {"type": "integer"},
+            "offset": {"type": "integer"},
+        },
+        "required": ["action"],
+    },
+}
+
+
+class Actions:
+    """What the gateway offers in this exposure: the one tool, and that for scripts, if there are any.
+
+    Args:
+        upstreams: The servers behind it, by name.
+        scripts: Runs scripts.
+    """
+
+    hides = True
+    instructions = (
+        "All tools of this server are reached by one: gateway. Search or list, get what you choose, then call it, with "
+        "the fields that you need. gateway(action='discover') tells more, once."
+    )
+
+    def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts | None) -> None:
+        self._upstreams = upstreams
+        self._scripts = scripts
+        self._tool = _Gateway(upstreams)
+
+    async def tools(self) -> Sequence[OwnTool]:
+        """The one, or two."""
+        return [self._tool, *await executing(self._upstreams, self._scripts)]
+
+    def passes(self, tools: Sequence[OwnTool]) -> bool:
+        """Never: tools are called by the action for that."""
+        return False
+
+
+class _Gateway:
+    definition = _DEFINITION
+
+    def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
+        self._upstreams = upstreams
+        self._actions: dict[str, Callable[[_Call], Awaitable[dict[str, Any]]]] = {
+            "discover": _discover,
+            "list": _list,
+            "search": _search,
+            "get": _get,
+        }
+
+    async def answer(self, asked: Asked) -> dict[str, Any]:
+        """What an action answers."""
+        call = _Call(Behind(self._upstreams, asked.turn.client, asked.ask), asked)
+        action: str = asked.arguments["action"]
+        if action == "call":
+            return await _call(call)
+        if (does := self._actions.get(action)) is None:
+            raise InvalidArguments(f"'action' is one of {', '.join(map(repr, (*self._actions, 'call')))}")
+        said = await does(call)
+        return {"content": [{"type": "text", "text": compact(said)}], "structuredContent": said}
+
+
+class _Call:
+    """One call of the tool.
+
+    Args:
+        behind: The servers, for whoever asks.
+        asked: The request.
+    """
+
+    def __init__(self, behind: Behind, asked: Asked) -> None:
+        self.behind = behind
+        self.asked = asked
+        self.arguments = asked.arguments
+
+    def text(self, name: str) -> str:
+        """An argument that the action needs.
+
+        Raises:
+            InvalidArguments: It is not there.
+        """
+        if not self.arguments.get(name):
+            action = self.arguments["action"]
+            raise InvalidArguments(f"{name!r} is missing: the action {action!r} needs it", argument=name)
+        return self.arguments[name]
+
+    def number(self, name: str, default: int) -> int:
+        """An argument that counts.
+
+        Raises:
+            InvalidArguments: It is below 0.
+        """
+        number: int = self.arguments.get(name, default)
+        if number < 0:
+            raise InvalidArguments(f"{name!r}: expected a number of 0 or more", argument=name)
+        return number
+
+    async def tool(self) -> dict[str, Any]:
+        """The tool that is meant.
+
+        Raises:
+            UnknownName: There is no such tool.
+        """
+        name = self.text("id")
+        tools = {tool["name"]: tool for some in (await self.behind.tools()).values() for tool in some.values()}
+        if name not in tools:
+            near = get_close_matches(name, tools, 3)
+            meant = f": did you mean {' or '.join(map(repr, near))}?" if near else ": search tells which there are"
+            raise UnknownName(f"{name[:80]!r} is no tool{meant}", nearest=near)
+        return tools[name]
+
+
+async def _discover(call: _Call) -> dict[str, Any]:
+    return manifest(await call.behind.servers(), await call.behind.tools())
+
+
+async def _list(call: _Call) -> dict[str, Any]:
+    tools = await call.behind.tools()
+    server: str | None = call.arguments.get("server")
+    if server is not None and server not in tools:
+        near = get_close_matches(server, tools, 3)
+        raise UnknownName(f"{server[:80]!r} is no server: there are {', '.join(map(repr, tools))}", nearest=near)
+    chosen = [tool for name, some in tools.items() if server in (None, name) for tool in some.values()]
+    offset, limit = call.number("offset", 0), call.number("limit", TOOLS_LISTED)
+    said: dict[str, Any] = {"tools": [_line(tool) for tool in chosen[offset : offset + limit]], "total": len(chosen)}
+    if offset + limit < len(chosen):
+        said["NOTE"] = f"There are more: offset={offset + limit}, or search."
+    return said
+
+
+async def _search(call: _Call) -> dict[str, Any]:
+    query, limit = call.text("query"), call.number("limit", TOOLS_LISTED)
+    found: list[dict[str, Any]] = []
+
+    async def ask(place: dict[str, Any]) -> dict[str, Any]:
+        return await call.asked.ask("tools/list", {QUERY: query, **place})
+
+    async for page in pages(ask):
+        found += page["tools"]
+        if len(found) >= limit:
+            break
+    return {"tools": [_line(tool) for tool in found[:limit]]}
+
+
+async def _get(call: _Call) -> dict[str, Any]:
+    tool = await call.tool()
+    return {"id": tool["name"], **described(tool)}
+
+
+async def _call(call: _Call) -> dict[str, Any]:
+    """The result of a tool, its answer under `data`."""
+    name: str = (await call.tool())["name"]
+    result = await call.behind.answer(name, call.arguments.get("arguments", {}), _projection(call), name)
+    blocks: list[dict[str, Any]] = result.get("content") or []
+    output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+    texts = [block["text"] for block in blocks if block.get("type") == "text"]
+    said = {"data": "\n".join(texts) if output is None else output.value}
+    receipt = members(result.get("_meta")).get(PROJECTION_LITERAL)
+    others = [block for block in blocks if block.get("type") != "text"]
+    return {
+        "content": [{"type": "text", "text": compact(said)}, *others],
+        "structuredContent": said,
+        **({} if receipt is None else {"_meta": {DATA: receipt}}),
+    }
+
+
+def _projection(call: _Call) -> dict[str, Any] | None:
+    fields, view = call.arguments.get("fields"), call.arguments.get("view")
+    if fields is not None and view is not None:
+        raise InvalidArguments("either 'fields' or 'view', not both", argument="view")
+    if view is not None:
+        return {"mode": "view", "view": view, "required": True}
+    if fields is not None:
+        if len(strings(fields)) < len(fields):
+            raise InvalidArguments("'fields': expected a list of texts", argument="fields")
+        return {"mode": "include", "fields": fields, "required": True}
+    return None if call.arguments.get("compact", True) else {"mode": "include", "fields": ["*"]}
+
+
+def _line(tool: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": tool["name"], "description": summary(tool.get("description"), tool["name"])}

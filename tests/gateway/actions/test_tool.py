@@ -1,0 +1,187 @@
+"""The one tool, before real servers, for stock clients."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from gateway.discovery.test_service import SERVERS
+from gateway.discovery.test_tools import error_of, text_of
+from gateway.gateways import LOUVER
+from gateway.served import config, fixture, serving, stateless
+from louver.core.json import compact
+
+pytestmark = pytest.mark.anyio
+
+ONE = ["--exposure", "gateway"]
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+ALL = {**SERVERS, "records": fixture("records")}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with serving(*config(tmp_path_factory.mktemp("served"), ALL), *ONE) as served:
+        yield served.url
+
+
+@pytest.fixture
+async def client(url):
+    async with Client(url) as client:
+        yield client
+
+
+async def does(client, action, **arguments):
+    """What an action answers, as text and structured the same."""
+    answer = await client.call_tool("gateway", {"action": action, **arguments})
+    assert not answer.is_error, text_of(answer)
+    assert json.loads(text_of(answer)) == answer.structured_content
+    return answer.structured_content
+
+
+async def goes_the_way_of_a_model(client):
+    assert [tool.name for tool in (await client.list_tools()).tools] == ["gateway"]
+    found = await does(client, "search", query="add two numbers")
+    assert found["tools"][0]["id"] == "calculator__add"
+    told = await does(client, "get", id="calculator__add")
+    assert [each["name"] for each in told["parameters"]] == ["a", "b"]
+    assert await does(client, "call", id="calculator__add", arguments={"a": 1, "b": 2}) == {"data": {"result": 3}}
+
+
+@MODES
+async def test_over_http(url, mode):
+    """001 pattern 1: one tool, the action says what is done."""
+    async with Client(url, mode=mode) as client:
+        await goes_the_way_of_a_model(client)
+
+
+@MODES
+async def test_over_stdio(tmp_path, mode):
+    options = config(tmp_path, SERVERS, exposure="gateway")
+    async with Client(
+        stdio_client(StdioServerParameters(command=LOUVER[0], args=[*LOUVER[1:], *options])), mode=mode
+    ) as c:
+        await goes_the_way_of_a_model(c)
+
+
+async def test_what_a_client_has_to_read_is_little(url):
+    """GATEWAY.md: at most 1,200 bytes of `tools/list`."""
+    with httpx2.Client(trust_env=False) as http:
+        tools = http.post(url, **stateless("tools/list")).json()["result"]["tools"]
+    assert len(compact(tools).encode()) <= 1_200
+    assert "Actions: discover" in tools[0]["description"]
+
+
+async def test_discover_answers_the_manual(client):
+    """001 pattern 2: structured guidance, when it is asked for; its sections are those of the appendix."""
+    said = await does(client, "discover")
+    actions = set(said["ACTION_SELECTION"])
+    schema = (await client.list_tools()).tools[0].input_schema
+    assert actions == set(schema["properties"]["action"]["enum"])
+    assert all(each.keys() == {"purpose", "use_when"} for each in said["ACTION_SELECTION"].values())
+    assert said["CRITICAL_RULES"]
+    assert said["COMMON_WORKFLOWS"]
+    assert said["OUTPUT_MODES"].keys() == {"compact", "full"}
+    assert said["PARAMETER_REFERENCE"].keys() == set(schema["properties"]) - {"action"}
+
+
+async def test_the_manual_is_made_of_what_is_there(client):
+    """001 pattern 2; GATEWAY.md: from the live catalogue."""
+    said = await does(client, "discover")
+    servers = {each["server"]: each for each in said["capabilities"]}
+    assert said["filters"]["server"] == list(servers) == list(ALL)
+    assert servers["calculator"] == {
+        "server": "calculator",
+        "state": "ready",
+        "tools": 3,
+        "description": "A simple calculator server",
+    }
+
+
+async def test_tools_are_listed_a_sentence_each(client):
+    """001 appendix: a collection summary; `limit` is 50, and there are pages."""
+    whole = await does(client, "list")
+    assert whole["total"] == len(whole["tools"])
+    of_one = await does(client, "list", server="calculator", limit=2)
+    assert [each["id"] for each in of_one["tools"]] == ["calculator__add", "calculator__multiply"]
+    assert "offset=2" in of_one["NOTE"]
+    rest = await does(client, "list", server="calculator", offset=2)
+    assert [each["id"] for each in rest["tools"]] == ["calculator__divide"]
+    assert "NOTE" not in rest
+
+
+async def test_a_search_is_cut_to_the_limit(client):
+    """Ours."""
+    assert len((await does(client, "search", query="numbers", limit=1))["tools"]) == 1
+
+
+async def test_a_call_asks_for_what_it_needs(client):
+    """001 pattern 4: `fields` or a view; the answer's own schema is told."""
+    arguments = {"action": "call", "id": "records__find", "arguments": {"limit": 1}, "fields": ["rows.id"]}
+    answer = await client.call_tool("gateway", arguments)
+    assert answer.structured_content == {"data": {"rows": [{"id": 0}]}}
+    assert answer.meta["dev.louver/data"]["projectedSchema"]["type"] == "object"
+
+
+async def test_text_that_is_json_is_data_and_prose_is_text(client):
+    """Ours."""
+    text = await does(client, "call", id="records__find_text")
+    assert text["data"]["total"] == 3
+    assert (await does(client, "call", id="records__find_prose"))["data"] == "three records"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ({"action": "nothing"}, "INVALID_ARGUMENTS", "'action' is one of 'discover'"),
+        ({"action": "call"}, "INVALID_ARGUMENTS", "'id' is missing: the action 'call' needs it"),
+        ({"action": "get", "id": ""}, "INVALID_ARGUMENTS", "'id' is missing"),
+        ({"action": "search"}, "INVALID_ARGUMENTS", "'query' is missing"),
+        ({"action": "list", "limit": -1}, "INVALID_ARGUMENTS", "'limit': expected a number of 0 or more"),
+        ({"action": "list", "limit": True}, "INVALID_ARGUMENTS", "'limit': expected a whole number"),
+        ({"action": "list", "server": "x"}, "UNKNOWN_NAME", "'x' is no server: there are 'calculator'"),
+        ({"action": "call", "id": "calculator__ad"}, "UNKNOWN_NAME", "did you mean 'calculator__add'"),
+        ({"action": "call", "id": "records__find", "fields": "rows"}, "INVALID_ARGUMENTS", "'fields': expected a list"),
+        ({"action": "call", "id": "records__find", "fields": [1]}, "INVALID_ARGUMENTS", "expected a list of texts"),
+        ({"action": "call", "id": "records__find", "fields": ["a"], "view": "b"}, "INVALID_ARGUMENTS", "not both"),
+        ({"action": "call", "id": "records__find", "fields": ["a..b"]}, "TOOL_ERROR", "'a..b': expected a name"),
+        ({"action": "call", "id": "records__find", "view": "brief"}, "TOOL_ERROR", "is not a view of this tool"),
+    ],
+)
+async def test_what_is_wrong_is_told_with_what_would_be_right(client, arguments, code, said):
+    """Ours: for a model to read."""
+    error = error_of(await client.call_tool("gateway", arguments))
+    assert error["code"] == code
+    assert said in error["message"]
+
+
+async def test_the_error_of_a_tool_is_passed_on(client):
+    """Ours: what the tool says stands beside what we say."""
+    arguments = {"action": "call", "id": "calculator__divide", "arguments": {"a": 1, "b": 0}}
+    answer = await client.call_tool("gateway", arguments)
+    assert error_of(answer)["code"] == "TOOL_ERROR"
+    assert "zero" not in text_of(answer)
+    assert "cannot divide by zero" in answer.content[1].text
+
+
+async def test_tools_are_not_called_by_their_names(client):
+    """Ours."""
+    with pytest.raises(Exception, match="Unknown tool"):
+        await client.call_tool("calculator__add", {"a": 1, "b": 2})
+
+
+async def test_a_default_view_is_the_compact_answer(tmp_path):
+    """001 pattern 4: compact by default; `compact: false` gives all."""
+    views = tmp_path / "views"
+    views.mkdir()
+    (views / "find.views.json").write_text(json.dumps({"tool": "find", "views": {"brief": ["rows.id"]}}))
+    records = fixture("records", views="views", defaultViews={"find": "brief"})
+    with serving(*config(tmp_path, {"records": records}), *ONE) as served:
+        async with Client(served.url) as client:
+            lean = await does(client, "call", id="find", arguments={"limit": 1})
+            whole = await does(client, "call", id="find", arguments={"limit": 1}, compact=False)
+    assert lean == {"data": {"rows": [{"id": 0}]}}
+    assert whole["data"]["total"] == 3
