@@ -301,8 +301,8 @@ HEAVY_CHARACTERS = 200
 SERVER_LOOK_S = 5.0
 """How long a list of servers waits for one that is just being opened, in seconds: it is told as it stands then."""
 
-MAX_CALL_NAMES = 10_000
-"""Names of tools that are remembered for scripts: those of many callers."""
+MAX_CALL_NAMES = 100_000
+"""Names of tools that are remembered for scripts: those of many callers, or ten very large servers."""
 
 MAX_SCRIPT_BYTES = 64 * 1024
 """Longest script, in bytes. What is longer is a program, not a question."""

@@ -23,6 +23,7 @@ from louver.core.json import is_object, members
 from louver.errors import UpstreamError
 from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
+from louver.protocol.names import SERVER
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -138,9 +139,10 @@ class Many:
         if params.get("cursor") is not None:
             raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
         member, key = _LISTS[method]
-        lists = await asyncio.gather(*(self._all(up, turn, method, params) for up in self._upstreams.values()))
+        upstreams = self._asked(params)
+        lists = await asyncio.gather(*(self._all(up, turn, method, params) for up in upstreams))
         entries: list[dict[str, Any]] = []
-        for upstream, listed in zip(self._upstreams.values(), lists, strict=True):
+        for upstream, listed in zip(upstreams, lists, strict=True):
             for entry in listed:
                 if key == "name":
                     entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
@@ -165,6 +167,11 @@ class Many:
             if error.error.code != METHOD_NOT_FOUND:
                 logger.warning("upstream %r does not answer %r", upstream.name, method)
         return entries
+
+    def _asked(self, params: dict[str, Any]) -> list[Upstream]:
+        """Whose list is asked for: all, or the one that is named."""
+        only = self._upstreams.get(members(params.get("_meta")).get(SERVER, ""))
+        return list(self._upstreams.values()) if only is None else [only]
 
     def _by_name(self, name: str, method: str) -> tuple[Upstream, str]:
         server, separator, rest = name.partition(SEPARATOR)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, INVALID_PARAMS
 from mcp_types.methods import validate_client_request
 
 from louver.core.json import is_array, is_object, members
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     from mcp.server import Server
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+
+
+_QUESTIONS: Final = ("elicitation", "sampling", "roots")
+"""The capabilities of clients by which they can be asked something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,10 @@ class Asked:
         ctx = self.turn.ctx
         said = members((ctx.params or {}).get("_meta"))
         meta = {key: said[key] for key in ENVELOPE if key in said} | members(params.get("_meta"))
+        if CLIENT_CAPABILITIES_META_KEY in meta:
+            # In this era a question would be an answer that nobody here could answer.
+            can = members(meta[CLIENT_CAPABILITIES_META_KEY])
+            meta[CLIENT_CAPABILITIES_META_KEY] = {key: what for key, what in can.items() if key not in _QUESTIONS}
         inner = {**params, "_meta": meta} if meta else params
         return result_dict(await self.behind(replace(ctx, method=method, params=inner)))
 

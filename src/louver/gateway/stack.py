@@ -84,6 +84,8 @@ class Stack:
         """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
         server = self._server
         gone = self._take_up_scripts(config.execute)
+        if self.scripts is not None:
+            self.scripts.names.clear()
         if config.grant_keys != self._grant_keys:
             self._grants, self._grant_keys = Grants(config.grant_keys, audience="louver"), config.grant_keys
         if self._disclosure is not None:

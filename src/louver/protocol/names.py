@@ -51,6 +51,9 @@ DESCRIPTIONS_PROMPT: Final = "use_tool_descriptions"
 DATA: Final = f"{PREFIX}data"
 """In the `_meta` of an answer of the one tool: the receipt of the call that it made."""
 
+SERVER: Final = f"{PREFIX}server"
+"""In the `_meta` of `tools/list`: the one server behind the gateway whose tools are listed."""
+
 GRANT: Final = f"{PREFIX}grant"
 """In the `_meta` of what was read, and of a call: that its caller has read how the tool is described."""
 

@@ -26,10 +26,11 @@ from weakref import WeakKeyDictionary
 
 from mcp.server import MCPServer
 
+from louver.core.json import members
 from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.capability import advertised
-from louver.protocol.names import ARGUMENT, PROJECTION
+from louver.protocol.names import ARGUMENT, PROJECTION, SERVER
 from louver.protocol.query import queried
 from louver.server.asked import Asking
 from louver.server.disclosure import disclosing_of
@@ -201,8 +202,10 @@ class _Attached:
         result = result_dict(await list_tools(ctx))
         self._tools.views.refresh()
         tools: list[dict[str, Any]] = result.get("tools") or []
-        is_search = self._search is not None and queried(ctx.params or {}) is not None
-        first, last = not (is_search or (ctx.params or {}).get("cursor")), not (is_search or result.get("nextCursor"))
+        params = ctx.params or {}
+        is_search = self._search is not None and queried(params) is not None
+        is_part = is_search or SERVER in members(params.get("_meta"))
+        first, last = not (is_part or params.get("cursor")), not (is_part or result.get("nextCursor"))
         entries = self._tools.learn(tools, first=first, last=last)
         listed = [self._listed_tool(tool, entry) for tool, entry in zip(tools, entries, strict=True)]
         if self._server.get_tool_input_schema is None:

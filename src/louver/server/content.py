@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from louver.core import json
-from louver.core.json import is_object
+from louver.core.json import is_array, is_object
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -51,7 +51,7 @@ def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | 
         if wrapper is not None and is_object(structured) and (parsed := _parsed(structured.get(wrapper))) is not None:
             return Output(parsed, "wrapped text", wrapper)
         return Output(structured, "structured")
-    texts = [block for block in _blocks(result) if block.get("type") == "text"]
+    texts = [block for block in blocks(result) if block.get("type") == "text"]
     if len(texts) == 1 and (parsed := _parsed(texts[0].get("text"))) is not None:
         return Output(parsed, "text")
     return None
@@ -74,14 +74,15 @@ def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blo
         result["structuredContent"] = kept
     elif output.seat == "wrapped text":
         result["structuredContent"] = {output.wrapper: text}
-    others = [block for block in _blocks(result) if block.get("type") != "text"]
+    others = [block for block in blocks(result) if block.get("type") != "text"]
     result["content"] = [{"type": "text", "text": text}, *(others if keep_blocks else [])]
     return 0 if keep_blocks else len(others)
 
 
-def _blocks(result: dict[str, Any]) -> list[dict[str, Any]]:
-    blocks: list[Any] = result.get("content") or []
-    return [block for block in blocks if is_object(block)]
+def blocks(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of a result's content, as far as they are any."""
+    content: Any = result.get("content")
+    return [block for block in content if is_object(block)] if is_array(content) else []
 
 
 def _parsed(text: object) -> Json | None:

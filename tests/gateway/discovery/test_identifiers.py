@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -53,6 +54,14 @@ def test_a_name_that_another_would_get_is_left_to_it():
     found = identifiers(["a-b", "a.b", taken])
     assert found[taken] == taken
     assert len(found) == 3
+
+
+def test_whoever_takes_every_digest_takes_no_identifier():
+    """Ours: names are a stranger's choice."""
+    digest = hashlib.sha256(b"a-b").hexdigest()
+    taken = [f"a_b_{digest[:length]}" for length in range(6, 65)]
+    found = identifiers(["a-b", "a.b", *taken])
+    assert sorted(found.values()) == sorted(["a-b", "a.b", *taken])
 
 
 @given(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ import pytest
 
 from gateway.served import fixture
 from louver.core.json import compact
-from louver.errors import NotReadOnly, UnknownName
+from louver.errors import NotReadOnly, UnknownName, UpstreamUnavailable
 from louver.gateway.config_read import read_config
 from louver.gateway.gateway import Gateway
 
@@ -21,6 +22,14 @@ SERVERS = {
     "data-server": fixture("discovered", "data-server"),
     "odd": fixture("discovered", "odd"),
 }
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    """A gateway writes longer integers than Python by itself."""
+    before = sys.get_int_max_str_digits()
+    yield
+    sys.set_int_max_str_digits(before)
 
 
 @asynccontextmanager
@@ -67,6 +76,27 @@ async def test_names_that_become_one_can_both_be_found(tmp_path):
         assert tools["123numbers"] == "_123numbers"
         for name in ("get-it", "get.it"):
             assert (await service.tool_details("odd", tools[name]))["name"] == name
+
+
+async def test_a_server_that_is_gone_is_not_one_without_tools(tmp_path):
+    """Ours: nor does it hold up the others."""
+    gone = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
+    async with discovery(tmp_path, {**SERVERS, "gone": gone}) as service:
+        with pytest.raises(UpstreamUnavailable, match="server 'gone' is not there"):
+            await service.list_server_tools("gone")
+        with pytest.raises(UpstreamUnavailable):
+            await service.tool_details("gone", "add")
+        assert (await service.list_server_tools("calculator"))["tools"]
+
+
+async def test_one_that_does_not_answer_holds_up_no_other(tmp_path):
+    """GATEWAY.md: one server alone is asked for its tools."""
+    hangs = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}
+    async with discovery(tmp_path, {**SERVERS, "hangs": hangs}) as service:
+        async with asyncio.timeout(10):
+            assert (await service.list_server_tools("calculator"))["tools"]
+            assert (await service.tool_details("calculator", "add"))["name"] == "add"
+            assert (await service.call_names("calculator"))["add"] == "calculator__add"
 
 
 async def test_details_tell_how_a_tool_is_called(tmp_path):

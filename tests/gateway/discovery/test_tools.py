@@ -11,7 +11,6 @@ from mcp.client.stdio import stdio_client
 from gateway.discovery.test_service import SERVERS
 from gateway.gateways import LOUVER
 from gateway.served import config, serving
-from louver.core.json import compact
 
 pytestmark = pytest.mark.anyio
 
@@ -156,9 +155,11 @@ async def test_inspection_can_be_allowed_for_all_tools(tmp_path):
         async with Client(served.url) as client:
             arguments = {"luaServerName": "calculator", "luaToolName": "divide", "sampleArgs": {"a": 1, "b": 0}}
             answer = await client.call_tool("inspect-tool-response", arguments)
-    assert answer.structured_content["isError"] is True
-    assert text_of(answer).startswith("Ran divide of calculator once, which answered with an error.")
-    assert "zero" not in compact(answer.structured_content)
+            inspect = {tool.name: tool for tool in (await client.list_tools()).tools}["inspect-tool-response"]
+    assert error_of(answer)["code"] == "TOOL_ERROR"
+    assert "zero" not in text_of(answer)
+    assert "cannot divide by zero" in answer.content[1].text
+    assert inspect.annotations.read_only_hint is False
 
 
 async def test_an_unknown_tool_is_unknown(client):

@@ -12,7 +12,6 @@ Source: 001, pattern 1.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.summary import summary
@@ -23,6 +22,7 @@ from louver.gateway.actions.manifest import manifest
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.described import described
 from louver.gateway.discovery.tools import executing
+from louver.gateway.nearest import nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, PROJECTION_LITERAL, QUERY
 from louver.server.content import find_output
@@ -156,9 +156,11 @@ class _Call:
             UnknownName: There is no such tool.
         """
         name = self.text("id")
-        tools = {tool["name"]: tool for some in (await self.behind.tools()).values() for tool in some.values()}
+        server = self.behind.owner(name)
+        found = await self.behind.tools(server if server in self.behind.names else None)
+        tools = {tool["name"]: tool for some in found.values() for tool in some.values()}
         if name not in tools:
-            near = get_close_matches(name, tools, 3)
+            near = nearest(name, tools)
             meant = f": did you mean {' or '.join(map(repr, near))}?" if near else ": search tells which there are"
             raise UnknownName(f"{name[:80]!r} is no tool{meant}", nearest=near)
         return tools[name]
@@ -169,11 +171,13 @@ async def _discover(call: _Call) -> dict[str, Any]:
 
 
 async def _list(call: _Call) -> dict[str, Any]:
-    tools = await call.behind.tools()
     server: str | None = call.arguments.get("server")
-    if server is not None and server not in tools:
-        near = get_close_matches(server, tools, 3)
-        raise UnknownName(f"{server[:80]!r} is no server: there are {', '.join(map(repr, tools))}", nearest=near)
+    if server is not None and server not in call.behind.names:
+        known = ", ".join(map(repr, call.behind.names))
+        raise UnknownName(
+            f"{server[:80]!r} is no server: there are {known}", nearest=nearest(server, call.behind.names)
+        )
+    tools = await call.behind.tools(server)
     chosen = [tool for name, some in tools.items() if server in (None, name) for tool in some.values()]
     offset, limit = call.number("offset", 0), call.number("limit", TOOLS_LISTED)
     said: dict[str, Any] = {"tools": [_line(tool) for tool in chosen[offset : offset + limit]], "total": len(chosen)}

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
-from mcp_types import SERVER_INFO_META_KEY
+from mcp_types import METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 
 from louver.core.json import members
-from louver.errors import ToolFailed, UpstreamError
+from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
 from louver.gateway.calls import opening_of
 from louver.gateway.many import named
 from louver.limits import SERVER_LOOK_S
-from louver.protocol.names import ERROR, PROJECTION_LITERAL
+from louver.protocol.names import ERROR, PROJECTION_LITERAL, SERVER
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from louver.gateway.clients import Client
     from louver.gateway.upstream import Upstream
 
-READY = "ready"
+READY: Final = "ready"
 """The state of a server that is there."""
+
+_TOOLS_A_TURN: Final = 500
+"""Tools that are looked at before others have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +78,41 @@ class Behind:
         """The servers, whether they are there or not."""
         return await asyncio.gather(*map(self._server, self._upstreams.values()))
 
-    async def tools(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """The tools of all servers: server -> its own name of a tool -> the tool as it is listed."""
+    async def server(self, name: str) -> Server:
+        """One of them."""
+        return await self._server(self._upstreams[name])
+
+    async def tools(self, server: str | None = None) -> dict[str, dict[str, dict[str, Any]]]:
+        """The tools: server -> its own name of a tool -> the tool as it is listed.
+
+        Args:
+            server: The one that is asked; all by default, and then those that do not answer have none.
+
+        Raises:
+            UpstreamUnavailable: The one that is asked is not there, or does not list its tools.
+        """
         found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in self._upstreams}
+        meta = {} if server is None else {"_meta": {SERVER: server}}
 
         async def ask(place: dict[str, Any]) -> dict[str, Any]:
-            return await self._ask("tools/list", place)
+            return await self._ask("tools/list", {**place, **meta})
 
-        async for page in pages(ask):
-            listed: list[dict[str, Any]] = page.get("tools") or []
-            for tool in listed:
-                server, own = self._named(tool["name"])
-                if server in found:
-                    found[server][own] = tool
+        try:
+            async for page in pages(ask):
+                listed: list[dict[str, Any]] = page.get("tools") or []
+                for number, tool in enumerate(listed):
+                    owner, own = self._named(tool["name"])
+                    if owner in found:
+                        found[owner][own] = tool
+                    if number % _TOOLS_A_TURN == 0:
+                        await asyncio.sleep(0)
+        except MCPError as error:
+            if server is None or error.error.code == METHOD_NOT_FOUND:
+                return found
+            said = members(members(error.error.data).get("error")).get("message", f"error {error.error.code}")
+            raise UpstreamUnavailable(f"server {server!r} does not list its tools: {said}") from None
+        if server is not None and not found[server] and (known := await self.server(server)).state != READY:
+            raise UpstreamUnavailable(f"server {server!r} is not there: {known.state}")
         return found
 
     async def call(
@@ -105,6 +130,10 @@ class Behind:
         """
         meta = {} if projection is None else {"_meta": {PROJECTION_LITERAL: projection}}
         return await self._ask("tools/call", {"name": name, "arguments": dict(arguments), **meta})
+
+    def owner(self, name: str) -> str:
+        """The server that a tool is of, by the name that it is listed by."""
+        return self._named(name)[0]
 
     async def answer(
         self, name: str, arguments: Mapping[str, Any], projection: dict[str, Any] | None, called: str

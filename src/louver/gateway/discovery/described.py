@@ -23,7 +23,8 @@ def described(tool: Mapping[str, Any]) -> dict[str, Any]:
         "description": tool["description"] if isinstance(tool.get("description"), str) else "",
         "readOnly": is_read_only(tool),
         "parameters": [
-            {"name": str(each.path), "type": each.type, "required": each.required}
+            {"name": each.path.steps[0] if len(each.path.steps) == 1 else str(each.path)}
+            | {"type": each.type, "required": each.required}
             | ({"description": each.description} if each.description else {})
             for each in outline(tool["inputSchema"])
         ],

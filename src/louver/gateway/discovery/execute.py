@@ -19,7 +19,7 @@ from louver.gateway.discovery.service import DiscoveryService
 from louver.server.bindings import reader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from louver.core.json import Json
     from louver.gateway.clients import Turn
@@ -60,7 +60,9 @@ class Execute:
         caller = reader(asked.turn.ctx)
         called = _Progress(asked.turn).called
         host = ScriptHost(DiscoveryService(behind), behind, self._scripts.names, caller, called)
-        value = await self._scripts.run(asked.arguments["script"], host, caller)
+        # Whoever only has an address may be many, behind one proxy.
+        turn: Hashable = object() if caller.startswith("address ") else caller
+        value = await self._scripts.run(asked.arguments["script"], host, turn)
         return _result(value, is_modern=asked.turn.client.is_modern)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def identifiers(names: Iterable[str], taken: frozenset[str] = frozenset()) -> di
         if often[one] > 1:
             digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
             # Longer where somebody has given another the very name that comes of it.
-            free = (f"{one}_{digest[:length]}" for length in range(_DIGEST, len(digest) + 1))
-            found[next(each for each in free if each not in found)] = name
+            ends = chain((digest[:length] for length in range(_DIGEST, len(digest) + 1)), map(str, count(2)))
+            found[next(each for end in ends if (each := f"{one}_{end}") not in found)] = name
     of = {name: one for one, name in found.items()}
     return {of[name]: name for name in said}

@@ -13,10 +13,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from louver.core.wrapper import text_wrapper_in
-from louver.errors import SandboxUnavailable
+from louver.errors import SandboxUnavailable, ToolFailed, UnknownName
+from louver.gateway.backoff import Backoff
 from louver.gateway.discovery.called import CallNames
 from louver.gateway.lua.sandbox import Sandbox
-from louver.server.content import find_output
+from louver.gateway.nearest import nearest
+from louver.limits import MAX_SCRIPT_REPLY
+from louver.server.content import blocks, find_output
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -41,12 +44,18 @@ class Scripts:
         self.names = CallNames()
         self._sandbox = Sandbox(level)
         self._starting: asyncio.Task[bool] | None = None
+        self._failures = Backoff()
 
     async def are_ready(self) -> bool:
-        """Whether scripts can be run; if not, why not is logged, once."""
-        if self._starting is None:
+        """Whether scripts can be run; if not, why not is logged, and it is tried again after a while."""
+        if self._starting is None or (self._starting.done() and self._failures.problem and not self._failures.wait_s):
             self._starting = asyncio.create_task(self._start())
-        return await asyncio.shield(self._starting)
+        try:
+            return await asyncio.shield(self._starting)
+        except asyncio.CancelledError:
+            if self._starting.cancelled():
+                return False
+            raise
 
     async def run(self, script: str, host: ScriptHost, caller: Hashable) -> Json:
         """What a script gives to `result`.
@@ -67,7 +76,9 @@ class Scripts:
             await self._sandbox.start()
         except SandboxUnavailable as error:
             logger.error("'execute' is not offered: %s", error.message)
+            self._failures.fail(error.message)
             return False
+        self._failures.problem = ""
         return True
 
 
@@ -96,6 +107,7 @@ class ScriptHost:
         self._names = names
         self._caller = caller
         self._called = called
+        self._listed: set[str] = set()
 
     async def call(self, server: str, tool: str, arguments: dict[str, Json], options: Options) -> Json:
         """What a tool answers.
@@ -107,17 +119,25 @@ class ScriptHost:
         name = await self._name(server, tool)
         called = f"{server}.{tool}"
         try:
-            return _value(await self._behind.answer(name, arguments, _projection(options), called))
-        finally:
+            result = await self._behind.answer(name, arguments, _projection(options), called)
+        except ToolFailed:
             await self._called(called)
+            raise
+        await self._called(called)
+        return _value(result, called)
 
     async def _name(self, server: str, tool: str) -> str:
-        key = self._caller, server, tool
-        if (known := self._names.find(key)) is not None:
-            return known
-        name = await self._service.call_name(server, tool)
-        self._names.keep(key, name)
-        return name
+        known = self._names.find((self._caller, server))
+        if tool not in known and server not in self._listed:
+            # Once a script: it may name a tool that is new.
+            self._listed.add(server)
+            known = await self._service.call_names(server)
+            self._names.keep((self._caller, server), known)
+        if tool in known:
+            return known[tool]
+        near = nearest(tool, known)
+        meant = f": did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}{meant}", nearest=near)
 
 
 def _projection(options: Options) -> dict[str, Any] | None:
@@ -129,9 +149,17 @@ def _projection(options: Options) -> dict[str, Any] | None:
     return None
 
 
-def _value(result: dict[str, Any]) -> Json:
+def _value(result: dict[str, Any], called: str) -> Json:
+    """What a script holds of a result.
+
+    Raises:
+        ToolFailed: It is more than a script may hold.
+    """
+    found = blocks(result)
+    texts = [block["text"] for block in found if block.get("type") == "text" and isinstance(block.get("text"), str)]
+    if sum(map(len, texts)) > MAX_SCRIPT_REPLY and "structuredContent" not in result:
+        message = f"{called} answers with over {MAX_SCRIPT_REPLY} characters: ask for fewer 'fields'"
+        raise ToolFailed(message, tool=called)
     if (output := find_output(result, text_wrapper_in(result.get("structuredContent")))) is not None:
         return output.value
-    blocks: list[dict[str, Any]] = result.get("content") or []
-    texts = [block["text"] for block in blocks if block.get("type") == "text"]
-    return texts[0] if len(texts) == len(blocks) == 1 else blocks
+    return texts[0] if len(texts) == len(found) == 1 else found

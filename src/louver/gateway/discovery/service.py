@@ -11,8 +11,8 @@ Servers and tools are named by their Lua identifiers, or as they name themselves
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from louver.catalogue.summary import summary
 from louver.errors import NotReadOnly, UnknownName
@@ -20,6 +20,7 @@ from louver.gateway.discovery.described import described, is_read_only
 from louver.gateway.discovery.identifiers import identifiers
 from louver.gateway.discovery.shapes import shape
 from louver.gateway.lua.sandbox import GLOBALS
+from louver.gateway.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 Inspect = Literal["readOnly", "all"]
 """Which tools a sample call may run: those that say of themselves that they only read, or all."""
+
+_TOOLS_A_TURN: Final = 500
+"""Tools that are summarised before others have their turn."""
 
 
 class DiscoveryService:
@@ -64,12 +68,14 @@ class DiscoveryService:
 
         Raises:
             UnknownName: There is no such server.
+            UpstreamUnavailable: It is not there, or does not list its tools.
         """
         lua, name, tools = await self._tools_of(server)
-        listed = [
-            {"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)}
-            for one, own in identifiers(tools).items()
-        ]
+        listed: list[dict[str, Any]] = []
+        for number, (one, own) in enumerate(identifiers(tools).items()):
+            listed.append({"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)})
+            if number % _TOOLS_A_TURN == 0:
+                await asyncio.sleep(0)
         return {"server": name, "luaName": lua, "tools": listed}
 
     async def tool_details(self, server: str, tool: str) -> dict[str, Any]:
@@ -98,7 +104,7 @@ class DiscoveryService:
         Raises:
             UnknownName: There is no such server or tool.
             NotReadOnly: The tool does not say that it only reads, and just such tools may be run.
-            MCPError: The call is answered with an error.
+            ToolFailed: It answers with an error.
         """
         lua_server, name, lua, own, listed = await self._tool(server, tool)
         if self._inspect == "readOnly" and not is_read_only(listed):
@@ -108,16 +114,19 @@ class DiscoveryService:
                 server=name,
                 tool=own,
             )
-        result = await self._behind.call(listed["name"], arguments or {})
-        return {"server": name, "luaServerName": lua_server, "name": own, "luaName": lua, **shape(result, full=full)}
+        result = await self._behind.answer(listed["name"], arguments or {}, None, f"{lua_server}.{lua}")
+        seen = await asyncio.to_thread(shape, result, full=full)
+        return {"server": name, "luaServerName": lua_server, "name": own, "luaName": lua, **seen}
 
-    async def call_name(self, server: str, tool: str) -> str:
-        """The name by which a tool is called.
+    async def call_names(self, server: str) -> dict[str, str]:
+        """By which names the tools of a server are called: identifier -> name as it is listed.
 
         Raises:
-            UnknownName: There is no such server or tool.
+            UnknownName: There is no such server.
+            UpstreamUnavailable: It is not there, or does not list its tools.
         """
-        return (await self._tool(server, tool))[-1]["name"]
+        _, _, tools = await self._tools_of(server)
+        return {lua: tools[own]["name"] for lua, own in identifiers(tools).items()}
 
     def lua_servers(self) -> list[str]:
         """The Lua identifiers of all servers."""
@@ -128,17 +137,17 @@ class DiscoveryService:
 
     async def _tools_of(self, server: str) -> tuple[str, str, dict[str, dict[str, Any]]]:
         """A server's identifier, its name, and its tools."""
-        lua, name = _found(server, self._servers(), "server", "list-servers")
-        return lua, name, (await self._behind.tools())[name]
+        lua, name = found(server, self._servers(), "server", "list-servers")
+        return lua, name, (await self._behind.tools(name))[name]
 
     async def _tool(self, server: str, tool: str) -> tuple[str, str, str, str, dict[str, Any]]:
         """Identifier and name of a server, likewise of its tool, and the tool as it is listed."""
         lua_server, name, tools = await self._tools_of(server)
-        lua, own = _found(tool, identifiers(tools), f"tool of server {name!r}", "list-server-tools")
+        lua, own = found(tool, identifiers(tools), f"tool of server {name!r}", "list-server-tools")
         return lua_server, name, lua, own, tools[own]
 
 
-def _found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[str, str]:
+def found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[str, str]:
     """The identifier and the name that were meant.
 
     Raises:
@@ -149,9 +158,9 @@ def _found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[
     lua = next((lua for lua, name in known.items() if name == said), None)
     if lua is not None:
         return lua, said
-    near = get_close_matches(said, known, 3)
+    near = nearest(said, known)
     meant = f": did you mean {' or '.join(map(repr, near))}?" if near else f": {where!r} tells which there are"
-    raise UnknownName(f"{said[:80]!r} is no {what}{meant}", nearest=near or None)
+    raise UnknownName(f"{said[:80]!r} is no {what}{meant}", nearest=near)
 
 
 def _text(said: Mapping[str, Any], key: str) -> str | None:

@@ -1,6 +1,6 @@
 """The shape of an answer: its fields with their kinds and weights, and a view that leaves out what weighs most.
 
-    {"isError": false, "ran": true, "seat": "structured", "bytes": 45200, "elements": 100,
+    {"ran": true, "seat": "structured", "bytes": 45200, "elements": 100,
      "fields": [{"path": "items.id", "types": ["integer"], "seen": 1.0, "bytes": 690, "share": 0.02}, ...],
      "suggestedView": {"include": ["items.id", "items.title"]}}
 
@@ -16,7 +16,7 @@ from louver.core.json import is_array, is_object
 from louver.core.weigh import size_of, weigh
 from louver.core.wrapper import text_wrapper_in
 from louver.limits import HEAVY_CHARACTERS, MAX_SHAPE_FIELDS
-from louver.server.content import find_output
+from louver.server.content import blocks, find_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +32,13 @@ def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
         full: Whether the answer itself is told too.
     """
     output = find_output(result, text_wrapper_in(result.get("structuredContent")))
-    said: dict[str, Any] = {"ran": True, "isError": result.get("isError") is True}
     if output is None or not (is_object(output.value) or is_array(output.value)):
-        blocks: list[dict[str, Any]] = result.get("content") or []
-        said |= {"seat": "blocks", "bytes": size_of(blocks), "blocks": [str(block.get("type")) for block in blocks]}
-        return said | ({"data": blocks} if full else {})
+        found = blocks(result)
+        types = [str(block.get("type")) for block in found]
+        return {"ran": True, "seat": "blocks", "bytes": size_of(found), "blocks": types} | (
+            {"data": found} if full else {}
+        )
+    said: dict[str, Any] = {"ran": True}
     weights = weigh(output.value)
     size = size_of(output.value)
     said |= {"seat": output.seat, "bytes": size}

@@ -21,7 +21,7 @@ def servers(said: dict[str, Any]) -> str:
 
 def tools(said: dict[str, Any]) -> str:
     """The tools of a server."""
-    lines = [f"- {tool['name']} (Lua: {tool['luaName']}): {tool['description']}" for tool in said["tools"]]
+    lines = [f"- {_line(tool['name'])} (Lua: {tool['luaName']}): {tool['description']}" for tool in said["tools"]]
     return "\n".join([f"Tools for {said['server']}:", "", *(lines or ["(none)"])])
 
 
@@ -32,7 +32,7 @@ def details(said: dict[str, Any], *, scripts: bool) -> str:
         said: What is told of it.
         scripts: Whether it is called by scripts; else by its name.
     """
-    parts = [f"## {said['name']}", said["description"], "### Parameters"]
+    parts = [f"## {_line(said['name'])}", said["description"], "### Parameters"]
     parts.append("\n".join(map(_parameter, said["parameters"])) or "(none)")
     if "fields" in said:
         parts += ["### Output fields", "\n".join(f"- {field['path']} ({field['type']})" for field in said["fields"])]
@@ -50,8 +50,7 @@ def shape(said: dict[str, Any], full: str | None) -> str:
         said: What is told of it.
         full: The answer itself, if that is told too.
     """
-    ended = ", which answered with an error" if said["isError"] else ""
-    head = f"Ran {said['name']} of {said['server']} once{ended}. Its answer has {said['bytes']} bytes"
+    head = f"Ran {_line(said['name'])} of {said['server']} once. Its answer has {said['bytes']} bytes"
     if "fields" not in said:
         parts = [f"{head}, and is no JSON: {', '.join(map(str, said['blocks'])) or 'nothing'}."]
     else:
@@ -78,7 +77,7 @@ def _server(said: dict[str, Any]) -> str:
 def _parameter(said: dict[str, Any]) -> str:
     required = "required" if said["required"] else "optional"
     description = f": {said['description']}" if "description" in said else ""
-    return f"- {said['name']} ({said['type']}, {required}){description}"
+    return f"- {_line(said['name'])} ({_line(said['type'])}, {required}){description}"
 
 
 def _example(said: dict[str, Any]) -> str:
@@ -86,6 +85,11 @@ def _example(said: dict[str, Any]) -> str:
     names = [each["name"] for each in said["parameters"] if "." not in each["name"]]
     arguments = ",\n".join(f"  {_key(name)} = ..." for name in names)
     return f"local result = {call}({{\n{arguments}\n}}):await()" if names else f"local result = {call}():await()"
+
+
+def _line(text: str) -> str:
+    """A name of a server's on one line, so that it is not taken for more than a name."""
+    return " ".join(text.split())
 
 
 def _key(name: str) -> str:

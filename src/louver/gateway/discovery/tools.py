@@ -106,9 +106,10 @@ class Discovery:
             "list-servers": _servers,
             "list-server-tools": _tools,
             "tool-details": partial(_details, scripts=bool(execute)),
-            "inspect-tool-response": _shape,
+            _INSPECT: _shape,
         }
-        return [*(_Look(_DEFINITIONS[name], self._service, answered) for name, answered in looks.items()), *execute]
+        definitions = _DEFINITIONS if self._inspect == "readOnly" else {**_DEFINITIONS, _INSPECT: _INSPECT_ALL}
+        return [*(_Look(definitions[name], self._service, answered) for name, answered in looks.items()), *execute]
 
     def passes(self, tools: Sequence[OwnTool]) -> bool:
         """Whether tools are called by their names, for there is no other way."""
@@ -186,6 +187,9 @@ def _definition(name: str, description: str, inputs: dict[str, Any], output: dic
     }
 
 
+_INSPECT: Final = "inspect-tool-response"
+_RUNS: Final = "RUNS a tool once and tells the shape of its answer: fields, sizes, a view that suffices."
+
 _DEFINITIONS: Final = {
     tool["name"]: tool
     for tool in (
@@ -213,9 +217,8 @@ _DEFINITIONS: Final = {
             ),
         ),
         _definition(
-            "inspect-tool-response",
-            "RUNS a tool once and tells the shape of its answer: fields, sizes, a view that suffices. For tools that "
-            "only read.",
+            _INSPECT,
+            f"{_RUNS} For tools that only read.",
             {
                 **_TOOL,
                 "sampleArgs": {"type": "object", "description": "Arguments of the call."},
@@ -226,3 +229,6 @@ _DEFINITIONS: Final = {
         | {"annotations": {"readOnlyHint": True, "openWorldHint": True}},
     )
 }
+
+_INSPECT_ALL: Final = {**_DEFINITIONS[_INSPECT], "description": _RUNS, "annotations": {"readOnlyHint": False}}
+"""Likewise, where it may run any tool."""

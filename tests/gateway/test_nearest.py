@@ -1,0 +1,30 @@
+"""Names that were probably meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from louver.gateway.nearest import nearest
+
+
+@pytest.mark.parametrize(
+    ("said", "names", "meant"),
+    [
+        ("calculater", ["data", "calculator"], ["calculator"]),
+        ("ad", ["divide", "add"], ["add"]),
+        ("x", ["calculator"], []),
+        ("", ["calculator"], []),
+        ("list_isues", [f"list_{number}" for number in range(500)] + ["list_issues"], ["list_issues"]),
+    ],
+)
+def test_the_nearest_come_first(said, names, meant):
+    """Ours."""
+    assert nearest(said, names)[: len(meant)] == meant
+    assert bool(meant) or nearest(said, names) == []
+
+
+def test_among_very_many_few_are_compared():
+    """Ours: ten thousand names that are alike; compared letter by letter this takes seconds."""
+    names = [f"tracker_get_issue_by_number_{number}" for number in range(10_000)]
+    assert nearest("tracker_get_issue_by_number_77x" * 100, names) == []
+    assert "tracker_get_issue_by_number_77" in nearest("tracker_get_issue_by_number_77x", names)
