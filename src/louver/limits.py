@@ -298,6 +298,9 @@ MAX_SHAPE_FIELDS = 200
 HEAVY_CHARACTERS = 200
 """Longest text of a field that a suggested view keeps, in characters: a sentence or two."""
 
+MAX_CHARTED_FIELDS = 40
+"""Fields of an answer in a chart, the heaviest: what is read at one look."""
+
 SERVER_LOOK_S = 5.0
 """How long a list of servers waits for one that is just being opened, in seconds: it is told as it stands then."""
 

@@ -225,3 +225,10 @@ def test_serve_refuses_a_port_that_is_taken(louver):
         status, _, err = louver("serve", "--example", "--http", f"127.0.0.1:{taken.getsockname()[1]}")
     assert status == 2
     assert "cannot listen at 127.0.0.1" in err
+
+
+def test_the_example_has_no_ready_views(louver):
+    """Ours: they are for public servers behind the gateway."""
+    status, out, err = louver("serve", "--example", "--ready-views")
+    assert (status, out) == (2, "")
+    assert "ready views are for servers behind the gateway" in err

@@ -63,6 +63,7 @@ def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     for one in config.upstreams:
         assert one.timeout_seconds == upstream["timeoutSeconds"]["default"]
         assert one.default_views == upstream["defaultViews"]["default"]
+        assert one.ready_views is upstream["readyViews"]["default"]
         assert one.isolation is None
         assert "default" not in upstream["isolation"]
 
@@ -84,6 +85,12 @@ def test_what_is_said_of_descriptions_on_demand(tmp_path):
     assert (config.exposure, config.grant_keys) == ("minimal", ("s" + 32 * "k",))
     assert config.upstreams[0].descriptions == tmp_path / "told"
     assert "kkk" not in repr(config)
+
+
+def test_ready_views_are_asked_for_server_by_server(tmp_path):
+    """Ours: nobody gets them unasked."""
+    assert only(tmp_path, command="a", louver={"readyViews": True}).ready_views is True
+    assert only(tmp_path, command="a", louver={"readyViews": False}).ready_views is False
 
 
 def test_one_server_can_be_named_on_the_command_line():

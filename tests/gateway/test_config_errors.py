@@ -208,12 +208,18 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'views', 'defaultViews', 'descriptions', 'isolation', 'timeoutSeconds'",
+        "unknown key 'timeout': expected one of 'views', 'defaultViews', 'readyViews', 'descriptions', 'isolation', "
+        "'timeoutSeconds'",
     ),
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',
         3,
         "server 'a': 'views': there is no such folder",
+    ),
+    "ready views in words": (
+        SERVERS % '{"command": "a", "louver": {\n"readyViews": "ready"}}',
+        3,
+        "'readyViews': expected true or false, not a string",
     ),
     "views in the file": (SERVERS % '{"command": "a", "louver": {\n"views": {}}}', 3, "'views': expected a string"),
     "a default view of a tool that is a list": (

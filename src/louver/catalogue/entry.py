@@ -34,6 +34,7 @@ class Entry:
         content: What becomes of its `content`.
         file: The file of views that was read for it.
         plans: Where its plans are kept.
+        default_view: The view that a call without a request gets, if the views themselves have one for that.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Entry:
         content: ContentMode = "project",
         file: ViewFile | None = None,
         plans: Plans | None = None,
+        default_view: str | None = None,
     ) -> None:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
@@ -50,6 +52,7 @@ class Entry:
         self.views = views
         self.content: ContentMode = content
         self.file = file
+        self.default_view = default_view
         self._meta = tool.get("_meta")
         self._plans = Plans() if plans is None else plans
         self._text_views: dict[str | None, tuple[Views, str]] = {}

@@ -4,9 +4,12 @@
 
     louver demo [--json]
     louver serve (-- COMMAND... | --url URL | --config FILE | --example) [--stdio | --http HOST:PORT] [--log text|json]
+                 [--ready-views]
     louver check (-- COMMAND... | --url URL | --config FILE)
     louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--query WORDS] [--json]
     louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
+    louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
+                   [--out FOLDER] [--json]
     louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
     louver project (--include PATH | --exclude PATH)... [--schema FILE] < value.json
     louver project --view NAME --views FILE [--schema FILE] < value.json
@@ -72,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     scripts = serve.add_mutually_exclusive_group()
     scripts.add_argument("--execute", action="store_true", default=None, help="let clients run Lua scripts")
     scripts.add_argument("--no-execute", action="store_false", dest="execute", help="do not let them")
+    serve.add_argument(
+        "--ready-views", action="store_true", help="shorter answers of well-known servers, by the views that ship"
+    )
     serve.add_argument("--log", choices=("text", "json"), default="text", help="the form of what is told")
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")
@@ -94,6 +100,24 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("--exclude", metavar="PATH", action="append", default=[], help="a field to leave out")
     call.add_argument("--view", metavar="NAME", help="a view of the tool")
     call.add_argument("--json", action="store_true", help="print the whole result, one JSON object")
+
+    suggest = commands.add_parser(
+        "suggest", help="call tools, see what weighs in their answers, and get a view for each"
+    )
+    _add_upstreams(suggest)
+    suggest.add_argument("--upstream", metavar="NAME", help="just this server of the file")
+    suggest.add_argument(
+        "--call",
+        dest="calls",
+        nargs=2,
+        metavar=("TOOL", "ARGS"),
+        action="append",
+        required=True,
+        help="a call to look at: the tool's name, its arguments as a JSON object; more calls tell more",
+    )
+    suggest.add_argument("--run-anyway", action="store_true", help="call tools too that do not say that they only read")
+    suggest.add_argument("--out", metavar="FOLDER", help="write the files of views there")
+    suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
     init = commands.add_parser("init", help="write a configuration with the servers that an MCP host has")
     init.add_argument("--from", dest="host", choices=("claude", "cursor", "vscode"), required=True, help="the host")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from louver.cli.request import write
+from louver.cli.request import tool_arguments, write
 from louver.core import json
 from louver.errors import InvalidInput, InvalidProjection
 from louver.gateway.config import is_url
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         LouverError: The options are refused.
     """
-    return asyncio.run(_run(_target(arguments.target), arguments.tool, _arguments(arguments.arguments), arguments))
+    return asyncio.run(_run(_target(arguments.target), arguments.tool, tool_arguments(arguments.arguments), arguments))
 
 
 async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace) -> int:
@@ -100,16 +100,6 @@ def _target(text: str) -> Any:
     if not words:
         raise InvalidInput("expected a URL, or the command that starts a server")
     return StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        value = json.parse(text)
-    except json.NotJson as error:
-        raise InvalidInput(f"the tool's arguments are not JSON: {error.reason}") from None
-    if not json.is_object(value):
-        raise InvalidInput("a tool's arguments are one JSON object, for example '{\"id\": 7}'")
-    return value
 
 
 def _request(options: Namespace) -> dict[str, Any] | None:

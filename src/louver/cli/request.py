@@ -1,10 +1,10 @@
-"""What `project` and `derive` have in common: their options become a plan, standard input becomes JSON."""
+"""What commands have in common: options become a plan, or a call; standard input becomes JSON."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.views import ViewFile
 from louver.core import json
@@ -76,6 +76,21 @@ def as_schema(value: Json) -> Schema:
     if isinstance(value, bool) or json.is_object(value):
         return value
     raise InvalidInput("a JSON Schema is an object, or true, or false")
+
+
+def tool_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call, which `text` holds.
+
+    Raises:
+        InvalidInput: It is no JSON object.
+    """
+    try:
+        value = json.parse(text)
+    except json.NotJson as error:
+        raise InvalidInput(f"the tool's arguments are not JSON: {error.reason}") from None
+    if not json.is_object(value):
+        raise InvalidInput("a tool's arguments are one JSON object, for example '{\"id\": 7}'")
+    return value
 
 
 def write(value: Json) -> None:

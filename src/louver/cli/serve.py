@@ -53,12 +53,20 @@ def run(arguments: Namespace) -> int:
                 "discovery and scripts are for servers behind the gateway: "
                 "louver serve --exposure discovery -- louver serve --example"
             )
+        if arguments.ready_views:
+            raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
         _serve_example(address, minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
     file = None if arguments.config is None else ConfigFile(Path(arguments.config))
     config = upstreams.read(arguments) if file is None else file.current
-    made = partial(Gateway, config, exposure=arguments.exposure, execute=arguments.execute)
+    made = partial(
+        Gateway,
+        config,
+        exposure=arguments.exposure,
+        execute=arguments.execute,
+        ready_views=arguments.ready_views,
+    )
     asyncio.run(_gateway_over_stdio(made, file) if address is None else _gateway_over_http(made, file, *address))
     return 0
 

@@ -12,7 +12,6 @@ from louver.catalogue.searched import alone
 from louver.cli import terminal, upstreams
 from louver.cli.request import write
 from louver.core.json import compact
-from louver.errors import InvalidInput
 from louver.gateway.many import SEPARATOR, named
 from louver.limits import MATCHES_A_PAGE
 from louver.protocol.names import QUERY
@@ -36,20 +35,16 @@ def run(arguments: Namespace) -> int:
 
 async def _run(arguments: Namespace) -> int:
     query = None if arguments.query is None else queried({QUERY: arguments.query})
-    config = upstreams.read(arguments)
-    names = [each.name for each in config.upstreams]
-    if arguments.upstream is not None and arguments.upstream not in names:
-        raise InvalidInput(f"there is no server {arguments.upstream!r}: there are {', '.join(map(repr, names))}")
+    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
     async with upstreams.opened(config) as (gateway, states):
-        chosen = [state for state in states if arguments.upstream in (None, state.name)]
-        rows = [_row(gateway, state, tool) for state in chosen for tool in state.tools]
+        rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
     if query is not None:
-        rows = _ranked(query, chosen, rows)
+        rows = _ranked(query, states, rows)
     if arguments.json:
         write(rows)
     else:
-        _show(chosen, rows)
-    return 1 if any(state.problem is not None for state in chosen) else 0
+        _show(states, rows)
+    return 1 if any(state.problem is not None for state in states) else 0
 
 
 def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from louver.errors import InvalidInput
 from louver.gateway.config import Config
 from louver.gateway.config_read import read_config
 from louver.gateway.gateway import Gateway
@@ -28,6 +30,20 @@ def read(arguments: Namespace) -> Config:
     if arguments.config is not None:
         return read_config(Path(arguments.config))
     return Config.of_url(arguments.url) if arguments.url is not None else Config.of_command(arguments.command_line)
+
+
+def only(config: Config, name: str | None) -> Config:
+    """The configuration with just one server of it, if one is named.
+
+    Raises:
+        InvalidInput: There is no such server.
+    """
+    if name is None:
+        return config
+    names = [each.name for each in config.upstreams]
+    if name not in names:
+        raise InvalidInput(f"there is no server {name!r}: there are {', '.join(map(repr, names))}")
+    return replace(config, upstreams=tuple(each for each in config.upstreams if each.name == name))
 
 
 @asynccontextmanager

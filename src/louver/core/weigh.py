@@ -40,7 +40,7 @@ class Weight:
         nulls: How often it is null.
         longest: The characters of its longest text; 0 if there is none.
         is_constant: Whether it has one value, and was seen more than once.
-        is_leaf: Whether nothing stands in it.
+        is_leaf: Whether no field that stands in it is told, for there is none, or it lies too deep.
     """
 
     path: FieldPath
@@ -85,7 +85,7 @@ def _weights(above: tuple[Step, ...], objects: Sequence[dict[str, Json]], depth:
     for step, known in found.items():
         below = _objects(known.values)
         path = FieldPath((*above, step))
-        yield _weight(path, known, len(known.values) if is_map else len(objects), is_leaf=not any(below))
+        yield _weight(path, known, len(known.values) if is_map else len(objects), is_leaf=depth == 1 or not any(below))
         if depth > 1:
             yield from _weights(path.steps, below, depth - 1)
 

@@ -61,6 +61,7 @@ class Upstream:
         headers: HTTP headers of each request.
         views: The folder of its files of views, which is there.
         default_views: Tool -> the view that a call without a request gets.
+        ready_views: Whether it gets the views that ship for it, if it is a server that there are some for.
         descriptions: The folder of its files of descriptions, which is there.
         isolation: `None` where the client's transport and era decide.
         timeout_seconds: How long it may take to answer.
@@ -75,6 +76,7 @@ class Upstream:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     views: Path | None = None
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])
+    ready_views: bool = False
     descriptions: Path | None = None
     isolation: Isolation | None = None
     timeout_seconds: float = 30

@@ -78,6 +78,7 @@ class _Source:
             **reached,
             views=self._folder((*at, "louver", "views"), settings.get("views")),
             default_views=settings.get("defaultViews", {}),
+            ready_views=settings.get("readyViews", False),
             descriptions=self._folder((*at, "louver", "descriptions"), settings.get("descriptions")),
             isolation=settings.get("isolation"),
             timeout_seconds=settings.get("timeoutSeconds", 30),

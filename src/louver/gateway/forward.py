@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 GUIDANCE = (
     f"Tools with an argument '{ARGUMENT}' return only what it names: give the fields that you need, for example "
-    "['id', 'user.login'], and leave it out for everything."
+    "['id', 'user.login'], and ['*'] for everything."
 )
 """What a model is told of the reserved argument, once for all tools."""
 

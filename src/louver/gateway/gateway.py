@@ -39,7 +39,7 @@ from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from louver.gateway import config
     from louver.gateway.config import Exposure
@@ -81,6 +81,7 @@ class Gateway:
         serves_one: Whether there is one client, over stdio: then upstreams are opened as that client.
         exposure: How tools are listed, whatever the configuration says.
         execute: Whether there are scripts, likewise.
+        ready_views: Whether all servers get ready views; if not, those that the configuration says.
         opened: Called when a client has opened the gateway.
     """
 
@@ -91,6 +92,7 @@ class Gateway:
         serves_one: bool,
         exposure: Exposure | None = None,
         execute: bool | None = None,
+        ready_views: bool = False,
         opened: Callable[[], None] = _nothing,
     ) -> None:
         # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
@@ -98,6 +100,7 @@ class Gateway:
         self._serves_one = serves_one
         self._exposure: Exposure | None = exposure
         self._execute = execute
+        self._ready_views = ready_views
         self._calls = Calls()
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
@@ -122,6 +125,23 @@ class Gateway:
             return await self._routes.answer(itself, method, enveloped(params, GATEWAY.envelope))
 
         return DiscoveryService(Behind(self.upstreams, itself.client, ask))
+
+    async def call(self, upstream: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What a tool of an upstream answers to the gateway itself, as it is, likewise.
+
+        Args:
+            upstream: The upstream's name.
+            tool: The upstream's own name of the tool.
+            arguments: Of the call.
+
+        Raises:
+            MCPError: It is an error.
+            UpstreamError: The upstream does not answer as it should.
+        """
+        itself = Itself(Client(GATEWAY.version, GATEWAY))
+        session = await self.upstreams[upstream].session()
+        said = {"name": tool, "arguments": dict(arguments)}
+        return await session.call(itself, "tools/call", enveloped(said, GATEWAY.envelope))
 
     async def change(self, config: Config) -> None:
         """Serve another configuration from now on; a server that is the same in it is left alone."""
@@ -165,7 +185,7 @@ class Gateway:
             InvalidDescription: Likewise, one of descriptions.
         """
         config = self._chosen(config)
-        files = Files(config)
+        files = Files(config, self._says)
         gone = self._take_up(config)
         self._views = files.views
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
@@ -178,7 +198,15 @@ class Gateway:
         execute = config.execute or ("strict" if exposure == "discovery" else "off")
         if self._execute is not None:
             execute = "off" if not self._execute else "strict" if execute == "off" else execute
-        return replace(config, exposure=exposure, execute=execute)
+        upstreams = config.upstreams
+        if self._ready_views:
+            upstreams = tuple(replace(each, ready_views=True) for each in upstreams)
+        return replace(config, upstreams=upstreams, exposure=exposure, execute=execute)
+
+    def _says(self, upstream: str) -> str | None:
+        """What an upstream says itself that it is called, once it was opened."""
+        known = self.upstreams.get(upstream)
+        return None if known is None else known.says
 
     def _take_up(self, config: Config) -> list[Upstream]:
         """Have the upstreams of a configuration from now on; those that are no more in it."""

@@ -22,11 +22,12 @@ from mcp_types import (
     CLIENT_INFO_META_KEY,
     INVALID_REQUEST,
     PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from louver.core.json import is_object, strings
+from louver.core.json import is_object, members, strings
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.eras import is_modern
 from louver.gateway.link import Call, unasked, unheard
@@ -76,6 +77,13 @@ class Opened:
 
     version: str
     opening: dict[str, Any]
+
+    @property
+    def name(self) -> str | None:
+        """What the upstream says that it is called."""
+        info = self.opening.get("serverInfo") or members(self.opening.get("_meta")).get(SERVER_INFO_META_KEY)
+        name = members(info).get("name")
+        return name if isinstance(name, str) else None
 
 
 async def negotiate(link: Link, hello: Hello) -> Opened:

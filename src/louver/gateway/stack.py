@@ -10,6 +10,7 @@ With scripts, `full` and `minimal` have the tool for them before all else, so th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.descriptions import DescriptionFiles
@@ -44,13 +45,14 @@ class Files:
 
     Args:
         config: The configuration.
+        says: What a server of it says itself that it is called, once it was opened.
 
     Raises:
         InvalidView: A file of views is wrong.
         InvalidDescription: Likewise, one of descriptions.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, says: Callable[[str], str | None]) -> None:
         alone = len(config.upstreams) == 1
         before = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
         self.default_views = {
@@ -58,7 +60,9 @@ class Files:
         }
         views = {before[each.name]: each.views for each in config.upstreams if each.views is not None}
         described = {before[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None}
-        self.views = ToolViews(None, self.default_views, views)
+        ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
+        self.ready = tuple(ready)
+        self.views = ToolViews(None, self.default_views, views, ready)
         self.descriptions = DescriptionFiles(described)
 
 
@@ -101,7 +105,7 @@ class Stack:
         install(
             server,
             files.views,
-            Asking(argument, files.default_views),
+            Asking(argument, files.default_views, files.ready),
             config.listing,
             exact=config.exposure != "full",
             search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,

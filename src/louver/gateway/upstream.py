@@ -80,6 +80,8 @@ class Upstream:
     ) -> None:
         self.name = name
         self.problem: str | None = None
+        self.says: str | None = None
+        """What it says itself that it is called, once it was opened."""
         self._link = link
         self._timeout_s = timeout_s
         self._isolated = isolated
@@ -193,6 +195,7 @@ class Upstream:
             del self._opening[key]
         self._failures.reset()
         self.problem = None
+        self.says = session.opened.name
         self._sessions[key] = session
         return session
 

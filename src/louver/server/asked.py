@@ -57,17 +57,23 @@ class Asking:
     Args:
         argument: Which tools take the reserved argument.
         defaults: Tool name -> the view that a call without a request gets.
+        ready: What the names of tools begin with that may have a default view of their own.
     """
 
     argument: Argument
     defaults: Mapping[str, str]
+    ready: tuple[str, ...] = ()
 
     def concerns(self, name: str, params: Mapping[str, Any]) -> bool:
         """Whether a call may ask for anything; if not, the server answers as if nothing were attached."""
         meta, arguments = params.get("_meta"), params.get("arguments")
         by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
         by_argument = self.argument != "off" and is_object(arguments) and ARGUMENT in arguments
-        return by_meta or by_argument or name in self.defaults
+        return by_meta or by_argument or name in self.defaults or name.startswith(self.ready)
+
+    def default_view(self, entry: Entry) -> str | None:
+        """The view that a call of the tool without a request gets, if any."""
+        return self.defaults.get(entry.name, entry.default_view)
 
     def offers_argument(self, entry: Entry) -> bool:
         """Whether the tool takes the reserved argument: then that is ours, and the tool never sees it."""
@@ -92,9 +98,8 @@ class Asking:
             return Asked(projection, "_meta", key)
         if by_argument is not None:
             return Asked(by_argument, "argument")
-        if entry.name in self.defaults:
-            return Asked(Projection.view(self.defaults[entry.name]), "default view")
-        return None
+        default = self.default_view(entry)
+        return None if default is None else Asked(Projection.view(default), "default view")
 
     def _by_argument(self, entry: Entry, arguments: object) -> Projection | None:
         if not self.offers_argument(entry) or not is_object(arguments) or arguments.get(ARGUMENT) is None:

@@ -219,7 +219,8 @@ class _Attached:
         if before is not None and before.tool == tool:
             return before.listed
         argument = self._asking.offers_argument(entry)
-        listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
+        default = self._asking.default_view(entry)
+        listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument, default_view=default)
         self._listed[entry] = _Listed(tool, listed)
         return listed
 

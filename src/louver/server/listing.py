@@ -10,6 +10,7 @@ Added to each tool with an output schema::
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from louver.protocol.hint import extension_hint, literal_hint
@@ -25,16 +26,32 @@ With `strict` only clients that declare the extension get projections: a stock c
 would refuse them.
 """
 
-ARGUMENT_SCHEMA: dict[str, Any] = {
-    "description": "Fields of the output to return, as paths: ['id', 'user.login']. "
-    "Or {'mode': 'exclude', 'fields': [...]} or {'mode': 'view', 'view': '...'}. "
-    "Leave out for the full output.",
-    "anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "object"}],
-}
-"""The reserved argument in an input schema."""
+
+@cache
+def argument_schema(default_view: str | None) -> dict[str, Any]:
+    """The reserved argument in an input schema.
+
+    Args:
+        default_view: The view that a call without it gets, if any.
+    """
+    without = "the full output." if default_view is None else f"the view '{default_view}', ['*'] is the full output."
+    return {
+        "description": "Fields of the output to return, as paths: ['id', 'user.login']. "
+        "Or {'mode': 'exclude', 'fields': [...]} or {'mode': 'view', 'view': '...'}. "
+        f"Leave out for {without}",
+        "anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "object"}],
+    }
 
 
-def listed_tool(tool: dict[str, Any], entry: Entry, listing: Listing, *, exact: bool, argument: bool) -> dict[str, Any]:
+def listed_tool(
+    tool: dict[str, Any],
+    entry: Entry,
+    listing: Listing,
+    *,
+    exact: bool,
+    argument: bool,
+    default_view: str | None = None,
+) -> dict[str, Any]:
     """The tool as clients see it; a tool without an output schema only gets the argument.
 
     Args:
@@ -43,11 +60,12 @@ def listed_tool(tool: dict[str, Any], entry: Entry, listing: Listing, *, exact: 
         listing: What stands as its output schema.
         exact: Whether the exact output schema stands in the hint.
         argument: Whether the tool takes the reserved argument.
+        default_view: The view that a call without a request gets.
     """
     listed = dict(tool)
     if argument:
         schema = tool["inputSchema"]
-        properties: dict[str, Any] = {**(schema.get("properties") or {}), ARGUMENT: ARGUMENT_SCHEMA}
+        properties: dict[str, Any] = {**(schema.get("properties") or {}), ARGUMENT: argument_schema(default_view)}
         listed["inputSchema"] = {**schema, "properties": properties}
     if entry.output_schema is None:
         return listed

@@ -1,4 +1,4 @@
-"""The views of a server's tools: what their authors hint, and what stands in files.
+"""The views of a server's tools: what their authors hint, what stands in files, and what ships for public servers.
 
 A view that names a field which its tool cannot have is an error. Before a server
 serves, that keeps it from starting; later (a file has changed, a lowlevel server is
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from louver.catalogue.entry import Entry
 from louver.catalogue.plans import Plans
+from louver.catalogue.ready import COMPACT, ready_views
 from louver.catalogue.views import ViewFile, ViewFolder, misfit
 from louver.core.view import Views
 from louver.errors import InvalidView
@@ -30,6 +31,7 @@ class ToolViews:
         views: A folder of files, or tool name -> views.
         defaults: Tool name -> the view that a call without a request gets, which must exist.
         folders: What the names of tools begin with -> a folder of files, of tools named without that.
+        ready: Likewise -> what the server says that it is called, for its ready views; a file in a folder goes before.
 
     Raises:
         InvalidView: A file of views, or a view, is not well formed.
@@ -40,6 +42,7 @@ class ToolViews:
         views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
         defaults: Mapping[str, str],
         folders: Mapping[str, Path] | None = None,
+        ready: Mapping[str, Callable[[], str | None]] | None = None,
     ) -> None:
         self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
         if isinstance(views, str | os.PathLike):
@@ -47,6 +50,7 @@ class ToolViews:
         given: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
         self._given = {tool: Views.read(named) for tool, named in given.items()}
         self._defaults = defaults
+        self._ready = ready or {}
         self.plans = Plans()
 
     def refresh(self) -> None:
@@ -91,7 +95,8 @@ class ToolViews:
         merged = sources[0].joined(sources[1]).joined(sources[2])
         if name in self._defaults and self._defaults[name] not in merged.named:
             raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default")
-        return Entry(tool, merged, content, file, self.plans)
+        default = COMPACT if file is not None and file is self._ready_file(name) and COMPACT in merged.named else None
+        return Entry(tool, merged, content, file, self.plans, default)
 
     def check_names(self, tools: set[str]) -> None:
         """Hold the tools that views were given for against those that there are.
@@ -111,4 +116,10 @@ class ToolViews:
         for prefix, folder in self._folders.items():
             if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
                 return file
+        return self._ready_file(tool)
+
+    def _ready_file(self, tool: str) -> ViewFile | None:
+        for prefix, name in self._ready.items():
+            if tool.startswith(prefix) and (views := ready_views(name())) is not None:
+                return views.find(tool.removeprefix(prefix))
         return None

@@ -4,8 +4,7 @@
      "fields": [{"path": "items.id", "types": ["integer"], "seen": 1.0, "bytes": 690, "share": 0.02}, ...],
      "suggestedView": {"include": ["items.id", "items.title"]}}
 
-Of its values nothing is told, unless all of it is asked for. A suggested view keeps the fields that differ from one
-another and are short: no constants, nothing that is always null, no long texts.
+Of its values nothing is told, unless all of it is asked for. What a suggested view keeps says `louver.core.lean`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
+from louver.core.lean import lean
 from louver.core.weigh import size_of, weigh
 from louver.core.wrapper import text_wrapper_in
-from louver.limits import HEAVY_CHARACTERS, MAX_SHAPE_FIELDS
+from louver.limits import MAX_SHAPE_FIELDS
 from louver.server.content import blocks, find_output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from louver.core.weigh import Weight
 
 
@@ -45,8 +43,8 @@ def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
     if is_array(output.value):
         said["elements"] = len(output.value)
     said["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
-    if (kept := _suggested(weights)) is not None:
-        said["suggestedView"] = {"include": kept}
+    if (kept := lean(weights)) is not None:
+        said["suggestedView"] = {"include": [str(path) for path in kept]}
     return said | ({"data": output.value} if full else {})
 
 
@@ -62,14 +60,3 @@ def _field(weight: Weight, size: int) -> dict[str, Any]:
     if weight.is_constant:
         said["constant"] = True
     return said
-
-
-def _suggested(weights: Sequence[Weight]) -> list[str] | None:
-    """The paths of a view that keeps what is short and differs; `None` if that leaves out nothing, or all."""
-    leaves = [weight for weight in weights if weight.is_leaf]
-    kept = [weight for weight in leaves if not _is_heavy(weight)]
-    return [str(weight.path) for weight in kept] if kept and len(kept) < len(leaves) else None
-
-
-def _is_heavy(weight: Weight) -> bool:
-    return weight.longest > HEAVY_CHARACTERS or weight.nulls == weight.seen or weight.is_constant

@@ -1,0 +1,114 @@
+"""Calls of tools for a look at what they answer: `--call TOOL ARGS`, once or often.
+
+Everything that can be refused is refused before the first call. A call that gives nothing to look at is told, and the
+others go on; what is told holds no value of an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+
+from louver.catalogue.entry import Entry
+from louver.core.json import Json, compact, is_array, is_object, members
+from louver.core.view import Views
+from louver.errors import NotReadOnly, UnknownName
+from louver.gateway.many import SEPARATOR
+from louver.server.content import find_output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from louver.gateway.gateway import Gateway, State
+
+
+class NoSample(Exception):
+    """An answer that has no fields; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that is looked at.
+
+    Args:
+        server: Whose it is.
+        listed: As it is listed there.
+    """
+
+    server: str
+    listed: dict[str, Any]
+    _samples: dict[str, Json] = field(default_factory=dict[str, Any])
+
+    @property
+    def samples(self) -> list[Json]:
+        """What it has answered; what came twice tells nothing new, and is there once."""
+        return list(self._samples.values())
+
+    async def call(self, gateway: Gateway, arguments: dict[str, Any]) -> None:
+        """Call it once, and keep what it answers.
+
+        Raises:
+            NoSample: It is no output with fields.
+            UpstreamError: The server does not answer as it should.
+        """
+        try:
+            result = await gateway.call(self.server, self.listed["name"], arguments)
+        except MCPError as error:
+            # Its message may quote anything.
+            raise NoSample(f"the server answers with error {error.error.code}") from None
+        value = self._output(result)
+        self._samples[compact(value)] = value
+
+    def _output(self, result: dict[str, Any]) -> Json:
+        if result.get("isError") is True:
+            raise NoSample("the tool answers with an error, which 'louver call' shows")
+        if result.get("resultType", "complete") != "complete":
+            raise NoSample("the tool asks its client something first, and here is nobody to answer")
+        wrapper = Entry(self.listed, Views()).text_wrapper_in(result.get("structuredContent"))
+        output = find_output(result, wrapper)
+        if output is None or not (is_object(output.value) or is_array(output.value)):
+            raise NoSample("the answer is no JSON object or array, so it has no fields")
+        return output.value
+
+
+def known(states: Sequence[State]) -> dict[str, Tool]:
+    """The tools by the names that clients of all these servers know."""
+    return {
+        tool["name"] if len(states) == 1 else f"{state.name}{SEPARATOR}{tool['name']}": Tool(state.name, tool)
+        for state in states
+        for tool in state.tools
+    }
+
+
+def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool) -> dict[str, Tool]:
+    """The tools that are named, each once.
+
+    Args:
+        tools: Those that there are.
+        names: What they are called.
+        run_anyway: Whether tools may be called that do not say that they only read.
+
+    Raises:
+        UnknownName: There is no such tool.
+        NotReadOnly: It may not be called.
+    """
+    found: dict[str, Tool] = {}
+    for name in names:
+        if name not in tools:
+            raise _unknown(name, tools)
+        says = members(tools[name].listed.get("annotations"))
+        if not run_anyway and says.get("readOnlyHint") is not True:
+            raise NotReadOnly(
+                f"tool {name!r} does not say that it only reads, so it is not called: --run-anyway calls it as well"
+            )
+        found[name] = tools[name]
+    return found
+
+
+def _unknown(name: str, tools: Mapping[str, Tool]) -> UnknownName:
+    near = get_close_matches(name, tools, 3)
+    meant = f"did you mean {' or '.join(map(repr, near))}?" if near else "'louver tools' tells which there are"
+    return UnknownName(f"there is no tool {name[:80]!r}: {meant}", nearest=near)

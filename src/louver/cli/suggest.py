@@ -1,0 +1,148 @@
+"""`louver suggest`: what weighs in the answers of tools, and a file of views for each to begin with.
+
+louver suggest --call list_issues '{"limit": 20}' --call list_issues '{"state": "closed"}' -- louver serve --example
+
+Tools are called as they are, with nobody to be asked, and just those that say that they only read. Of what they answer
+nothing is printed or written but names, types and sizes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.suggestion import suggest
+from louver.catalogue.views import SUFFIX
+from louver.cli import bars, upstreams
+from louver.cli.request import tool_arguments, write
+from louver.cli.samples import NoSample, chosen, known
+from louver.errors import InvalidInput, UpstreamError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from louver.catalogue.suggestion import Suggestion
+    from louver.cli.samples import Tool
+    from louver.gateway.gateway import Gateway
+
+
+def run(arguments: Namespace) -> int:
+    """Print what weighs, and the files or where they were written; 1 if a call has given nothing to weigh.
+
+    Raises:
+        LouverError: The configuration cannot be used, a call is refused, or a file is there already.
+    """
+    return asyncio.run(_run(arguments))
+
+
+async def _run(arguments: Namespace) -> int:
+    calls = [(name, tool_arguments(text)) for name, text in arguments.calls]
+    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
+    async with upstreams.opened(config) as (gateway, states):
+        there = known(states)
+        gone = [state for state in states if state.problem is not None]
+        if gone and any(name not in there for name, _ in calls):
+            for state in gone:
+                _say(f"server {state.name!r} is not there: {state.problem}")
+            return 1
+        tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
+        files = {} if arguments.out is None else {name: _file(arguments.out, tool) for name, tool in tools.items()}
+        problems = await _called(gateway, tools, calls)
+    found: dict[str, tuple[Tool, Suggestion]] = {}
+    for name, tool in tools.items():
+        suggestion = suggest(tool.listed["name"], tool.listed.get("outputSchema"), tool.samples)
+        if suggestion is not None:
+            found[name] = (tool, suggestion)
+        elif tool.samples:
+            problems.append(f"what {name!r} answers has no fields")
+    # First, since whoever reads what is printed may stop at any line.
+    for name, file in files.items():
+        if name in found and (content := found[name][1].file()) is not None:
+            _write(file, content)
+    _show([*found.values()], as_json=arguments.json, with_files=not files)
+    for problem in problems:
+        _say(problem)
+    return 1 if problems else 0
+
+
+async def _called(gateway: Gateway, tools: dict[str, Tool], calls: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Make the calls; what went wrong."""
+    problems: list[str] = []
+    for number, (name, given) in enumerate(calls, 1):
+        try:
+            await tools[name].call(gateway, given)
+        except (NoSample, UpstreamError) as problem:
+            problems.append(f"call {number}, of {name!r}: {problem}")
+    return problems
+
+
+def _show(found: Sequence[tuple[Tool, Suggestion]], *, as_json: bool, with_files: bool) -> None:
+    if as_json:
+        write([_row(tool.server, suggestion) for tool, suggestion in found])
+        return
+    bars.show(suggestion for _, suggestion in found)
+    for _, suggestion in found:
+        if with_files and (content := suggestion.file()) is not None:
+            print(_text(content), end="")
+
+
+def _row(server: str, suggestion: Suggestion) -> dict[str, Any]:
+    return {
+        "server": server,
+        "tool": suggestion.tool,
+        "samples": suggestion.samples,
+        "full_bytes": suggestion.full,
+        "kept_bytes": suggestion.kept,
+        "fields": [
+            {
+                "path": str(weight.path),
+                "types": list(weight.kinds),
+                "bytes": weight.bytes,
+                "share": round(weight.bytes / suggestion.full, 3),
+                "seen": weight.seen,
+                "of": weight.of,
+                "nulls": weight.nulls,
+                "longest": weight.longest,
+                "constant": weight.is_constant,
+                "left_out": suggestion.left_out.get(weight.path),
+            }
+            for weight in suggestion.weights
+        ],
+        "file": suggestion.file(),
+    }
+
+
+def _file(folder: str, tool: Tool) -> Path:
+    """Where the file of a tool's views is written.
+
+    Raises:
+        InvalidInput: It is there already.
+    """
+    # The name is the server's, and one with slashes would lead out of the folder.
+    file = Path(folder) / (re.sub(r"[^A-Za-z0-9_.-]", "_", tool.listed["name"]) + SUFFIX)
+    if file.exists():
+        raise InvalidInput(f"{file} is there already, and stays as it is: name another folder by --out")
+    return file
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as out:
+            out.write(_text(content))
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
+    _say(f"{file} is written: a start, from which its author takes away and adds")
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _say(text: str) -> None:
+    print(f"louver: {text}", file=sys.stderr)
