@@ -9,7 +9,7 @@ Schema that they satisfy::
     server = MCPServer("profiles")
     louver.attach(server)
 
-What needs the MCP SDK (`attach`, `hint`) is imported when it is first used.
+What needs the MCP SDK (`attach` and its options, `hint`) is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from louver.core.projection import Projection
 from louver.core.relax import relax
 from louver.errors import (
     InvalidDescription,
+    InvalidGuidance,
     InvalidPath,
     InvalidProjection,
     InvalidView,
@@ -35,14 +36,18 @@ from louver.errors import (
 if TYPE_CHECKING:
     from louver.protocol.hint import hint
     from louver.server.attach import attach
+    from louver.server.results import KeptResults
+    from louver.server.warnings import Warnings
 
 __version__ = "0.1.0"
 
 __all__ = [
     "InvalidDescription",
+    "InvalidGuidance",
     "InvalidPath",
     "InvalidProjection",
     "InvalidView",
+    "KeptResults",
     "LouverError",
     "OutputInvalid",
     "Plan",
@@ -51,6 +56,7 @@ __all__ = [
     "ProjectionRequired",
     "UnknownField",
     "UnknownView",
+    "Warnings",
     "__version__",
     "attach",
     "compile_projection",
@@ -68,4 +74,12 @@ def __getattr__(name: str) -> Any:
         from louver.protocol.hint import hint
 
         return hint
+    if name == "KeptResults":
+        from louver.server.results import KeptResults
+
+        return KeptResults
+    if name == "Warnings":
+        from louver.server.warnings import Warnings
+
+        return Warnings
     raise AttributeError(f"module 'louver' has no attribute {name!r}")

@@ -187,6 +187,24 @@ class InvalidDescription(_Located):
     code = "INVALID_DESCRIPTION"
 
 
+class InvalidGuidance(LouverError):
+    """A rule of guidance that cannot be used."""
+
+    code = "INVALID_GUIDANCE"
+
+
+class UnknownResult(LouverError):
+    """A handle of no result that is kept for who reads: it never was, has gone, or is of somebody else.
+
+    All of these are one, so that nobody learns which.
+    """
+
+    code = "UNKNOWN_RESULT"
+
+    def __init__(self) -> None:
+        super().__init__("no result is kept here for you, or no more: call the tool again")
+
+
 class MissingToolSelection(LouverError):
     """A read of descriptions that names no tool.
 
@@ -216,7 +234,7 @@ class ToolDescriptionRequired(LouverError):
 
 
 class InvalidUri(LouverError):
-    """A URI of descriptions that cannot be read."""
+    """A URI of descriptions, or of a kept result, that cannot be read."""
 
     code = "INVALID_URI"
 

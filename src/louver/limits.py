@@ -255,7 +255,7 @@ MAX_SUMMARY = 200
 """Longest summary of a tool in a list that shows no more of it, in code points: a long sentence."""
 
 MAX_URI_BYTES = 8 * 1024
-"""Longest URI of descriptions that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind."""
+"""Longest URI of ours that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind, or many paths."""
 
 MAX_TOOLS_READ = 50
 """Descriptions in one read. Who needs more tools than that at once has not chosen."""
@@ -300,6 +300,45 @@ HEAVY_CHARACTERS = 200
 
 MAX_CHARTED_FIELDS = 40
 """Fields of an answer in a chart, the heaviest: what is read at one look."""
+
+MAX_PREVIEW_BYTES = 600
+"""JSON of the fields in the preview of a kept result and of the view that it suggests, in bytes: it is below 2 kB."""
+
+MAX_SUGGESTED_BYTES = 250
+"""Of these, those of the view. One that needs more is not told."""
+
+MAX_SCALAR_BYTES = 200
+"""JSON of the scalars that are shown of such a result, in bytes."""
+
+KEPT_OVER_BYTES = 100_000
+"""Size over which an answer is kept instead of sent, in bytes of its JSON, unless the server says otherwise."""
+
+KEPT_MINUTES = 10.0
+"""How long a result is kept, in minutes, unless the server says otherwise: a few steps of a task."""
+
+MAX_KEPT_MINUTES = 1440.0
+"""Longest time that a server may say, in minutes: a day. What is needed for longer belongs elsewhere."""
+
+MAX_RESULTS = 1000
+"""Results that one store keeps; the oldest go first."""
+
+MAX_RESULTS_BYTES = 256 * 1024 * 1024
+"""Likewise, in bytes of JSON. A larger result is sent as it is."""
+
+HANDLE_BYTES = 24
+"""Randomness in the handle of a kept result, in bytes: 192 bits, more than can be guessed."""
+
+ITEMS_A_PAGE = 100
+"""Elements of the longest array on a page of a kept result: as many as are no reason to warn."""
+
+MANY_ITEMS = 100
+"""Elements of an array over which is warned, unless the server says otherwise."""
+
+MANY_CHARACTERS = 50_000
+"""Characters of an answer over which is warned, unless the server says otherwise: some 14,000 tokens."""
+
+CHARACTERS_A_TOKEN = 3.5
+"""Characters of JSON that make a token of a model, on average."""
 
 SERVER_LOOK_S = 5.0
 """How long a list of servers waits for one that is just being opened, in seconds: it is told as it stands then."""

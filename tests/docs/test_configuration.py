@@ -14,7 +14,15 @@ PAGE = ROOT / "docs" / "reference" / "configuration.md"
 SCHEMA = json.loads((ROOT / "schemas" / "config.schema.json").read_text(encoding="utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
 
-SECTIONS = {"server": "a server", "gateway": "settings of the gateway", "upstream": "settings for a server"}
+SECTIONS = {
+    "server": "a server",
+    "gateway": "settings of the gateway",
+    "upstream": "settings for a server",
+    "rule": "a rule of guidance",
+    "when": "when a rule fires",
+    "warnings": "warnings",
+    "results": "kept results",
+}
 """Definition -> the heading of its table."""
 
 _TABLE = re.compile(r"(?<=<!-- )(?P<name>[a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)

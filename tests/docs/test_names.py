@@ -42,6 +42,10 @@ BOUNDS = (
     "MAX_SCRIPT_RESULT_DEPTH",
     "MAX_SCRIPTS",
     "MAX_SCRIPTS_WAITING",
+    "KEPT_OVER_BYTES",
+    "MAX_RESULTS",
+    "MAX_RESULTS_BYTES",
+    "ITEMS_A_PAGE",
 )
 """The bounds for which a client can be refused."""
 

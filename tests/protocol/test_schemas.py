@@ -36,6 +36,7 @@ from louver.protocol.request import FieldsRequest, ProjectionRequest, ViewReques
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 OURS = (
+    "answers",
     "capability",
     "config",
     "description-file",

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from louver.cli import terminal
 from louver.core.json import compact
+from louver.limits import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def show(rows: Sequence[Row]) -> None:
     console = terminal.console()
     for (transport, era), group in groupby(rows, key=lambda row: (row.transport, row.era)):
         console.print(_table(f"{transport}, protocol {era}", list(group)))
-    console.print(f"Tokens are an estimate: characters / {terminal.CHARACTERS_A_TOKEN}.")
+    console.print(f"Tokens are an estimate: characters / {CHARACTERS_A_TOKEN}.")
     console.print("Valid: the kept value satisfies the schema in its receipt, and the full value does not.\n")
     _answer(console, rows[1])
     wrong = [row for row in rows if not row.is_right]

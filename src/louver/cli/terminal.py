@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-CHARACTERS_A_TOKEN = 3.5
-"""By which tokens are estimated."""
+from louver.limits import CHARACTERS_A_TOKEN
 
 _WIDTH = 118
 """Where a table does not go to a terminal, in columns."""

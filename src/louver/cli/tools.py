@@ -13,7 +13,7 @@ from louver.cli import terminal, upstreams
 from louver.cli.request import write
 from louver.core.json import compact
 from louver.gateway.many import SEPARATOR, named
-from louver.limits import MATCHES_A_PAGE
+from louver.limits import CHARACTERS_A_TOKEN, MATCHES_A_PAGE
 from louver.protocol.names import QUERY
 from louver.protocol.query import queried
 
@@ -81,7 +81,7 @@ def _show(states: Sequence[State], rows: Sequence[dict[str, Any]]) -> None:
     console.print(_table(shown, is_ranked=is_ranked))
     if len(shown) < len(rows):
         console.print(f"The best {len(shown)} of {len(rows)}; all with --json.")
-    console.print(f"Tokens are an estimate: bytes / {terminal.CHARACTERS_A_TOKEN}.")
+    console.print(f"Tokens are an estimate: bytes / {CHARACTERS_A_TOKEN}.")
 
 
 def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool) -> Table:

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from louver.catalogue.rules import Rule
     from louver.gateway.discovery.service import Inspect
     from louver.server.asked import Argument
     from louver.server.listing import Listing
+    from louver.server.results import KeptResults
+    from louver.server.warnings import Warnings
 
 Isolation = Literal["session", "shared"]
 """Whether each session of a client has its own with the upstream, or all share one."""
@@ -65,6 +68,7 @@ class Upstream:
         descriptions: The folder of its files of descriptions, which is there.
         isolation: `None` where the client's transport and era decide.
         timeout_seconds: How long it may take to answer.
+        guidance: What is said of its tools' answers, and when.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Upstream:
     descriptions: Path | None = None
     isolation: Isolation | None = None
     timeout_seconds: float = 30
+    guidance: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,8 @@ class Config:
         execute: How scripts are contained; `None` is `strict` in the exposure `discovery`, elsewhere `off`.
         inspect: Which tools are run for a look at their answer.
         grant_keys: Secrets for grants; without any, one of this process alone.
+        warnings: When is warned of large answers, if ever.
+        keep_results: Which answers are kept instead of sent, if any.
     """
 
     upstreams: tuple[Upstream, ...]
@@ -103,6 +110,8 @@ class Config:
     execute: Execute | None = None
     inspect: Inspect = "readOnly"
     grant_keys: tuple[str, ...] = field(default=(), repr=False)
+    warnings: Warnings | None = None
+    keep_results: KeptResults | None = None
 
     @classmethod
     def of_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:

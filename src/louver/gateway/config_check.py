@@ -136,7 +136,8 @@ def _unknown(key: str, properties: dict[str, Any]) -> str:
 
 def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> str:
     if keyword == "type":
-        return f"expected {_KINDS[wanted]}, not {_kind(found)}"
+        kinds = wanted if is_array(wanted) else [wanted]
+        return f"expected {' or '.join(_KINDS[kind] for kind in kinds)}, not {_kind(found)}"
     if keyword == "enum":
         return f"expected one of {', '.join(map(repr, wanted))}"
     if "x-of" in rules:
@@ -157,6 +158,7 @@ _KINDS = {
     "array": "a list",
     "string": "a string",
     "number": "a number",
+    "integer": "a whole number",
     "boolean": "true or false",
 }
 

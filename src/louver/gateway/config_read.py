@@ -1,8 +1,8 @@
 """Reading the gateway's configuration from its file: what fits the schema becomes values.
 
-Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys` and the names
-of folders; paths are relative to the file. What is wrong with it is told by file and line. A server that is disabled
-is not read further, so its variables need not be set.
+Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`, `store` and
+the names of folders; paths are relative to the file. What is wrong with it is told by file and line. A server that is
+disabled is not read further, so its variables need not be set.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.grants import MIN_KEY_BYTES
-from louver.errors import InvalidConfig
+from louver.catalogue.rules import Rule
+from louver.core.json import members
+from louver.errors import InvalidConfig, InvalidGuidance
 from louver.gateway.config import Config, Upstream, is_url
 from louver.gateway.config_check import SERVERS, check, nearest_line, parsed, whose
 from louver.gateway.config_env import Unresolved, resolved
+from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
+from louver.server.results import KeptResults
+from louver.server.stores import MEMORY
+from louver.server.warnings import Warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +51,14 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
     ]
     settings = dict(content.get("louver", {}))
     keys = source.keys(settings.pop("grantKeys", []))
-    return Config(tuple(upstreams), grant_keys=keys, **settings)
+    warnings, kept = settings.pop("warnings", False), settings.pop("keepResults", None)
+    return Config(
+        tuple(upstreams),
+        grant_keys=keys,
+        warnings=None if warnings is False else Warnings(**members(warnings)),
+        keep_results=None if kept is None else source.kept(kept),
+        **settings,
+    )
 
 
 def text_of(path: Path, encoding: str = "utf-8") -> str:
@@ -82,6 +95,7 @@ class _Source:
             descriptions=self._folder((*at, "louver", "descriptions"), settings.get("descriptions")),
             isolation=settings.get("isolation"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
+            guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
         )
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
@@ -92,6 +106,29 @@ class _Source:
                 message = f"'grantKeys': expected at least {MIN_KEY_BYTES} bytes of secret randomness"
                 raise self._wrong(("louver", "grantKeys", number), message)
         return tuple(keys)
+
+    def kept(self, written: dict[str, Any]) -> KeptResults:
+        """Which results are kept, and where."""
+        place = ("louver", "keepResults", "store")
+        store: Path | str = self._string(place, written.get("store", MEMORY))
+        if store != MEMORY:
+            store = self.path.parent / store
+            if not store.parent.is_dir():
+                raise self._wrong(place, "'store': there is no such folder")
+        return KeptResults(
+            over_bytes=written.get("overBytes", KEPT_OVER_BYTES),
+            minutes=written.get("minutes", KEPT_MINUTES),
+            store=store,
+        )
+
+    def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[Rule, ...]:
+        rules: list[Rule] = []
+        for number, rule in enumerate(written):
+            try:
+                rules.append(Rule.read(rule))
+            except InvalidGuidance as error:
+                raise self._wrong((*at, number, "when"), error.message) from None
+        return tuple(rules)
 
     def _stdio(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
         args = [self._string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]

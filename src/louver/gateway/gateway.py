@@ -22,6 +22,7 @@ from mcp.shared.subscriptions import event_from_wire
 from mcp_types import METHOD_NOT_FOUND
 
 from louver import __version__
+from louver.catalogue.rules import Guidance
 from louver.errors import InvalidView, LouverError
 from louver.gateway.calls import Calls
 from louver.gateway.clients import Client, Itself
@@ -164,8 +165,11 @@ class Gateway:
         return sorted(self._views.entry(self._named(upstream, tool), None).views.named)
 
     def problems_of(self, state: State) -> list[str]:
-        """What is wrong with the views of an upstream's tools."""
-        problems: list[str] = []
+        """What is wrong with the views of an upstream's tools, and with its rules of guidance."""
+        named = {tool["name"] for tool in state.tools}
+        rules = next((each.guidance for each in self._config.upstreams if each.name == state.name), ())
+        unknown = Guidance({"": rules}).unknown(named) if state.problem is None else []
+        problems = [f"{state.name}: guidance is given for a tool {name!r}, which it does not have" for name in unknown]
         for tool in state.tools:
             try:
                 self._views.check(self._named(state.name, tool))
@@ -183,14 +187,16 @@ class Gateway:
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
             InvalidDescription: Likewise, one of descriptions.
+            LouverError: Results cannot be kept where they should be; likewise.
         """
         config = self._chosen(config)
         files = Files(config, self._says)
+        results = self._stack.results_for(config.keep_results)
         gone = self._take_up(config)
         self._views = files.views
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
-        return [*gone, *self._stack.build(config, files, self.upstreams, self._routes)]
+        return [*gone, *self._stack.build(config, files, results, self.upstreams, self._routes)]
 
     def _chosen(self, config: Config) -> Config:
         """The configuration with what was chosen whatever it says."""

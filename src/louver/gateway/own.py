@@ -21,6 +21,7 @@ from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients import Turn, client_of
 from louver.gateway.eras import ENVELOPE
+from louver.server.answers import inside
 from louver.server.refusals import error_result
 from louver.server.wire import envelope, result_dict
 
@@ -62,8 +63,9 @@ class Asked:
             # In this era a question would be an answer that nobody here could answer.
             can = members(meta[CLIENT_CAPABILITIES_META_KEY])
             meta[CLIENT_CAPABILITIES_META_KEY] = {key: what for key, what in can.items() if key not in _QUESTIONS}
-        inner = {**params, "_meta": meta} if meta else params
-        return result_dict(await self.behind(replace(ctx, method=method, params=inner)))
+        sent = {**params, "_meta": meta} if meta else params
+        with inside():
+            return result_dict(await self.behind(replace(ctx, method=method, params=sent)))
 
 
 class OwnTool(Protocol):

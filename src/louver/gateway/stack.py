@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
+from louver.catalogue.rules import Guidance
 from louver.gateway.actions.tool import Actions
 from louver.gateway.discovery.scripts import Scripts
 from louver.gateway.discovery.tools import Discovery, Executing
 from louver.gateway.forward import Forward
 from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
+from louver.server.answers import Beside
 from louver.server.asked import Asking
 from louver.server.attach import install, projecting
 from louver.server.disclosure import Disclosure
 from louver.server.reads import Reads
+from louver.server.results import Results
 from louver.server.schemas import ProjectedSchemas
 from louver.server.views import ToolViews
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from louver.gateway.own import Offer
     from louver.gateway.routes import Routes
     from louver.gateway.upstream import Upstream
+    from louver.server.results import KeptResults
     from louver.server.search import Search
 
 
@@ -63,6 +67,8 @@ class Files:
         ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
         self.ready = tuple(ready)
         self.views = ToolViews(None, self.default_views, views, ready)
+        rules = {before[each.name]: each.guidance for each in config.upstreams if each.guidance}
+        self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(described)
 
 
@@ -83,9 +89,30 @@ class Stack:
         self._grants = Grants(audience="louver")
         self._grant_keys: tuple[str, ...] = ()
         self._disclosure: Disclosure | None = None
+        self._results: Results | None = None
 
-    def build(self, config: Config, files: Files, upstreams: Mapping[str, Upstream], routes: Routes) -> list[Scripts]:
+    def results_for(self, options: KeptResults | None) -> Results | None:
+        """Where results are kept: in the store that is there, if that is what a configuration wants.
+
+        Raises:
+            LouverError: The file cannot be used.
+        """
+        before = self._results
+        if before is not None and before.options == options:
+            return before
+        return None if options is None else Results(options)
+
+    def build(
+        self,
+        config: Config,
+        files: Files,
+        results: Results | None,
+        upstreams: Mapping[str, Upstream],
+        routes: Routes,
+    ) -> list[Scripts]:
         """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
+        self._results = results
+        beside = Beside(files.guidance, config.warnings, results)
         server = self._server
         gone = self._take_up_scripts(config.execute)
         if self.scripts is not None:
@@ -110,12 +137,14 @@ class Stack:
             exact=config.exposure != "full",
             search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
             schemas=schemas,
+            beside=beside,
         )
         if config.exposure == "minimal":
             self._disclosure = Disclosure(server, files.descriptions, self._grants, Reads())
             server.middleware.insert(0, self._disclosure)
         if (offer := self._offer(config, upstreams)) is not None:
-            before = projecting(server, ToolViews(None, {}), Asking("off", {}), config.listing, schemas=schemas)
+            own, asking = ToolViews(None, {}), Asking("off", {})
+            before = projecting(server, own, asking, config.listing, schemas=schemas, beside=beside)
             server.middleware.insert(0, OwnTools(server, offer, before))
         return gone
 

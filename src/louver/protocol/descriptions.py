@@ -22,10 +22,10 @@ from urllib.parse import quote, unquote
 
 from pydantic import Field
 
-from louver.errors import InvalidUri, MissingToolSelection
-from louver.limits import MAX_URI_BYTES
+from louver.errors import MissingToolSelection
 from louver.protocol.model import WireModel
 from louver.protocol.names import DESCRIPTIONS_URI
+from louver.protocol.uris import UriForm
 
 Guidance = str | dict[str, Any]
 """Notes on a tool: a text, or an object of them."""
@@ -95,31 +95,11 @@ def asked_by(uri: str) -> list[str]:
 
 
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/?#]*)?/tool_descriptions(?=[?#]|$)")
-_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_URI = UriForm("a URI of descriptions", uri_of("tool_name"))
 
 
 def _check(uri: str) -> None:
-    if len(uri.encode("utf-8", "surrogatepass")) > MAX_URI_BYTES:
-        raise InvalidUri(f"a URI of descriptions has at most {MAX_URI_BYTES} bytes", limit=MAX_URI_BYTES)
+    _URI.check_length(uri)
     if re.split(r"[?#]", uri, maxsplit=1)[0] != DESCRIPTIONS_URI:
-        raise _invalid(0, f"'{DESCRIPTIONS_URI}?tools='")
-    if (fragment := uri.find("#")) >= 0:
-        raise _invalid(fragment, "no fragment")
-    if bad := _BAD_ESCAPE.search(uri):
-        raise _invalid(bad.start() + 1, "two hexadecimal digits after '%'")
-    if bad := _UNPRINTABLE.search(uri):
-        raise _invalid(bad.start(), "a printable character")
-    for escapes in _ESCAPES.finditer(uri):
-        try:
-            text = bytes.fromhex(escapes.group().replace("%", "")).decode()
-        except UnicodeDecodeError:
-            raise _invalid(escapes.start(), "escaped UTF-8") from None
-        if _UNPRINTABLE.search(text):
-            raise _invalid(escapes.start(), "an escaped printable character")
-
-
-def _invalid(offset: int, expected: str) -> InvalidUri:
-    message = f"a URI of descriptions: expected {expected} at offset {offset}, for example {uri_of('tool_name')}"
-    return InvalidUri(message, offset=offset, expected=expected)
+        raise _URI.invalid(0, f"'{DESCRIPTIONS_URI}?tools='")
+    _URI.check(uri)

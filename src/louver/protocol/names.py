@@ -62,3 +62,15 @@ GRANT_ARGUMENT: Final = "_grant"
 
 VERSIONS: Final = f"{PREFIX}versions"
 """In the `_meta` of what was read: tool -> digest of its description, for those who keep what they read."""
+
+GUIDANCE: Final = f"{PREFIX}guidance"
+"""In the `_meta` of an answer: the notes of the rules that fired, beside their text in `content`."""
+
+WARNINGS: Final = f"{PREFIX}warnings"
+"""Likewise, the warnings that the answer is large."""
+
+RESULT: Final = f"{PREFIX}result"
+"""In the `_meta` of an answer that is kept instead of sent: where it is read, and its shape."""
+
+RESULTS_URI: Final = "louver://results/"
+"""Before the handle of a kept result."""

@@ -25,7 +25,7 @@ from louver.core.projection import Mode
 from louver.protocol.model import WireModel
 from louver.protocol.shaped import Shaped
 
-Reason = Literal["error_result", "not_complete", "no_structured_output", "not_supported"]
+Reason = Literal["error_result", "not_complete", "no_structured_output", "not_supported", "result_kept"]
 """Why a projection was not applied."""
 
 

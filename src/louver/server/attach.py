@@ -26,19 +26,25 @@ from weakref import WeakKeyDictionary
 
 from mcp.server import MCPServer
 
+from louver.catalogue.rules import Guidance, Rule
 from louver.core.json import members
 from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.capability import advertised
 from louver.protocol.names import ARGUMENT, PROJECTION, SERVER
 from louver.protocol.query import queried
+from louver.server.answers import NOTHING, Answers, Beside
 from louver.server.asked import Asking
+from louver.server.bindings import connection
 from louver.server.disclosure import disclosing_of
 from louver.server.listing import Listing, listed_tool
 from louver.server.projection import ProjectedCalls
+from louver.server.rereads import Rereads, is_kept_result
+from louver.server.results import Results
 from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
 from louver.server.tools import Tools
 from louver.server.views import ToolViews
+from louver.server.warnings import Warnings
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.server.disclosure import Disclosure, Mode
+    from louver.server.results import KeptResults
     from louver.server.search import Search
 
 
@@ -67,6 +74,9 @@ def attach(
     reads_per_minute: int = READS_PER_MINUTE,
     search: bool = False,
     queries_per_minute: int = QUERIES_PER_MINUTE,
+    guidance: Sequence[Mapping[str, Any]] = (),
+    warnings: bool | Warnings = False,
+    results: KeptResults | None = None,
 ) -> None:
     """Let clients of `server` ask for projections, search its tools, and read their descriptions when they need them.
 
@@ -85,12 +95,16 @@ def attach(
         reads_per_minute: How often one caller may read descriptions.
         search: Whether `tools/list` takes a `query`.
         queries_per_minute: How often one caller may search.
+        guidance: Rules of what is said of an answer, and when (`louver.catalogue.rules`).
+        warnings: Whether is warned of large answers, or over which size.
+        results: Which answers are kept instead of sent, if any, and where.
 
     Raises:
         LouverError: Projection is attached to this server already, or an option cannot be.
         InvalidView: A file of views, or a view, is not well formed. Whether views fit the tools'
             schemas is checked when an `MCPServer` starts, and when a lowlevel server is first listed.
         InvalidDescription: A file of descriptions is not well formed.
+        InvalidGuidance: A rule is not well formed. Whether its tool is there is checked when an `MCPServer` starts.
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
     if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
@@ -100,11 +114,13 @@ def attach(
     disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
     # A description has the exact output schema, wherever the list has it.
     exact = exact or disclosing is not None
-    install(lowlevel, tool_views, asking, listing, exact=exact, search=_search(queries_per_minute) if search else None)
+    searching = _search(queries_per_minute) if search else None
+    beside = _beside(guidance, warnings, results)
+    install(lowlevel, tool_views, asking, listing, exact=exact, search=searching, beside=beside)
     if disclosing is not None:
         lowlevel.middleware.insert(0, disclosing)
     if isinstance(server, MCPServer):
-        _check_on_start(server, lowlevel, tool_views, disclosing)
+        _check_on_start(server, lowlevel, tool_views, disclosing, beside.guidance)
 
 
 def install(
@@ -116,9 +132,10 @@ def install(
     exact: bool = False,
     search: Search | None = None,
     schemas: ProjectedSchemas | None = None,
+    beside: Beside = NOTHING,
 ) -> None:
     """Put projection before everything else that a lowlevel server does: `projecting`, outermost."""
-    before = projecting(server, views, asking, listing, exact=exact, search=search, schemas=schemas)
+    before = projecting(server, views, asking, listing, exact=exact, search=search, schemas=schemas, beside=beside)
     server.middleware.insert(0, before)
 
 
@@ -131,6 +148,7 @@ def projecting(
     exact: bool = False,
     search: Search | None = None,
     schemas: ProjectedSchemas | None = None,
+    beside: Beside = NOTHING,
 ) -> ServerMiddleware[Any]:
     """The middleware that gives projection to what stands behind it.
 
@@ -142,9 +160,18 @@ def projecting(
         exact: Whether the exact output schema stands in each tool's `_meta`.
         search: Answers queries for tools, if they are.
         schemas: Keeps the schemas that answers name, if others keep theirs there too.
+        beside: What is wanted beside answers, or instead of them.
     """
     kept = ProjectedSchemas() if schemas is None else schemas
-    return _Attached(server, Tools(views), asking, listing, kept, exact=exact, search=search)
+    return _Attached(server, Tools(views), asking, listing, kept, exact=exact, search=search, beside=beside)
+
+
+def _beside(guidance: Sequence[Mapping[str, Any]], warnings: bool | Warnings, results: KeptResults | None) -> Beside:
+    return Beside(
+        guidance=Guidance({"": [Rule.read(rule) for rule in guidance]}) if guidance else None,
+        warnings=Warnings() if warnings is True else warnings or None,
+        results=None if results is None else Results(results),
+    )
 
 
 def _search(per_minute: int) -> Search:
@@ -167,6 +194,7 @@ class _Attached:
         *,
         exact: bool,
         search: Search | None,
+        beside: Beside,
     ) -> None:
         self._server = server
         self._tools = tools
@@ -176,7 +204,9 @@ class _Attached:
         self._search = search
         self._schemas = schemas
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
-        self._call = ProjectedCalls(tools, asking, self._schemas, self._can_project, self._envelope)
+        calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
+        self._call = Answers(calls, tools, beside, self._can_project, argument=asking.argument != "off")
+        self._rereads = None if beside.results is None else Rereads(beside.results, tools, schemas, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
@@ -187,6 +217,8 @@ class _Attached:
             return await own_list(ctx, call_next, self._envelope(ctx))
         if is_projected_schema(ctx):
             return cached(self._schemas.read((ctx.params or {})["uri"]), self._envelope(ctx))
+        if self._rereads is not None and is_kept_result(ctx) and connection(ctx).initialize_accepted:
+            return await self._rereads.read(ctx, call_next)
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover"):
             said = result_dict(result)
@@ -244,9 +276,13 @@ class _Listed:
 
 
 def _check_on_start(
-    server: MCPServer[Any], lowlevel: Server[Any], views: ToolViews, disclosing: Disclosure | None
+    server: MCPServer[Any],
+    lowlevel: Server[Any],
+    views: ToolViews,
+    disclosing: Disclosure | None,
+    guidance: Guidance | None,
 ) -> None:
-    """Hold views and descriptions against the tools before the first client is served."""
+    """Hold views, descriptions and rules against the tools before the first client is served."""
     serve = lowlevel.lifespan
 
     @asynccontextmanager
@@ -258,6 +294,8 @@ def _check_on_start(
         views.check_names(names)
         if disclosing is not None:
             disclosing.check_names(names)
+        if guidance is not None:
+            guidance.check_names(names)
         async with serve(app) as state:
             yield state
 

@@ -1,17 +1,20 @@
-"""What a session is, for those who read descriptions: who has read what, and who is counted.
+"""What a session is: who has read which descriptions, whose a kept result is, and who is counted.
 
-==========================================  =========================================
-handshake era, over stdio or with           the connection remembers, for each
-`Mcp-Session-Id`                            principal that uses it
-handshake era over stateless HTTP, and      nothing: a grant goes to the client, and
-2026-07-28                                  comes back with its calls
-==========================================  =========================================
+==================================  ====================================  =======================================
+                                    who has read a description            whose a kept result is
+==================================  ====================================  =======================================
+handshake era, over stdio or with   the connection remembers, for each    this connection's, and that of the
+`Mcp-Session-Id`                    principal that uses it                principal
+handshake era over stateless HTTP,  nothing remembers: a grant goes to    the principal's; without one it is that
+and 2026-07-28                      the client, and comes back            of whoever has the handle
+==================================  ====================================  =======================================
 
-Source: 000 sections 5.1 and 5.2; the second row is ours.
+Source: 000 sections 5.1 and 5.2; the second row and the last column are ours.
 """
 
 from __future__ import annotations
 
+import secrets
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +23,17 @@ from mcp.server.auth.provider import principal_components
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.core.json import digest
-from louver.protocol.names import DISCLOSURE
+from louver.protocol.names import DISCLOSURE, RESULT
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
     from mcp.server.context import ServerRequestContext
 
     from louver.catalogue.grants import Principal
+    from louver.core.json import Json
 
 _NUMBER = f"{DISCLOSURE}/number"
+_HOLDER = f"{RESULT}/holder"
 _numbers = count(1)
 
 
@@ -60,6 +65,14 @@ def reader(ctx: ServerRequestContext[Any, Any]) -> str:
         return f"connection {state[_NUMBER]}"
     client = getattr(ctx.request, "client", None)
     return f"address {getattr(client, 'host', 'none')}"
+
+
+def holder(ctx: ServerRequestContext[Any, Any]) -> Json:
+    """Whose a result is that a request has brought, or whose one may be that it asks for."""
+    who = principal()
+    # Random, not counted: a store can outlive this process.
+    here = connection(ctx).state.setdefault(_HOLDER, secrets.token_hex(16)) if outlives(ctx) else None
+    return [here, None if who is None else list(who)]
 
 
 def connection(ctx: ServerRequestContext[Any, Any]) -> Connection:

@@ -79,6 +79,11 @@ def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blo
     return 0 if keep_blocks else len(others)
 
 
+def texts_of(result: dict[str, Any]) -> list[str]:
+    """The texts among the blocks of a result's content."""
+    return [text for block in blocks(result) if isinstance(text := block.get("text"), str)]
+
+
 def blocks(result: dict[str, Any]) -> list[dict[str, Any]]:
     """The blocks of a result's content, as far as they are any."""
     content: Any = result.get("content")

@@ -10,11 +10,11 @@ The value that is written was validated, and nothing but that value is written.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.entry import Entry
-from louver.core.json import is_object
+from louver.core.json import is_object, members
 from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.protocol.names import ARGUMENT
@@ -30,8 +30,48 @@ if TYPE_CHECKING:
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
+    from louver.catalogue.plans import ReadyPlan
+    from louver.core.json import Schema
+    from louver.server.content import Output
     from louver.server.schemas import ProjectedSchemas
     from louver.server.tools import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and how it was projected.
+
+    Args:
+        result: The answer.
+        asked: What was asked for, where the answer has a receipt of it.
+        by: The plan, if it was projected.
+        is_partial: Whether something was left out.
+    """
+
+    result: HandlerResult
+    asked: Asked | None = None
+    by: ReadyPlan | None = None
+    is_partial: bool = False
+
+    def schema_of(self, output: Output, declared: Schema | None) -> Schema | None:
+        """The schema of the output that stands in it; `None` if nothing is known of that.
+
+        Args:
+            output: What stands in it.
+            declared: The output schema of its tool.
+        """
+        if declared is None or output.seat != "structured":
+            return None
+        if self.by is None:
+            return declared
+        return None if self.by.plan.is_inferred else self.by.schema
+
+    def told_otherwise(self, result: dict[str, Any], reason: Reason) -> dict[str, Any]:
+        """Another result in place of it, whose receipt says why."""
+        if self.asked is None:
+            return result
+        meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.asked.key}
+        return _with_receipt({**result, "_meta": meta}, self.asked, NotApplied(reason=reason))
 
 
 class ProjectedCalls:
@@ -59,11 +99,11 @@ class ProjectedCalls:
         self._can_project = can_project
         self._envelope = envelope
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Answered:
         """The answer, projected if that was asked for; else whatever the server answers."""
         name: object = (ctx.params or {}).get("name")
         if not isinstance(name, str) or not self._asking.concerns(name, ctx.params or {}):
-            return await call_next(ctx)
+            return Answered(await call_next(ctx))
         try:
             entry = await self._tools.find(name, ctx, call_next)
             if entry is not None:
@@ -72,30 +112,30 @@ class ProjectedCalls:
             unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
             return await self._call(unseen, ctx, call_next, listed=False)
         except RefusedArgument as refused:
-            return error_result(refused.error, self._envelope(ctx))
+            return Answered(error_result(refused.error, self._envelope(ctx)))
 
     async def _call(
         self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext, *, listed: bool = True
-    ) -> HandlerResult:
+    ) -> Answered:
         asked = self._asking.read(entry, ctx.params or {})
         inner = _without_argument(ctx) if self._asking.offers_argument(entry) else ctx
         if asked is None:
-            return await call_next(inner)
+            return Answered(await call_next(inner))
         if not self._can_project(ctx):
             if asked.projection.required:
-                return error_result(_required("not_supported"), self._envelope(ctx))
-            return _with_receipt(result_dict(await call_next(inner)), asked, NotApplied(reason="not_supported"))
+                return Answered(error_result(_required("not_supported"), self._envelope(ctx)))
+            return _not_applied(result_dict(await call_next(inner)), asked, "not_supported")
         if not listed:
             # What the request names is unknown with the tool, whose own answer comes first.
             result = result_dict(await call_next(inner))
-            if _left_alone(result):
-                return result
+            if left_alone(result):
+                return Answered(result)
             entry = await self._check(entry, asked, ctx, call_next)
             return await self._answer(entry, asked, result, ctx, call_next)
         entry = await self._check(entry, asked, ctx, call_next)
         result = result_dict(await call_next(inner))
-        if reason := _left_alone(result):
-            return _with_receipt(result, asked, NotApplied(reason=reason))
+        if reason := left_alone(result):
+            return _not_applied(result, asked, reason)
         return await self._answer(entry, asked, result, ctx, call_next)
 
     async def _check(
@@ -122,13 +162,13 @@ class ProjectedCalls:
         result: dict[str, Any],
         ctx: ServerRequestContext[Any, Any],
         call_next: CallNext,
-    ) -> dict[str, Any]:
+    ) -> Answered:
         """The projected answer to a call that has run."""
         output = find_output(result, entry.text_wrapper_in(result.get("structuredContent")))
         if output is None:
             if asked.projection.required:
-                return error_result(_required("no_structured_output"), envelope_of(result))
-            return _with_receipt(result, asked, NotApplied(reason="no_structured_output"))
+                return Answered(error_result(_required("no_structured_output"), envelope_of(result)))
+            return _not_applied(result, asked, "no_structured_output")
         try:
             kept = await keep(entry, asked.projection, output)
             if not kept.is_valid:
@@ -139,17 +179,19 @@ class ProjectedCalls:
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
         except LouverError as error:
-            return error_result(error, envelope_of(result))
+            return Answered(error_result(error, envelope_of(result)))
         dropped = 0
         if entry.content == "keep" and output.seat == "structured":
             result["structuredContent"] = kept.value
         else:
             dropped = write_output(result, output, kept.value, keep_blocks=asked.projection.mode == "exclude")
         self._schemas.remember(kept.by)
-        return _with_receipt(result, asked, receipt(kept.by, asked.projection, kept.value != output.value, dropped))
+        is_partial = kept.value != output.value
+        said = receipt(kept.by, asked.projection, is_partial, dropped)
+        return Answered(_with_receipt(result, asked, said), asked, kept.by, is_partial)
 
 
-def _left_alone(result: dict[str, Any]) -> Reason | None:
+def left_alone(result: dict[str, Any]) -> Reason | None:
     """Why a result is passed on as it is, if it is: an error stays that error, a question is no output."""
     if result.get("isError"):
         return "error_result"
@@ -163,6 +205,10 @@ def _with_receipt(result: dict[str, Any], asked: Asked, said: Applied | NotAppli
         # Nobody asked, and nothing was done.
         return result
     return {**result, "_meta": {**(result.get("_meta") or {}), asked.key: said.to_wire()}}
+
+
+def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:
+    return Answered(_with_receipt(result, asked, NotApplied(reason=reason)), asked)
 
 
 def _required(reason: Reason) -> ProjectionRequired:

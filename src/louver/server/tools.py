@@ -69,6 +69,13 @@ class Tools:
             return entry
         return await self.refresh(name, ctx, call_next)
 
+    async def find_if_listed(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
+        """Likewise, but where the server lists nothing now there is none: what has run is answered all the same."""
+        try:
+            return await self.find(name, ctx, call_next)
+        except MCPError:
+            return None
+
     async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
         entries = self.learn([tool async for tool in all_tools(ctx, call_next)])

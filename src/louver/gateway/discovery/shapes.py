@@ -9,17 +9,13 @@ Of its values nothing is told, unless all of it is asked for. What a suggested v
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from louver.core.json import is_array, is_object
-from louver.core.lean import lean
-from louver.core.weigh import size_of, weigh
+from louver.core.preview import preview
+from louver.core.weigh import size_of
 from louver.core.wrapper import text_wrapper_in
-from louver.limits import MAX_SHAPE_FIELDS
 from louver.server.content import blocks, find_output
-
-if TYPE_CHECKING:
-    from louver.core.weigh import Weight
 
 
 def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
@@ -36,27 +32,6 @@ def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
         return {"ran": True, "seat": "blocks", "bytes": size_of(found), "blocks": types} | (
             {"data": found} if full else {}
         )
-    said: dict[str, Any] = {"ran": True}
-    weights = weigh(output.value)
     size = size_of(output.value)
-    said |= {"seat": output.seat, "bytes": size}
-    if is_array(output.value):
-        said["elements"] = len(output.value)
-    said["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
-    if (kept := lean(weights)) is not None:
-        said["suggestedView"] = {"include": [str(path) for path in kept]}
+    said = {"ran": True, "seat": output.seat, "bytes": size, **preview(output.value, size)}
     return said | ({"data": output.value} if full else {})
-
-
-def _field(weight: Weight, size: int) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "path": str(weight.path),
-        "types": list(weight.kinds),
-        "bytes": weight.bytes,
-        "share": round(weight.bytes / size, 2),
-    }
-    if weight.seen < weight.of:
-        said["seen"] = round(weight.seen / weight.of, 2)
-    if weight.is_constant:
-        said["constant"] = True
-    return said

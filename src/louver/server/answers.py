@@ -1,0 +1,205 @@
+"""What becomes of the answer to a call before its client gets it.
+
+::
+
+    projected answer ─ guidance looks at it ─ kept, if it is too large, and previewed ─ else warned of, if it is large
+
+Each is there only where the server's author wants it. Notes and warnings are blocks of text after the answer's own, and
+stand in its `_meta`; the structured content is the tool's alone. An answer without any of them is passed on as it is.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from anyio import to_thread
+
+from louver.core.json import compact, members
+from louver.core.wrapper import is_wrapped, text_wrapper_in
+from louver.limits import MAX_READ_ON_LOOP
+from louver.protocol.names import GUIDANCE, WARNINGS
+from louver.server.content import find_output, texts_of
+from louver.server.previews import Preview, can_be_kept
+from louver.server.projection import left_alone
+from louver.server.results import About
+from louver.server.warnings import text_of
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.catalogue.rules import Guidance
+    from louver.core.json import Json
+    from louver.server.content import Output
+    from louver.server.projection import Answered, ProjectedCalls
+    from louver.server.results import Results
+    from louver.server.tools import Tools
+    from louver.server.warnings import Warnings
+
+_Made = TypeVar("_Made")
+
+_INSIDE: ContextVar[bool] = ContextVar("louver_inside", default=False)
+
+
+@contextmanager
+def inside() -> Generator[None]:
+    """Calls meanwhile are made within the answer to another: they get data, and nothing beside it or instead of it."""
+    before = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(before)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What an author wants beside answers, or instead of them.
+
+    Args:
+        guidance: What is said of them, when there is reason to.
+        warnings: When is warned.
+        results: Keeps those that are too large.
+    """
+
+    guidance: Guidance | None = None
+    warnings: Warnings | None = None
+    results: Results | None = None
+
+
+NOTHING: Final = Beside()
+
+
+class Answers:
+    """Answers `tools/call`.
+
+    Args:
+        calls: Gives the projected answers.
+        tools: The server's tools.
+        beside: What is wanted.
+        can_project: Whether this client gets projections, of which a preview is one.
+        argument: Whether fields can be asked for by the reserved argument.
+    """
+
+    def __init__(
+        self,
+        calls: ProjectedCalls,
+        tools: Tools,
+        beside: Beside,
+        can_project: Callable[[ServerRequestContext[Any, Any]], bool],
+        *,
+        argument: bool,
+    ) -> None:
+        self._calls = calls
+        self._tools = tools
+        self._beside = beside
+        self._can_project = can_project
+        self._argument = argument
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """The answer, with what is to be said of it."""
+        answered = await self._calls(ctx, call_next)
+        name: object = (ctx.params or {}).get("name")
+        if self._beside == NOTHING or _INSIDE.get() or not isinstance(name, str):
+            return answered.result
+        result = result_dict(answered.result)
+        if left_alone(result):
+            return answered.result
+        look = await _Look.at(name, result)
+        said = await self._guided(look)
+        shown = await self._previewed(look, answered, ctx, call_next)
+        if shown is None:
+            said = said.joined(await self._warned(look))
+            return said.beside(result) if said.texts else answered.result
+        return said.beside(shown)
+
+    async def _guided(self, look: _Look) -> _Said:
+        guidance = self._beside.guidance
+        if guidance is None or not guidance.concerns(look.tool):
+            return _Said()
+        notes = await look.aside(lambda: guidance.notes(look.tool, look.value))
+        return _Said([note.text() for note in notes], {GUIDANCE: [note.to_wire() for note in notes]})
+
+    async def _warned(self, look: _Look) -> _Said:
+        warnings = self._beside.warnings
+        if warnings is None:
+            return _Said()
+        found = await look.aside(lambda: warnings.of(look.result, look.value, argument=self._argument))
+        return _Said([*map(text_of, found)], {WARNINGS: found})
+
+    async def _previewed(
+        self, look: _Look, answered: Answered, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> dict[str, Any] | None:
+        """What the client gets instead of an answer that is kept; `None` if it gets the answer."""
+        results, output = self._beside.results, look.output
+        if results is None or output is None or not can_be_kept(output) or not self._can_project(ctx):
+            return None
+        if look.size <= results.options.over_bytes:
+            return None
+        entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
+        declared = None if entry is None else entry.output_schema
+        about = About(look.tool, answered.schema_of(output, declared), output.wrapper, answered.is_partial)
+        uri = await results.keep(look.text, about, ctx)
+        if uri is None:
+            return None
+        kept = Preview(look.tool, uri, look.size, results.options.seconds, is_wrapped(declared))
+        return answered.told_otherwise(await look.aside(lambda: kept.instead_of(look.result, output)), "result_kept")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What is said of an answer: as blocks of text, and in `_meta`."""
+
+    texts: list[str] = field(default_factory=list[str])
+    meta: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def joined(self, other: _Said) -> _Said:
+        return _Said([*self.texts, *other.texts], {**self.meta, **other.meta})
+
+    def beside(self, result: dict[str, Any]) -> dict[str, Any]:
+        """The answer with it."""
+        meta = {**members(result.get("_meta")), **{key: said for key, said in self.meta.items() if said}}
+        blocks = [{"type": "text", "text": text} for text in self.texts]
+        return {**result, "content": [*(result.get("content") or []), *blocks], **({"_meta": meta} if meta else {})}
+
+
+class _Look:
+    """An answer, and what of it is looked at: its output, or else its texts."""
+
+    def __init__(self, tool: str, result: dict[str, Any], output: Output | None) -> None:
+        self.tool = tool
+        self.result = result
+        self.output = output
+
+    @classmethod
+    async def at(cls, tool: str, result: dict[str, Any]) -> _Look:
+        """The look at an answer of a tool."""
+        wrapper = text_wrapper_in(result.get("structuredContent"))
+        find = partial(find_output, result, wrapper)
+        texts = texts_of(result) if wrapper is None else [result["structuredContent"][wrapper]]
+        is_large = sum(map(len, texts)) > MAX_READ_ON_LOOP
+        return cls(tool, result, await to_thread.run_sync(find) if is_large else find())
+
+    @cached_property
+    def value(self) -> Json:
+        """What rules look at, and what is counted."""
+        return "\n".join(texts_of(self.result)) if self.output is None else self.output.value
+
+    @cached_property
+    def text(self) -> str:
+        """Its JSON."""
+        return compact(self.value)
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes of that."""
+        return len(self.text.encode("utf-8", "surrogatepass"))
+
+    async def aside(self, function: Callable[[], _Made]) -> _Made:
+        """What a function makes of it, in a thread if it is large."""
+        return await to_thread.run_sync(function) if self.size > MAX_READ_ON_LOOP else function()

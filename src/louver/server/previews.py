@@ -1,0 +1,92 @@
+r"""What stands in place of an answer that is kept: what it looks like, and where it is read.
+
+    {"structuredContent": {"total": 1280},
+     "content": [{"type": "text", "text": "This answer has 2,012,345 bytes ..."},
+                 {"type": "resource_link", "uri": "louver://results/Zk3x...", "name": ...}],
+     "_meta": {"dev.louver/result": {"uri": ..., "expiresInSeconds": 600, "bytes": 2012345, "fields": [...]}}}
+
+It is small whatever the answer is. `structuredContent` is a projection of the answer, so it satisfies what is listed as
+the tool's output schema: clients that validate accept it. Blocks that are not text stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import compact, is_array, is_object, members
+from louver.core.preview import fitted, preview, scalars
+from louver.protocol.names import RESULT
+
+if TYPE_CHECKING:
+    from louver.server.content import Output
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A kept result, as its client is told of it.
+
+    Args:
+        tool: Whose it is.
+        uri: Where it is read.
+        size: The bytes of its JSON.
+        seconds: How long it is kept.
+        wrapped: Whether its structured content only wraps the output in `result`.
+    """
+
+    tool: str
+    uri: str
+    size: int
+    seconds: float
+    wrapped: bool
+
+    def instead_of(self, result: dict[str, Any], output: Output) -> dict[str, Any]:
+        """The answer that a client gets.
+
+        Args:
+            result: The one that is kept.
+            output: What of it is kept.
+        """
+        said = fitted(preview(output.value, self.size))
+        blocks: list[Any] = result.get("content") or []
+        others = [block for block in blocks if is_object(block) and block.get("type") != "text"]
+        text = {"type": "text", "text": self._text(said)}
+        told = {"uri": self.uri, "expiresInSeconds": round(self.seconds), "bytes": self.size, **said}
+        meta = {**members(result.get("_meta")), RESULT: told}
+        shown = {**result, "content": [text, self._link(), *others], "_meta": meta}
+        if output.seat == "structured":
+            shown["structuredContent"] = scalars(output.value, wrapped=self.wrapped)
+        elif output.seat == "wrapped text":
+            shown["structuredContent"] = {output.wrapper: compact(scalars(output.value))}
+        return shown
+
+    def _link(self) -> dict[str, Any]:
+        name = f"result of {self.tool}"[:100]
+        return {
+            "type": "resource_link",
+            "uri": self.uri,
+            "name": name,
+            "mimeType": "application/json",
+            "size": self.size,
+        }
+
+    def _text(self, said: dict[str, Any]) -> str:
+        elements = f" in {said['elements']:,} elements" if "elements" in said else ""
+        lines = [
+            f"This answer has {self.size:,} bytes{elements}, too many to send at once. It is kept for "
+            f"{self.seconds / 60:.3g} minutes. Read what you need by these resources; the tool does not run again:",
+            f"{self.uri}?fields=PATH,PATH",
+            f"{self.uri}?page=1",
+            "Or call the tool for less. Fields:",
+            *(f"- {_field(field)}" for field in said["fields"]),
+        ]
+        return "\n".join([*lines, *([f"- and {said['moreFields']} more"] if "moreFields" in said else [])])
+
+
+def can_be_kept(output: Output) -> bool:
+    """Whether there is something in it to be asked for: a scalar has no fields."""
+    return is_object(output.value) or is_array(output.value)
+
+
+def _field(said: dict[str, Any]) -> str:
+    return f"{said['path']} ({' | '.join(said['types'])}): {said['bytes']:,} bytes"

@@ -1,0 +1,148 @@
+"""Kept results: an answer that is too large to send waits under a handle, for who has called.
+
+::
+
+    tools/call                                                      runs once
+    -> its shape, and louver://results/Zk3x...                      `previews.py`
+    resources/read  louver://results/Zk3x...?fields=items.id        as often as is needed (`rereads.py`)
+
+A handle is random and stands in no list. Whose a result is, is part of what it is found by (`bindings.holder`), so a
+handle that somebody else has, one that is guessed and one that has expired are the same: there is nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from anyio import to_thread
+
+from louver.core.json import canonical, compact
+from louver.errors import LouverError, UnknownResult
+from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
+from louver.protocol.names import RESULTS_URI
+from louver.server.bindings import holder
+from louver.server.stores import MEMORY, store_at
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from mcp.server.context import ServerRequestContext
+
+    from louver.core.json import Json, Schema
+
+_MINUTE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResults:
+    """Which answers are kept instead of sent, for how long, and where.
+
+    Args:
+        over_bytes: Those whose structured value is larger, in bytes of its JSON.
+        minutes: How long.
+        store: `memory`, or the path of a SQLite file, which survives the process.
+        clock: Seconds since the epoch.
+
+    Raises:
+        LouverError: The size is below 1, or the time is not over 0 and at most `MAX_KEPT_MINUTES`.
+    """
+
+    over_bytes: int = KEPT_OVER_BYTES
+    minutes: float = KEPT_MINUTES
+    store: str | os.PathLike[str] = MEMORY
+    clock: Callable[[], float] = field(default=time.time, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.over_bytes < 1:
+            raise LouverError("kept results: expected 1 or more for 'over_bytes'")
+        if not 0 < self.minutes <= MAX_KEPT_MINUTES:
+            raise LouverError(f"kept results: expected a time over 0 and at most {MAX_KEPT_MINUTES:.0f} 'minutes'")
+
+    @property
+    def seconds(self) -> float:
+        """Likewise, in seconds."""
+        return self.minutes * _MINUTE_S
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of a kept value.
+
+    Args:
+        tool: The tool that has answered it.
+        schema: What it satisfies, if anything was declared.
+        wrapper: The property that held it as JSON text, if one did; paths may begin with it.
+        partial: Whether something of the tool's output was left out of it.
+    """
+
+    tool: str
+    schema: Schema | None = None
+    wrapper: str | None = None
+    partial: bool = False
+
+
+class Results:
+    """Keeps results and finds them again.
+
+    Args:
+        options: Which, how long and where.
+
+    Raises:
+        LouverError: The file cannot be used.
+    """
+
+    def __init__(self, options: KeptResults) -> None:
+        self.options = options
+        self._store = store_at(options.store, options.clock)
+
+    async def keep(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> str | None:
+        """Keep a value for who makes the request.
+
+        Args:
+            text: The value's JSON.
+            about: What is known of it.
+            ctx: The request.
+
+        Returns:
+            The URI that it is read by; `None` if it is too large to be kept.
+        """
+        handle = secrets.token_urlsafe(HANDLE_BYTES)
+        key, expires = _key(handle, ctx), self.options.clock() + self.options.seconds
+
+        def put() -> bool:
+            return self._store.put(key, expires, (_bytes(compact(asdict(about))), _bytes(text)))
+
+        is_kept = await to_thread.run_sync(put)
+        return f"{RESULTS_URI}{handle}" if is_kept else None
+
+    async def find(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
+        """A kept value, for who makes the request.
+
+        Raises:
+            UnknownResult: There is none under this handle, or it is not theirs.
+        """
+        key = _key(handle, ctx)
+
+        def found() -> tuple[About, Json]:
+            stored = self._store.get(key)
+            if stored is None:
+                raise UnknownResult
+            about, value = (json.loads(part.decode("utf-8", "surrogatepass")) for part in stored)
+            return About(**about), value
+
+        return await to_thread.run_sync(found)
+
+
+def _key(handle: str, ctx: ServerRequestContext[Any, Any]) -> str:
+    """What a result is found by."""
+    return hashlib.sha256(canonical([handle, holder(ctx)])).hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,84 @@
+"""Warnings: that an answer is large, and how to ask for less.
+
+    {"code": "WARNING", "message": "The array 'issues' has 312 elements, more than 100. Ask for ...",
+     "path": "issues", "items": 312, "limit": 100}
+    {"code": "TOKEN_WARNING", "message": "About 17,495 tokens (61,234 characters), over 50,000 characters. ...",
+     "characters": 61234, "tokens": 17495, "limit": 50000}
+
+They stand in `_meta["dev.louver/warnings"]`, and as text in `content`. What is counted is what the client gets.
+Source: 001, "Proactive Warnings"; the limits are its own, the estimate of tokens is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from louver.core.arrays import longest
+from louver.core.json import compact
+from louver.errors import LouverError
+from louver.limits import CHARACTERS_A_TOKEN, MANY_CHARACTERS, MANY_ITEMS
+from louver.protocol.names import ARGUMENT
+from louver.server.content import texts_of
+
+if TYPE_CHECKING:
+    from louver.core.json import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """When is warned.
+
+    Args:
+        items: Over how many elements of one array.
+        characters: Over how many characters of the answer.
+
+    Raises:
+        LouverError: One of them is below 1.
+    """
+
+    items: int = MANY_ITEMS
+    characters: int = MANY_CHARACTERS
+
+    def __post_init__(self) -> None:
+        if self.items < 1 or self.characters < 1:
+            raise LouverError("warnings: expected 1 or more for both 'items' and 'characters'")
+
+    def of(self, result: dict[str, Any], value: Json, *, argument: bool) -> list[dict[str, Any]]:
+        """The warnings of an answer.
+
+        Args:
+            result: The answer, in its wire form.
+            value: The output that stands in it, or its texts.
+            argument: Whether fields can be asked for by the reserved argument.
+        """
+        by = f"the argument '{ARGUMENT}'" if argument else "'_meta.projection'"
+        what_to_do = f"Name the fields that you need, or a view, by {by}; or narrow the arguments."
+        said: list[dict[str, Any]] = []
+        largest = longest(value, within_arrays=True)
+        if largest is not None and (items := len(largest.items)) > self.items:
+            where = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
+            message = f"{where} has {items:,} elements, more than {self.items:,}. {what_to_do}"
+            said.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=self.items))
+        if (characters := _characters(result)) > self.characters:
+            tokens = ceil(characters / CHARACTERS_A_TOKEN)
+            message = f"About {tokens:,} tokens ({characters:,} characters), over {self.characters:,} characters. "
+            counted = {"characters": characters, "tokens": tokens, "limit": self.characters}
+            said.append(_warning("TOKEN_WARNING", message + what_to_do, **counted))
+        return said
+
+
+def text_of(warning: dict[str, Any]) -> str:
+    """A warning as a model reads it."""
+    return f"{warning['code']}: {warning['message']}"
+
+
+def _warning(code: str, message: str, **fields: Any) -> dict[str, Any]:
+    return {"code": code, "message": message, **fields}
+
+
+def _characters(result: dict[str, Any]) -> int:
+    """The characters that a model reads: of the texts, or of the structured content where that says more."""
+    structured = len(compact(result["structuredContent"])) if "structuredContent" in result else 0
+    return max(sum(map(len, texts_of(result))), structured)

@@ -1,0 +1,246 @@
+"""Guidance, warnings and kept results before any server."""
+
+import json
+import re
+import sqlite3
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from mcp import Client, MCPError
+
+from gateway.configs import ENVIRON, write
+from gateway.served import FIXTURES, config, fixture, serving
+from louver.catalogue.rules import Rule
+from louver.errors import InvalidConfig, LouverError
+from louver.gateway.config import Config, Upstream
+from louver.gateway.config_read import read_config
+from louver.gateway.gateway import Gateway
+from louver.server.results import KeptResults
+from louver.server.warnings import Warnings
+from server.kept import KEY, Clock, read, uri_of
+from server.wire import NEW, OLD, connect
+
+pytestmark = pytest.mark.anyio
+
+LARGE = (sys.executable, str(FIXTURES / "large.py"))
+NOTE = "Rows are numbered from 0."
+RULE = {"tool": "rows", "when": {"path": "rows.id", "matches": "^0$"}, "note": NOTE}
+GUIDANCE, WARNINGS = "dev.louver/guidance", "dev.louver/warnings"
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    """A gateway sets for its whole process how long integers may be; here others come after it."""
+    before = sys.get_int_max_str_digits()
+    yield
+    sys.set_int_max_str_digits(before)
+
+
+@asynccontextmanager
+async def large(era, *names, **options):
+    """A connection to a gateway before that many servers; the rule is of the first one."""
+    upstreams = [Upstream(name, "stdio", command=LARGE) for name in names]
+    upstreams[0] = replace(upstreams[0], guidance=(Rule.read(RULE),))
+    gateway = Gateway(Config(tuple(upstreams), **options), serves_one=False)
+    try:
+        async with connect(gateway.server, era) as wire:
+            yield wire, gateway
+    finally:
+        await gateway.close()
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_two_megabytes_are_kept_and_read_without_a_second_call(era):
+    """GATEWAY.md: the upstream counts."""
+    clock = Clock()
+    async with large(era, "large", keep_results=KeptResults(clock=clock)) as (wire, _):
+        answer = await wire.call("rows")
+        assert len(json.dumps(answer)) < 2_000
+        assert answer["_meta"][GUIDANCE] == [{"note": NOTE}]
+        assert answer["structuredContent"] == {"call": 1}
+        uri = uri_of(answer)
+        ids, said = await read(wire, f"{uri}?fields=rows.id")
+        assert [row["id"] for row in ids["rows"]] == [*range(1000)]
+        assert said["_meta"]["projection"]["projectedSchema"]["properties"].keys() == {"rows"}
+        page, _ = await read(wire, f"{uri}?page=10&fields=call,rows.name")
+        assert (page["call"], page["rows"][-1]) == (1, {"name": "n999"})
+        clock.now += 600
+        with pytest.raises(MCPError) as expired:
+            await read(wire, uri)
+        assert expired.value.error.data["error"]["code"] == "UNKNOWN_RESULT"
+        assert (await wire.call("rows", {"_projection": ["call"]}))["structuredContent"] == {"call": 2}
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_by_default_nothing_is_said_and_nothing_is_kept(era):
+    """GATEWAY.md, "Transparency first"."""
+    async with large(era, "one", "two") as (wire, _):
+        answer = await wire.call("two__rows")
+        assert len(answer["structuredContent"]["rows"]) == 1000
+        assert not answer.get("_meta", {}).keys() & {KEY, WARNINGS, GUIDANCE}
+        assert len(answer["content"]) == 1
+
+
+async def test_rules_of_one_server_are_not_those_of_another():
+    """GATEWAY.md: tools are called by their server's name."""
+    async with large(NEW, "one", "two", warnings=Warnings(items=1)) as (wire, _):
+        one, two = await wire.call("one__rows", {"number": 2}), await wire.call("two__rows", {"number": 2})
+    assert one["_meta"][GUIDANCE] == [{"note": NOTE}]
+    assert GUIDANCE not in two["_meta"]
+    assert two["_meta"][WARNINGS][0]["items"] == 2
+
+
+async def test_another_configuration_leaves_results_where_they_are():
+    """Ours: unless it keeps them elsewhere."""
+    kept = KeptResults()
+    async with large(NEW, "large", keep_results=kept) as (wire, gateway):
+        uri = uri_of(await wire.call("rows"))
+        await gateway.change(replace(gateway._config, warnings=Warnings(), exposure="minimal"))
+        assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
+        await gateway.change(replace(gateway._config, keep_results=KeptResults(minutes=1)))
+        with pytest.raises(MCPError):
+            await read(wire, uri)
+
+
+async def test_a_configuration_whose_store_cannot_be_changes_nothing(tmp_path):
+    """GATEWAY.md, Start: a bad one keeps the last good configuration."""
+    async with large(NEW, "large", keep_results=KeptResults()) as (wire, gateway):
+        uri = uri_of(await wire.call("rows"))
+        before = gateway._config
+        other = replace(before, keep_results=KeptResults(store=tmp_path / "nowhere" / "r.db"), upstreams=())
+        with pytest.raises(LouverError, match="results cannot be kept in"):
+            await gateway.change(other)
+        assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
+
+
+async def test_guidance_for_a_tool_that_is_not_there_is_told():
+    """Ours: `louver check`."""
+    async with large(NEW, "one", "two") as (_, gateway):
+        assert [problem for state in await gateway.open() for problem in gateway.problems_of(state)] == []
+        rule = replace(Rule.read(RULE), tool="row")
+        upstreams = (replace(gateway._config.upstreams[0], guidance=(rule,)), gateway._config.upstreams[1])
+        await gateway.change(replace(gateway._config, upstreams=upstreams))
+        problems = [problem for state in await gateway.open() for problem in gateway.problems_of(state)]
+    assert problems == ["one: guidance is given for a tool 'row', which it does not have"]
+
+
+async def test_scripts_get_data_and_what_they_give_is_kept(tmp_path):
+    """Ours: a preview is for who can read on; so is a look at an answer that of the answer itself."""
+    louver = {"exposure": "discovery", "keepResults": {"overBytes": 10_000}, "warnings": True}
+    server = fixture("large", guidance=[RULE])
+    with serving(*config(tmp_path, {"large": server}, **louver)) as served:
+        async with Client(served.url) as client:
+            script = "local found = large.rows({number = 200}):await() result({n = #found.rows, call = found.call})"
+            answer = await client.call_tool("execute", {"script": script})
+            assert answer.structured_content == {"n": 200, "call": 1}
+            look = {"luaServerName": "large", "luaToolName": "rows", "sampleArgs": {"number": 200}}
+            shape = (await client.call_tool("inspect-tool-response", look)).structured_content
+            assert shape["bytes"] > 400_000
+            script = "result({rows = large.rows({number = 100}):await().rows})"
+            answer = await client.call_tool("execute", {"script": script})
+            uri = answer.meta[KEY]["uri"]
+            content = (await client.read_resource(f"{uri}?fields=rows.id&page=1")).contents[0]
+            assert json.loads(content.text)["rows"][-1] == {"id": 99}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_two_clients_and_an_end(tmp_path, mode):
+    """P17, in processes of their own: guessed, foreign and expired are one answer."""
+    louver = {"keepResults": {"store": "results.db", "minutes": 5}}
+    options = config(tmp_path, {"large": fixture("large")}, **louver)
+    with serving(*options) as served:
+        async with Client(served.url, mode=mode) as one, Client(served.url, mode=mode) as other:
+            uri = (await one.call_tool("rows", {})).meta[KEY]["uri"]
+            assert json.loads((await one.read_resource(f"{uri}?fields=call")).contents[0].text) == {"call": 1}
+            refused = [await error_of(one, re.sub(".$", "0", uri) + "x")]
+            if mode == "legacy":
+                refused.append(await error_of(other, uri))
+            else:
+                await other.read_resource(f"{uri}?fields=call")
+            with sqlite3.connect(tmp_path / "results.db") as database:
+                database.execute("UPDATE results SET expires = 1")
+            database.close()
+            refused += [await error_of(client, uri) for client in (one, other)]
+    assert len({json.dumps(error) for error in refused}) == 1
+    assert refused[0]["data"]["error"]["code"] == "UNKNOWN_RESULT"
+    assert "xxx" not in "".join(served.said)
+    assert uri.rpartition("/")[2] not in "".join(served.said)
+
+
+async def error_of(client, uri):
+    with pytest.raises(MCPError) as refused:
+        await client.read_resource(uri)
+    return refused.value.error.model_dump(exclude_none=True)
+
+
+async def test_a_file_survives_the_gateway(tmp_path):
+    """GATEWAY.md: memory or SQLite; in 2026-07-28 the handle is enough."""
+    options = config(tmp_path, {"large": fixture("large")}, keepResults={"store": "results.db"})
+    with serving(*options) as served:
+        async with Client(served.url) as client:
+            uri = (await client.call_tool("rows", {})).meta[KEY]["uri"]
+    with serving(*options) as served:
+        async with Client(served.url) as client:
+            content = (await client.read_resource(f"{uri}?fields=rows.id")).contents[0]
+    assert len(json.loads(content.text)["rows"]) == 1000
+
+
+def read_louver(folder, louver=None, **upstream):
+    server = {"command": "a", "louver": upstream}
+    return read_config(write(folder, json.dumps({"mcpServers": {"a": server}, "louver": louver or {}})), ENVIRON)
+
+
+def test_a_file_says_what_is_said_and_kept(tmp_path):
+    """GATEWAY.md: per tool, in the configuration; off by default."""
+    assert read_louver(tmp_path, {"warnings": True}).warnings == Warnings()
+    assert read_louver(tmp_path, {"warnings": {"items": 5}}).warnings == Warnings(items=5)
+    assert read_louver(tmp_path, {"keepResults": {}}).keep_results == KeptResults()
+    kept = {"overBytes": 5, "minutes": 0.5, "store": "${EMPTY:-kept}.db"}
+    assert read_louver(tmp_path, {"keepResults": kept}).keep_results == KeptResults(5, 0.5, tmp_path / "kept.db")
+    assert read_louver(tmp_path, guidance=[RULE]).upstreams[0].guidance == (Rule.read(RULE),)
+    for louver in ({}, {"warnings": False}):
+        assert (read_louver(tmp_path, louver).warnings, read_louver(tmp_path).keep_results) == (None, None)
+
+
+WRONG_SETTINGS = {
+    "a number for warnings": ({"warnings": 5}, "'warnings': expected true or false or an object, not a number"),
+    "no items": ({"warnings": {"items": 0}}, "'items': expected a whole number from 1"),
+    "half an item": ({"warnings": {"items": 1.5}}, "'items': expected a whole number, not a number"),
+    "an unknown limit": ({"warnings": {"item": 1}}, "unknown key 'item': expected one of 'items', 'characters'"),
+    "results for ever": ({"keepResults": {"minutes": 1441}}, "'minutes': expected a number over 0 and at most 1440"),
+    "results nowhere": ({"keepResults": {"store": "no/r.db"}}, "'store': there is no such folder"),
+    "results of any size": ({"keepResults": {"overBytes": 0}}, "'overBytes': expected a whole number from 1"),
+}
+WRONG_RULES = {
+    "no note": ({"when": {"path": "a"}}, "'note' is missing"),
+    "no condition": ({"when": {}, "note": "n"}, "'when': expected one condition or more"),
+    "an unknown condition": (
+        {"when": {"matche": "a"}, "note": "n"},
+        "unknown key 'matche': expected one of 'path'",
+    ),
+    "a slow pattern": (
+        {"when": {"matches": "(a+)+$"}, "note": "n"},
+        "server 'a': guidance: 'matches': expected",
+    ),
+    "no path": ({"when": {"path": "a["}, "note": "n"}, "server 'a': guidance: field path 'a['"),
+    "a step that is none": (
+        {"when": {"path": "a"}, "note": "n", "workflow": [1]},
+        "'workflow', element 0: expected",
+    ),
+}
+
+
+@pytest.mark.parametrize(("louver", "message"), WRONG_SETTINGS.values(), ids=WRONG_SETTINGS)
+def test_a_wrong_setting_is_told(tmp_path, louver, message):
+    """GATEWAY.md, Start: what would be right."""
+    with pytest.raises(InvalidConfig, match=re.escape(message)):
+        read_louver(tmp_path, louver)
+
+
+@pytest.mark.parametrize(("rule", "message"), WRONG_RULES.values(), ids=WRONG_RULES)
+def test_a_wrong_rule_is_told(tmp_path, rule, message):
+    """Likewise."""
+    with pytest.raises(InvalidConfig, match=re.escape(message)):
+        read_louver(tmp_path, guidance=[rule])

@@ -1,0 +1,145 @@
+"""Where results are kept."""
+
+import stat
+
+import pytest
+
+import louver
+from louver.errors import LouverError
+from louver.server.results import KeptResults
+from louver.server.stores import FileStore, MemoryStore, store_at
+from server.kept import COUNT, VIEWS, Clock, issues, read, uri_of
+from server.profiles import lowlevel, structured, tool
+from server.wire import NEW, attached
+
+STORES = {
+    "memory": lambda _, clock: MemoryStore(clock),
+    "file": lambda folder, clock: FileStore(folder / "r.db", clock),
+}
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture(params=STORES.values(), ids=STORES)
+def store(request, tmp_path, clock):
+    return request.param(tmp_path, clock)
+
+
+def test_what_is_kept_is_found_until_it_expires(store, clock):
+    """GATEWAY.md: TTL."""
+    assert store.put("k", clock.now + 60, (b"{}", b"[1]"))
+    assert store.get("k") == (b"{}", b"[1]")
+    assert store.get("other") is None
+    clock.now += 60
+    assert store.get("k") is None
+
+
+def test_the_oldest_go_first(store, clock, monkeypatch):
+    """GATEWAY.md: bounded in number."""
+    monkeypatch.setattr("louver.server.stores.MAX_RESULTS", 3)
+    for number in range(5):
+        store.put(f"k{number}", clock.now + 60, (b"{}", b"1"))
+    assert [number for number in range(5) if store.get(f"k{number}")] == [2, 3, 4]
+
+
+def test_together_they_are_not_too_large(store, clock, monkeypatch):
+    """GATEWAY.md: size cap; one that is larger alone is not kept, and drives none out."""
+    monkeypatch.setattr("louver.server.stores.MAX_RESULTS_BYTES", 100)
+    for number in range(4):
+        assert store.put(f"k{number}", clock.now + 60, (b"{}", b"x" * 38))
+    assert [number for number in range(4) if store.get(f"k{number}")] == [2, 3]
+    assert not store.put("large", clock.now + 60, (b"{}", b"x" * 99))
+    assert store.get("k3") is not None
+
+
+def test_what_has_expired_makes_room(store, clock, monkeypatch):
+    """Ours: before anything that has not."""
+    monkeypatch.setattr("louver.server.stores.MAX_RESULTS", 2)
+    store.put("long", clock.now + 600, (b"{}", b"1"))
+    store.put("short", clock.now + 1, (b"{}", b"2"))
+    clock.now += 2
+    store.put("next", clock.now + 60, (b"{}", b"3"))
+    assert store.get("long") is not None
+    assert store.get("next") is not None
+
+
+def test_a_file_is_of_its_owner_alone_and_holds_nothing_that_has_expired(tmp_path, clock):
+    """Ours: values of others' tools stand in it."""
+    path = tmp_path / "r.db"
+    store = FileStore(path, clock)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    store.put("k", clock.now + 1, (b"{}", b"canary-7f3a" * 1000))
+    assert b"canary-7f3a" in path.read_bytes()
+    clock.now += 2
+    store.put("k2", clock.now + 1, (b"{}", b"1"))
+    assert b"canary-7f3a" not in path.read_bytes()
+
+
+def test_a_file_is_one_for_several_processes(tmp_path, clock):
+    """Ours: what one has kept another finds."""
+    FileStore(tmp_path / "r.db", clock).put("k", clock.now + 60, (b"{}", b"1"))
+    assert FileStore(tmp_path / "r.db", clock).get("k") == (b"{}", b"1")
+
+
+def test_a_file_that_goes_wrong_later_keeps_nothing(tmp_path, clock, caplog):
+    """Ours: a call that has run is answered."""
+    store = FileStore(tmp_path / "r.db", clock)
+    (tmp_path / "r.db").write_bytes(b"no database" * 100)
+    assert not store.put("k", clock.now + 60, (b"{}", b"canary"))
+    assert store.get("k") is None
+    assert [record.message for record in caplog.records] == [
+        "a result is not kept: SQLITE_NOTADB",
+        "a result is not found: SQLITE_NOTADB",
+    ]
+
+
+def test_a_place_that_cannot_be_is_refused_at_start(tmp_path):
+    """Ours."""
+    (tmp_path / "text").write_text("no database" * 100)
+    for name, reason in (
+        ("text", "it is no database of results"),
+        ("nowhere/r.db", "No such file or directory"),
+    ):
+        with pytest.raises(LouverError, match=reason):
+            store_at(tmp_path / name, Clock())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"over_bytes": 0}, "expected 1 or more for 'over_bytes'"),
+        ({"minutes": 0}, "expected a time over 0 and at most 1440 'minutes'"),
+        ({"minutes": 1441}, "expected a time over 0 and at most 1440 'minutes'"),
+        ({"minutes": float("nan")}, "expected a time over 0"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, message):
+    """Ours."""
+    with pytest.raises(LouverError, match=message):
+        KeptResults(**options)
+
+
+@pytest.mark.anyio
+async def test_a_file_survives_its_server(tmp_path):
+    """GATEWAY.md: memory or SQLite. In 2026-07-28 the handle is enough."""
+    results = louver.KeptResults(store=tmp_path / "r.db")
+    async with attached(issues().server, NEW, results=results) as wire:
+        uri = uri_of(await wire.call("list_issues"))
+    made = issues()
+    async with attached(made.server, NEW, results=results, views={"list_issues": VIEWS}) as wire:
+        value, said = await read(wire, f"{uri}?view=brief&page=1")
+    assert len(value["issues"]) == 100
+    assert said["_meta"]["dev.louver/result"]["items"] == COUNT
+    assert made.calls == []
+
+
+@pytest.mark.anyio
+async def test_what_is_too_large_to_be_kept_is_sent(monkeypatch):
+    """Ours."""
+    monkeypatch.setattr("louver.server.stores.MAX_RESULTS_BYTES", 1_000_000)
+    value = {"a": "x" * 1_000_001}
+    async with attached(lowlevel(t=tool(None, structured(value))).server, NEW, results=louver.KeptResults()) as wire:
+        assert (await wire.call("t"))["structuredContent"] == value

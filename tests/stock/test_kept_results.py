@@ -1,0 +1,54 @@
+"""Stock clients accept previews of results that are kept, and what is said beside answers."""
+
+import json
+import sys
+
+import pytest
+
+from stock.run import CLIENTS, run_driver
+
+pytestmark = pytest.mark.stock
+
+EXAMPLE = {"command": sys.executable, "args": ["-m", "louver", "serve", "--example"]}
+RULE = {"when": {"overBytes": 1}, "note": "There is something in it.", "workflow": ["Look."]}
+
+CALLS = [
+    ("get_user_profile", {"user_id": 7}),
+    ("list_issues", {"limit": 50}),
+    ("search_orders", {"text": "a", "limit": 50}),
+    ("get_order_tree", {"order_id": 1}),
+    ("list_labels", {}),
+    ("export_stats", {}),
+]
+
+
+def answers(client, era, folder, **louver):
+    """What a client makes of the example's answers, through a gateway."""
+    path = folder / "mcp.json"
+    servers = {"shop": {**EXAMPLE, "louver": {"guidance": [RULE]}}}
+    path.write_text(json.dumps({"mcpServers": servers, "louver": louver}))
+    server = {"command": sys.executable, "args": ["-m", "louver", "serve", "--config", str(path)]}
+    calls = [{"tool": tool, "arguments": arguments} for tool, arguments in CALLS]
+    return run_driver(client, {"target": server, "era": era, "calls": calls})["calls"]
+
+
+@pytest.mark.parametrize(("client", "era"), CLIENTS)
+def test_a_stock_client_accepts_previews(client, era, tmp_path):
+    """WIRE.md: each has listed the schemas, and throws at structured content that does not fit."""
+    found = answers(client, era, tmp_path, keepResults={"overBytes": 10})
+    for (tool, _), got in zip(CALLS, found, strict=True):
+        assert got["ok"], (tool, got)
+        assert not got["isError"]
+        assert got["meta"]["dev.louver/result"]["uri"].startswith("louver://results/"), tool
+        assert [block["type"] for block in got["content"]] == ["text", "resource_link", "text"]
+        assert got["content"][-1]["text"] == "GUIDANCE: There is something in it.\n1. Look."
+
+
+@pytest.mark.parametrize(("client", "era"), CLIENTS)
+def test_a_stock_client_accepts_what_is_said_beside_answers(client, era, tmp_path):
+    """GATEWAY.md: never inside `structuredContent`."""
+    found = answers(client, era, tmp_path, warnings={"items": 1, "characters": 1})
+    for (tool, _), got in zip(CALLS, found, strict=True):
+        assert got["ok"], (tool, got)
+        assert got["meta"]["dev.louver/guidance"] == [{"note": RULE["note"], "workflow": RULE["workflow"]}]
+        assert "TOKEN_WARNING" in [warning["code"] for warning in got["meta"]["dev.louver/warnings"]]
