@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,8 @@ def run(_setting: Setting) -> Iterator[Group]:
         texts["minimal"] = _listed(make, views=views, disclosure="enforce", search=True)
         rows = tuple(Row.exact(name, len(encode(text))) for name, text in texts.items())
         yield Group("tools/list", payload, len(texts["full"]), "tokens", "full", rows)
-    texts = {"a tool an operation": _inputs(_listed(build_server)), "gateway": anyio.run(_one_tool)}
+    eight = json.loads(_listed(build_server))
+    texts = {"a tool an operation": inputs(eight), "gateway": anyio.run(one_tool)}
     rows = tuple(Row.exact(name, len(encode(text))) for name, text in texts.items())
     yield Group(
         "one tool", "eight operations", len(texts["a tool an operation"]), "tokens", "a tool an operation", rows
@@ -56,24 +58,24 @@ def run(_setting: Setting) -> Iterator[Group]:
 
 
 def _listed(make: Made, **options: Any) -> str:
+    return anyio.run(partial(listed, make, **options))
+
+
+async def listed(make: Made, **options: Any) -> str:
     """The tools of a server that is made, attached to with these options."""
-
-    async def listed() -> str:
-        server = make()
-        louver.attach(server, **options)
-        async with Client(server) as client:
-            tools = (await client.list_tools()).tools
-            return compact([tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools])
-
-    return anyio.run(listed)
+    server = make()
+    louver.attach(server, **options)
+    async with Client(server) as client:
+        tools = (await client.list_tools()).tools
+        return compact([tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools])
 
 
-def _inputs(listed: str) -> str:
+def inputs(tools: list[dict[str, Any]]) -> str:
     """What a list without output schemas says of the same tools."""
-    return compact([{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in json.loads(listed)])
+    return compact([{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools])
 
 
-async def _one_tool() -> str:
+async def one_tool() -> str:
     """The list of a gateway before the example server, in the exposure of one tool."""
     example = Config.of_command([sys.executable, "-m", "louver", "serve", "--example"])
     gateway = Gateway(example, serves_one=True, exposure="gateway")
@@ -86,7 +88,7 @@ async def _one_tool() -> str:
 
 
 def _real() -> Server[Any]:
-    async def listed(_ctx: Any, _params: Any) -> dict[str, Any]:
+    async def list_tools(_ctx: Any, _params: Any) -> dict[str, Any]:
         return {"resultType": "complete", "tools": list(tasks.tools()), "ttlMs": 0, "cacheScope": "private"}
 
-    return Server("tools", on_list_tools=listed)
+    return Server("tools", on_list_tools=list_tools)

@@ -20,7 +20,7 @@ from louver import Projection, compile_projection
 from louver.core.json import compact
 
 SMALL = Setting(rounds=1, most_bytes=SIZES["1 kB"], peers=False)
-PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "FastMCP"}
+PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "a tool an operation", "FastMCP", "my-cool-proxy"}
 """What may not be installed, as rows name it."""
 EVERY_PAYLOAD = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
 

@@ -44,7 +44,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("name", "text", "expected"), TEXTS)
 def test_a_text_of_the_form_is_written_shorter(name: str, text: str, expected: str):
-    """001, pattern 4; a time stays as it was written, and an offset that says something is told."""
+    """001 pattern 4; a time stays as it was written, and an offset that says something is told."""
     assert FORMATS[name].write(text) == expected
 
 

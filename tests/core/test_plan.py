@@ -243,7 +243,7 @@ COMPACT: dict[str, Any] = {
 
 
 def test_a_view_shapes_what_its_paths_leave():
-    """001, pattern 4: leave out, select, cut; what is left out cannot be selected."""
+    """001 pattern 4: leave out, select, cut; what is left out cannot be selected."""
     plan = compile_projection(Projection.view("v"), MESSAGES, views=Views.read({"v": COMPACT}, ["nextCursor"]))
     message = {"id": "a", "created": "2025-01-05T14:32:05Z", "content": "Hello", "secret": "s"}
     value = {"messages": [message, {**message, "content": None}, message], "nextCursor": "n", "note": "x"}

@@ -20,7 +20,7 @@ def picked(value: Any, members: dict[str, Any], at: str = "*") -> Any:
 
 
 def test_the_example_of_the_proposal_comes_out():
-    """001, pattern 4: `ts`, `from` and `content`, in this order."""
+    """001 pattern 4: `ts`, `from` and `content`, in this order."""
     value = {
         "id": "abc123",
         "created": "2025-01-05T14:32:05.882Z",

@@ -43,7 +43,7 @@ def member(schema: Any, path: str) -> Any:
 
 
 def test_the_schema_of_the_example_of_the_proposal_has_its_members_and_no_others():
-    """001, pattern 4."""
+    """001 pattern 4."""
     members = {
         "ts": {"path": "created", "format": "minute"},
         "from": {"path": "author.email", "format": "localpart"},
@@ -62,7 +62,7 @@ def test_the_schema_of_the_example_of_the_proposal_has_its_members_and_no_others
 
 
 def test_a_member_is_required_if_the_whole_path_is():
-    """001, pattern 4; null on the way is something that is found."""
+    """001 pattern 4; null on the way is something that is found."""
     assert member(MESSAGE, "author.name") == ({"type": ["string", "null"]}, True)
     assert member(MESSAGE, "editor.email") == ({"type": "string", "minLength": 3}, False)
     nullable = {**MESSAGE, "properties": {"author": {"anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}]}}}

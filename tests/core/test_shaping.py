@@ -22,7 +22,7 @@ WHOLE: dict[str, Any] = {
 
 
 def test_a_shaping_is_read_and_told_in_its_canonical_form():
-    """001, pattern 4; the spelling is ours."""
+    """001 pattern 4; the spelling is ours."""
     assert Shaping.read("v", WHOLE).to_json() == WHOLE
     spelled = {"select": {"a": {"path": "/b/c"}}, "at": "$", "dropNulls": False, "include": ["x"]}
     assert Shaping.read("v", spelled).to_json() == {"select": {"a": "b.c"}}

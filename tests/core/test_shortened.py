@@ -21,7 +21,7 @@ def without_nulls(schema: Any) -> Any:
 
 
 def test_a_text_that_can_be_cut_keeps_some_of_its_length_and_gains_a_bound():
-    """001, pattern 4: pattern, format and the like may hold no more."""
+    """001 pattern 4: pattern, format and the like may hold no more."""
     text = {"type": "string", "minLength": 9, "maxLength": 90, "pattern": "x$", "format": "date", "title": "T"}
     assert short(text, texts=5) == {"type": "string", "minLength": 5, "maxLength": 5}
     assert short({"type": "string", "minLength": 2}, texts=5) == {"type": "string", "minLength": 2, "maxLength": 5}
@@ -85,7 +85,7 @@ def test_elements_stay_different_if_they_cannot_change():
 
 
 def test_a_member_that_can_be_null_is_not_required_any_more_and_is_not_null():
-    """001, pattern 4."""
+    """001 pattern 4."""
     schema = {
         "type": "object",
         "required": ["a", "b", "c", "d", "e"],

@@ -70,7 +70,7 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'exposure', 'execute', 'inspect', 'grantKeys', 'warnings', 'keepResults'; did you mean 'listing'?",
+        "'inspect', 'exports', 'grantKeys', 'warnings', 'keepResults'; did you mean 'listing'?",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),

@@ -61,7 +61,7 @@ async def test_without_them_an_answer_is_as_it_was(era):
 
 
 async def test_a_call_gets_the_compact_view_before_anything_was_listed(era):
-    """001, pattern 4: compact is on by default."""
+    """001 pattern 4: compact is on by default."""
     async with before(era, playing("server-memory")) as (wire, _):
         answer = await wire.call("create_entities", {"entities": []})
     whole = answered("server-memory", "create_entities")["structuredContent"]["entities"]
@@ -82,7 +82,7 @@ async def test_json_in_a_string_is_made_compact_too(era):
 
 
 async def test_a_model_is_told_how_it_gets_everything_and_gets_it(era):
-    """001, pattern 4: `compact=False` when the rest is needed."""
+    """001 pattern 4: `compact=False` when the rest is needed."""
     async with before(era, playing("server-memory")) as (wire, _):
         tools = await wire.tools()
         graph = tools["read_graph"]["inputSchema"]["properties"]["_projection"]["description"]

@@ -59,7 +59,7 @@ VIEWS = {"t": {"compact": COMPACT}}
 
 
 async def test_an_answer_is_shaped_and_says_so(era):
-    """001, pattern 4; both channels hold the shaped value, and the receipt tells what was done to it."""
+    """001 pattern 4; both channels hold the shaped value, and the receipt tells what was done to it."""
     made = lowlevel(t=tool(MESSAGES, structured(VALUE), meta=louver.hint({"compact": COMPACT})))
     async with attached(made.server, era) as wire:
         answer = await wire.call("t", projection=ASKED)
@@ -75,7 +75,7 @@ async def test_an_answer_is_shaped_and_says_so(era):
 
 
 async def test_the_default_view_can_shape_and_the_whole_answer_stays_a_request_away(era):
-    """001, pattern 4: compact by default, full where ids are needed."""
+    """001 pattern 4: compact by default, full where ids are needed."""
     made = lowlevel(t=tool(MESSAGES, structured(VALUE)))
     async with attached(made.server, era, views=VIEWS, default_views={"t": "compact"}) as wire:
         assert (await wire.call("t"))["structuredContent"] == SHAPED

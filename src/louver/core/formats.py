@@ -11,7 +11,7 @@ Times are as they are written, never converted. `minute` drops the offset only w
 absent, `date` always. A text of another form stays as it is, so of a formatted text hardly more
 can be promised than that it is one, and no longer than it was.
 
-Source: 001, pattern 4; which texts have the form is ours.
+Source: 001 pattern 4; which texts have the form is ours.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ First members are selected (`louver.core.select`) and written in a format (`louv
 everything is made shorter (`louver.core.shorten`). What the paths leave out is gone before that, so a
 shaping never widens anything.
 
-Source: 001, pattern 4; the spelling is ours.
+Source: 001 pattern 4; the spelling is ours.
 """
 
 from __future__ import annotations

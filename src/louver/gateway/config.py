@@ -101,6 +101,7 @@ class Config:
         grant_keys: Secrets for grants; without any, one of this process alone.
         warnings: When is warned of large answers, if ever.
         keep_results: Which answers are kept instead of sent, if any.
+        exports: The folder that whole answers are written to, which is there.
     """
 
     upstreams: tuple[Upstream, ...]
@@ -112,6 +113,7 @@ class Config:
     grant_keys: tuple[str, ...] = field(default=(), repr=False)
     warnings: Warnings | None = None
     keep_results: KeptResults | None = None
+    exports: Path | None = None
 
     @classmethod
     def of_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:

@@ -57,6 +57,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
         grant_keys=keys,
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept is None else source.kept(kept),
+        exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
         **settings,
     )
 
@@ -89,10 +90,10 @@ class _Source:
         return Upstream(
             name,
             **reached,
-            views=self._folder((*at, "louver", "views"), settings.get("views")),
+            views=self.folder((*at, "louver", "views"), settings.get("views")),
             default_views=settings.get("defaultViews", {}),
             ready_views=settings.get("readyViews", False),
-            descriptions=self._folder((*at, "louver", "descriptions"), settings.get("descriptions")),
+            descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
             isolation=settings.get("isolation"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
@@ -153,7 +154,8 @@ class _Source:
                 raise self._wrong((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
         return {"transport": "http", "url": url, "headers": headers}
 
-    def _folder(self, place: Place, written: str | None) -> Path | None:
+    def folder(self, place: Place, written: str | None) -> Path | None:
+        """A folder that a setting names."""
         if written is None:
             return None
         found = self.path.parent / self._string(place, written)

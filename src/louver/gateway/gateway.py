@@ -37,7 +37,8 @@ from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
-from louver.limits import MAX_INTEGER_DIGITS
+from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
+from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -191,7 +192,11 @@ class Gateway:
         """
         config = self._chosen(config)
         files = Files(config, self._says)
-        results = self._stack.results_for(config.keep_results)
+        kept = config.keep_results
+        if kept is None and config.exposure == "gateway":
+            # Just what is exported: no answer is as large as that.
+            kept = KeptResults(over_bytes=MAX_RESULTS_BYTES)
+        results = self._stack.results_for(kept)
         gone = self._take_up(config)
         self._views = files.views
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None

@@ -9,6 +9,7 @@ that stands behind this middleware.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -50,8 +51,13 @@ class Asked:
     arguments: dict[str, Any]
     behind: CallNext
 
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def ask(self, method: str, params: dict[str, Any], *, plain: bool = True) -> dict[str, Any]:
         """The answer to a request on behalf of who called.
+
+        Args:
+            method: Of the request.
+            params: Likewise.
+            plain: Whether nothing is said beside an answer, and it is never kept instead of given.
 
         Raises:
             MCPError: It is an error.
@@ -64,7 +70,7 @@ class Asked:
             can = members(meta[CLIENT_CAPABILITIES_META_KEY])
             meta[CLIENT_CAPABILITIES_META_KEY] = {key: what for key, what in can.items() if key not in _QUESTIONS}
         sent = {**params, "_meta": meta} if meta else params
-        with inside():
+        with inside() if plain else nullcontext():
             return result_dict(await self.behind(replace(ctx, method=method, params=sent)))
 
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.rules import Guidance
+from louver.gateway.actions.exports import ExportedFiles, ExportedResults
 from louver.gateway.actions.tool import Actions
 from louver.gateway.discovery.scripts import Scripts
 from louver.gateway.discovery.tools import Discovery, Executing
 from louver.gateway.forward import Forward
 from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
-from louver.server.answers import Beside
+from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
 from louver.server.attach import install, projecting
 from louver.server.disclosure import Disclosure
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from mcp.server import Server
 
+    from louver.gateway.actions.exports import Exports
     from louver.gateway.config import Config, Execute
     from louver.gateway.own import Offer
     from louver.gateway.routes import Routes
@@ -144,7 +146,9 @@ class Stack:
             server.middleware.insert(0, self._disclosure)
         if (offer := self._offer(config, upstreams)) is not None:
             own, asking = ToolViews(None, {}), Asking("off", {})
-            before = projecting(server, own, asking, config.listing, schemas=schemas, beside=beside)
+            # The one tool says itself what is said beside the answers that it gives.
+            said = NOTHING if config.exposure == "gateway" else beside
+            before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
             server.middleware.insert(0, OwnTools(server, offer, before))
         return gone
 
@@ -155,10 +159,17 @@ class Stack:
         self.scripts = None if level in (None, "off") else Scripts(level)
         return [] if before is None else [before]
 
+    def _exports(self, config: Config) -> Exports:
+        """Where the one tool puts whole answers."""
+        if config.exports is not None:
+            return ExportedFiles(config.exports)
+        assert self._results is not None, "in this exposure there is a store of results"
+        return ExportedResults(self._results)
+
     def _offer(self, config: Config, upstreams: Mapping[str, Upstream]) -> Offer | None:
         """What the gateway has of its own."""
         if config.exposure == "gateway":
-            return Actions(upstreams, self.scripts)
+            return Actions(upstreams, self.scripts, self._exports(config))
         if config.exposure == "discovery":
             return Discovery(upstreams, config.inspect, self.scripts)
         return None if self.scripts is None else Executing(upstreams, self.scripts)

@@ -54,6 +54,12 @@ DATA: Final = f"{PREFIX}data"
 SERVER: Final = f"{PREFIX}server"
 """In the `_meta` of `tools/list`: the one server behind the gateway whose tools are listed."""
 
+COMPACT: Final = f"{PREFIX}compact"
+"""In the `_meta` of a call: `false` for the whole answer of a tool that has a default view."""
+
+COMPACT_LITERAL: Final = "compact"
+"""Likewise, the word for it that 001 has."""
+
 GRANT: Final = f"{PREFIX}grant"
 """In the `_meta` of what was read, and of a call: that its caller has read how the tool is described."""
 

@@ -23,7 +23,7 @@ from louver.core.projection import Projection, SchemaForm
 from louver.errors import InvalidProjection
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
 from louver.protocol.model import WireModel
-from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver.protocol.names import ARGUMENT, COMPACT, COMPACT_LITERAL, PROJECTION, PROJECTION_LITERAL
 
 Paths = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARACTERS)]],
@@ -73,6 +73,20 @@ def requested(meta: object) -> tuple[Projection, str] | None:
         )
     key = next(iter(projections))
     return projections[key], key
+
+
+def is_compact(meta: object) -> bool:
+    """Whether a call takes the default view of its tool, if that has one.
+
+    Raises:
+        InvalidProjection: What `_meta` says of it is neither true nor false.
+    """
+    if not is_object(meta):
+        return True
+    said = [meta.get(key, True) for key in (COMPACT_LITERAL, COMPACT)]
+    if not all(isinstance(each, bool) for each in said):
+        raise InvalidProjection(f"{COMPACT_LITERAL!r} in '_meta' is true or false")
+    return all(said)
 
 
 def requested_by_argument(argument: object) -> Projection:

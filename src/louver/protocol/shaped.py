@@ -5,7 +5,7 @@
     {"select": {"ts": {"path": "created", "format": "minute"}, "content": "content"}, "at": "messages",
      "maxItems": 20, "maxString": 500, "dropNulls": true}
 
-Source: 001, pattern 4; the form is ours.
+Source: 001 pattern 4; the form is ours.
 """
 
 from __future__ import annotations

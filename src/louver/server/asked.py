@@ -15,7 +15,7 @@ from louver.core.json import is_object
 from louver.core.projection import Projection
 from louver.errors import LouverError
 from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
-from louver.protocol.request import requested, requested_by_argument
+from louver.protocol.request import is_compact, requested, requested_by_argument
 from louver.server.refusals import protocol_error
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Asking:
             RefusedArgument: Likewise, in the reserved argument.
         """
         try:
-            by_meta = requested(params.get("_meta"))
+            by_meta, compact = requested(params.get("_meta")), is_compact(params.get("_meta"))
         except LouverError as error:
             raise protocol_error(error) from None
         by_argument = self._by_argument(entry, params.get("arguments"))
@@ -98,7 +98,7 @@ class Asking:
             return Asked(projection, "_meta", key)
         if by_argument is not None:
             return Asked(by_argument, "argument")
-        default = self.default_view(entry)
+        default = self.default_view(entry) if compact else None
         return None if default is None else Asked(Projection.view(default), "default view")
 
     def _by_argument(self, entry: Entry, arguments: object) -> Projection | None:

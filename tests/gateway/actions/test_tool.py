@@ -6,6 +6,7 @@ import json
 
 import httpx2
 import pytest
+from anyio import to_thread
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -68,7 +69,7 @@ async def test_over_stdio(tmp_path, mode):
 
 
 async def test_what_a_client_has_to_read_is_little(url):
-    """GATEWAY.md: at most 1,200 bytes of `tools/list`."""
+    """001 pattern 1; GATEWAY.md: at most 1,200 bytes of `tools/list`."""
     with httpx2.Client(trust_env=False) as http:
         tools = http.post(url, **stateless("tools/list")).json()["result"]["tools"]
     assert len(compact(tools).encode()) <= 1_200
@@ -185,3 +186,67 @@ async def test_a_default_view_is_the_compact_answer(tmp_path):
             whole = await does(client, "call", id="find", arguments={"limit": 1}, compact=False)
     assert lean == {"data": {"rows": [{"id": 0}]}}
     assert whole["data"]["total"] == 3
+
+
+async def test_a_whole_answer_is_exported_and_read_in_parts(client):
+    """001 pattern 1: `export`; GATEWAY.md: kept as a resource, and the tool runs once."""
+    arguments = {"action": "export", "id": "data-server__list_people", "arguments": {"limit": 50}}
+    answer = await client.call_tool("gateway", arguments)
+    said = answer.structured_content
+    assert said["bytes"] > 25_000
+    assert len(text_of(answer)) < 2_000
+    assert "bbb" not in text_of(answer)
+    part = await client.read_resource(f"{said['resource']}?fields=people.id")
+    assert json.loads(part.contents[0].text) == {"people": [{"id": number} for number in range(50)]}
+    prose = error_of(await client.call_tool("gateway", {"action": "export", "id": "records__find_prose"}))
+    assert "nothing to export" in prose["message"]
+
+
+def only_file(folder):
+    """Name, mode and value of the one file in a folder."""
+    (path,) = folder.iterdir()
+    return str(path), path.stat().st_mode & 0o777, json.loads(path.read_text())
+
+
+async def test_a_whole_answer_is_written_to_a_file(tmp_path):
+    """001 pattern 5: a NOTE that the file is on somebody else's machine."""
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    with serving(*config(tmp_path, {"records": fixture("records")}, exports="exports"), *ONE) as served:
+        async with Client(served.url) as client:
+            said = await does(client, "export", id="find", arguments={"limit": 2})
+    (name, mode, value) = await to_thread.run_sync(only_file, folder)
+    assert (said["path"], mode, value["total"]) == (name, 0o600, 3)
+    assert "machine of the gateway" in said["NOTE"]
+
+
+async def test_what_is_said_of_an_answer_stands_beside_the_data(tmp_path):
+    """001 patterns 3 and 5: GUIDANCE and WARNING within the answer; neither where there is no reason."""
+    rule = {
+        "tool": "list_people",
+        "when": {"path": "people.email"},
+        "note": "Addresses are private.",
+        "workflow": ["Ask."],
+    }
+    people = fixture("discovered", "data-server", guidance=[rule])
+    with serving(*config(tmp_path, {"people": people}, warnings=True), *ONE) as served:
+        async with Client(served.url) as client:
+            few = await does(client, "call", id="list_people", arguments={"limit": 1}, fields=["people.id"])
+            told = await does(client, "call", id="list_people", arguments={"limit": 1})
+            many = await does(client, "call", id="list_people", arguments={"limit": 150})
+    assert few == {"data": {"people": [{"id": 0}]}}
+    assert told["GUIDANCE"] == [{"note": "Addresses are private.", "workflow": ["Ask."]}]
+    assert told.keys() == {"data", "GUIDANCE"}
+    assert many.keys() == {"data", "GUIDANCE", "WARNING", "TOKEN_WARNING"}
+    assert "150 elements" in many["WARNING"]
+
+
+async def test_an_answer_that_is_kept_is_told_of(tmp_path):
+    """GATEWAY.md: under 2 kB, and read in parts."""
+    options = config(tmp_path, {"people": fixture("discovered", "data-server")}, keepResults={"overBytes": 10_000})
+    with serving(*options, *ONE) as served:
+        async with Client(served.url) as client:
+            said = await does(client, "call", id="list_people", arguments={"limit": 100})
+    assert said["data"] == {"total": 100}
+    assert "louver://results/" in said["NOTE"]
+    assert len(compact(said)) < 2_000

@@ -4,7 +4,7 @@
      "capabilities": [{"server", "state", "tools", "description"?}], "filters": {...},
      "PARAMETER_REFERENCE": {...}, "COMMON_WORKFLOWS": {...}, "OUTPUT_MODES": {...}}
 
-It is read once by who needs it, and costs who does not nothing. Source: 001, patterns 1 and 2, and its appendix.
+It is read once by who needs it, and costs who does not nothing. Source: 001 patterns 1 and 2, and its appendix.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _ACTIONS: Final = {
     "search": ("The tools that fit some words, the best first.", "You know what is to be done, not by which tool."),
     "get": ("One tool: parameters, output fields, views.", "Before you first call it."),
     "call": ("What a tool answers.", "You know its parameters."),
+    "export": ("The whole answer of a tool, put elsewhere.", "It is too large to read, or the user wants it."),
 }
 
 _PARAMETERS: Final = {

@@ -7,42 +7,49 @@
 
 What a tool answers stands under `data`. What is said of it, a guidance or a warning, stands beside that, since some
 hosts show a model nothing but structured content. The receipt of the inner call is in `_meta["dev.louver/data"]`.
-Source: 001, pattern 1.
+Source: 001 pattern 1.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+
+from anyio import to_thread
 
 from louver.catalogue.summary import summary
 from louver.core.json import compact, members, strings
 from louver.core.wrapper import text_wrapper_in
-from louver.errors import InvalidArguments, UnknownName
+from louver.errors import InvalidArguments, ToolFailed, UnknownName
+from louver.gateway.actions.exports import told
 from louver.gateway.actions.manifest import manifest
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.described import described
 from louver.gateway.discovery.tools import executing
 from louver.gateway.nearest import nearest
 from louver.limits import TOOLS_LISTED
-from louver.protocol.names import DATA, PROJECTION_LITERAL, QUERY
-from louver.server.content import find_output
+from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
+from louver.server.content import blocks, find_output
+from louver.server.previews import can_be_kept
+from louver.server.results import About
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from louver.gateway.actions.exports import Exports
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.own import Asked, OwnTool
     from louver.gateway.upstream import Upstream
 
-_ACTIONS: Final = ("discover", "list", "search", "get", "call")
+_ACTIONS: Final = ("discover", "list", "search", "get", "call", "export")
 
 _TEXT: Final = {"type": "string"}
 
 # Whoever needs to know more of a parameter asks `discover`: here each word is read by every model in every task.
 _DEFINITION: Final[dict[str, Any]] = {
     "name": "gateway",
-    "description": "All tools behind one. Actions: discover (manual), list, search, get, call.",
+    "description": "All tools behind one. Actions: discover (manual), list, search, get, call, export.",
     "inputSchema": {
         "type": "object",
         "properties": {
@@ -68,6 +75,7 @@ class Actions:
     Args:
         upstreams: The servers behind it, by name.
         scripts: Runs scripts.
+        exports: Where whole answers are put.
     """
 
     hides = True
@@ -76,10 +84,10 @@ class Actions:
         "the fields that you need. gateway(action='discover') tells more, once."
     )
 
-    def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts | None) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts | None, exports: Exports) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
-        self._tool = _Gateway(upstreams)
+        self._tool = _Gateway(upstreams, exports)
 
     async def tools(self) -> Sequence[OwnTool]:
         """The one, or two."""
@@ -93,23 +101,27 @@ class Actions:
 class _Gateway:
     definition = _DEFINITION
 
-    def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], exports: Exports) -> None:
         self._upstreams = upstreams
+        self._exports = exports
         self._actions: dict[str, Callable[[_Call], Awaitable[dict[str, Any]]]] = {
             "discover": _discover,
             "list": _list,
             "search": _search,
             "get": _get,
+            "export": partial(_export, exports),
         }
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
         """What an action answers."""
-        call = _Call(Behind(self._upstreams, asked.turn.client, asked.ask), asked)
         action: str = asked.arguments["action"]
+        # What a tool answers is said with what is to be said of it.
+        ask = partial(asked.ask, plain=action != "call")
+        call = _Call(Behind(self._upstreams, asked.turn.client, ask), asked)
         if action == "call":
             return await _call(call)
         if (does := self._actions.get(action)) is None:
-            raise InvalidArguments(f"'action' is one of {', '.join(map(repr, (*self._actions, 'call')))}")
+            raise InvalidArguments(f"'action' is one of {', '.join(map(repr, _ACTIONS))}")
         said = await does(call)
         return {"content": [{"type": "text", "text": compact(said)}], "structuredContent": said}
 
@@ -209,17 +221,43 @@ async def _call(call: _Call) -> dict[str, Any]:
     """The result of a tool, its answer under `data`."""
     name: str = (await call.tool())["name"]
     result = await call.behind.answer(name, call.arguments.get("arguments", {}), _projection(call), name)
-    blocks: list[dict[str, Any]] = result.get("content") or []
-    output = find_output(result, text_wrapper_in(result.get("structuredContent")))
-    texts = [block["text"] for block in blocks if block.get("type") == "text"]
-    said = {"data": "\n".join(texts) if output is None else output.value}
-    receipt = members(result.get("_meta")).get(PROJECTION_LITERAL)
-    others = [block for block in blocks if block.get("type") != "text"]
+    meta = members(result.get("_meta"))
+    notes: list[Any] = meta.get(GUIDANCE) or []
+    warnings: list[Any] = meta.get(WARNINGS) or []
+    shown = blocks(result)
+    # What is said beside the answer comes last, a block each.
+    own = shown[: len(shown) - len(notes) - len(warnings)]
+    texts = [block["text"] for block in own if isinstance(block.get("text"), str)]
+    if RESULT in meta:
+        said: dict[str, Any] = {"data": result.get("structuredContent"), "NOTE": "\n".join(texts)}
+    else:
+        output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+        said = {"data": "\n".join(texts) if output is None else output.value}
+    if notes:
+        said["GUIDANCE"] = notes
+    said |= {warning["code"]: warning["message"] for warning in warnings}
+    others = [block for block in own if block.get("type") != "text"]
+    receipt = meta.get(PROJECTION_LITERAL)
     return {
         "content": [{"type": "text", "text": compact(said)}, *others],
         "structuredContent": said,
         **({} if receipt is None else {"_meta": {DATA: receipt}}),
     }
+
+
+async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
+    """Where the whole answer of a tool is put, and what it looks like."""
+    name: str = (await call.tool())["name"]
+    result = await call.behind.answer(
+        name, call.arguments.get("arguments", {}), {"mode": "include", "fields": ["*"]}, name
+    )
+    output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+    if output is None or not can_be_kept(output):
+        raise ToolFailed(f"{name} answers with no object and no array: there is nothing to export, call it", tool=name)
+    text = await to_thread.run_sync(compact, output.value)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    put = await exports.put(text, About(name, wrapper=output.wrapper), call.asked.turn.ctx)
+    return {**put, **await to_thread.run_sync(told, output.value, size)}
 
 
 def _projection(call: _Call) -> dict[str, Any] | None:
