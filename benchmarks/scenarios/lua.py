@@ -4,7 +4,8 @@
     start            likewise, of ours the 95th percentile
     one call         one call, of which one field is given back: 1 kB and 100 kB
     ten calls        likewise, one after the other
-    beside bombs     the 99th percentile of other callers' calls: alone, and beside four scripts that run for ever
+    beside bombs     the 99th percentile of other callers' calls: alone, and beside four scripts that run for ever,
+                     two of which project
 
 One client over HTTP, of 2025-11-25, which is what the peer speaks. What is behind answers what was prepared. The peer
 is npm `my-cool-proxy`, which is installed when it is first used.
@@ -36,6 +37,12 @@ NOTHING = "result({total = 1})"
 ONE = f"local r = {SCRIPTED}._%d({{}}):await() result({{total = r.total}})"
 TEN = f"local r for n = 1, 10 do r = {SCRIPTED}._%d({{}}):await() end result({{total = r.total}})"
 BOMB = "while true do end"
+PROJECTING = """
+local value, fields = {}, {}
+for n = 1, 10000 do value[n] = {x = {y = {z = n}}} end
+for n = 1, 24 do fields[n] = ("*."):rep(n % 4 + 1) .. "n" .. n end
+while true do pcall(project, value, fields) end
+"""
 
 SCRIPTS = 200
 """Those whose 95th percentile is told."""
@@ -43,7 +50,7 @@ SCRIPTS = 200
 CALLS = 400
 """Those whose 99th percentile is told."""
 
-BOMBS = 4
+BOMBS = (BOMB, BOMB, PROJECTING, PROJECTING)
 CONNECTING_S = 20.0
 """How long a peer may take to find its server, in seconds, once it listens."""
 
@@ -59,7 +66,9 @@ def run(setting: Setting) -> Iterator[Group]:
             stack.callback(client.close)
             _ready(client, setting.sizes("100 kB"))
         yield _timed("nothing", 0, {name: _script(client, NOTHING) for name, client in clients.items()}, setting.rounds)
-        yield Group("start", "", 0, "s", "louver", (_percentile(_script(clients["louver"], NOTHING), SCRIPTS, 95),))
+        nothing = _script(clients["louver"], NOTHING)
+        starts = tuple(_percentile(nothing, SCRIPTS, 95, name) for name in ("louver", f"louver{TWIN}"))
+        yield Group("start", "", 0, "s", "louver", starts)
         for case, script in (("one call", ONE), ("ten calls", TEN)):
             for size in setting.sizes("100 kB"):
                 works = {name: _script(client, script % size) for name, client in clients.items()}
@@ -76,25 +85,26 @@ def _beside_bombs() -> Group:
         stack.callback(caller.close)
         call = caller.request("tools/call", {"name": "1000", "arguments": {}})
         call.send()
-        alone = _percentile(call, CALLS, 99, name="alone")
+        alone = _percentile(call, CALLS, 99, "alone")
         stop = Event()
-        bombers = [Thread(target=_bomb, args=(gateway.url, stop)) for _ in range(BOMBS)]
+        bombers = [Thread(target=_bomb, args=(gateway.url, script, stop)) for script in BOMBS]
         for bomber in bombers:
             bomber.start()
         # A script that is busy is busy for seconds.
         sleep(0.5)
-        beside = _percentile(call, CALLS, 99, name="beside bombs")
+        beside = _percentile(call, CALLS, 99, "beside bombs")
         stop.set()
         for bomber in bombers:
             bomber.join()
-    return Group("beside bombs", "issues", 1_000, "s", "alone", (alone, beside))
+        again = _percentile(call, CALLS, 99, f"alone{TWIN}")
+    return Group("beside bombs", "issues", 1_000, "s", "alone", (alone, beside, again))
 
 
-def _bomb(url: str, stop: Event) -> None:
+def _bomb(url: str, script: str, stop: Event) -> None:
     client = Conversation(url, HANDSHAKE)
-    script = _script(client, BOMB)
+    bomb = _script(client, script)
     while not stop.is_set():
-        assert script.result()["isError"], "a script that never ends is ended"
+        assert bomb.result()["isError"], "a script that never ends is ended"
     client.close()
 
 
@@ -131,7 +141,7 @@ def _timed(case: str, size: int, works: Mapping[str, Request], rounds: int) -> G
     return Group(case, "issues" if size else "", size, "s", "louver", rows)
 
 
-def _percentile(work: Request, times: int, percent: int, name: str = "louver") -> Row:
+def _percentile(work: Request, times: int, percent: int, name: str) -> Row:
     found: list[float] = []
     for _ in range(times):
         begun = perf_counter()

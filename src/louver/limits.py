@@ -370,8 +370,8 @@ MAX_SCRIPT_CALLS = 20
 MAX_SCRIPT_CALLS_AT_ONCE = 4
 """Calls of one script that upstreams work on at the same time; others wait."""
 
-SCRIPT_PROJECTING_S = 1.0
-"""CPU time that the gateway spends on the projections of one script, in seconds. Paths can be made that take 0.1 s."""
+MAX_SCRIPT_PATH_LISTS = 20
+"""Lists of field paths that one script projects by. The gateway reads them, in up to 7 ms each, and does no more."""
 
 MAX_SCRIPT_ARGUMENTS = 256 * 1024
 """The JSON of a call's arguments, in bytes."""
@@ -402,6 +402,9 @@ SPARE_CHILDREN = 2
 
 SANDBOX_STARTING_S = 10.0
 """How long the sandbox may take to start, in seconds; it takes a tenth of one."""
+
+SANDBOX_GIVING_S = 2.0
+"""How long the sandbox's process may take to give a process to a script, in seconds; it takes a millisecond."""
 
 SANDBOX_ENDING_S = 2.0
 """How long the sandbox's process may take to end by itself, in seconds, and one of its children to be ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import mmap
 import os
@@ -106,9 +107,11 @@ class _Stream:
 
 
 def says(channel):
-    """Say what the host's script is: a list of frames, as JSON or, as text in hexadecimal, as bytes."""
+    """Say what the host's script is: a list of frames, as JSON or, as text in hexadecimal, as bytes; null takes one."""
     for frame in json.loads(json.loads(_receive(channel))["script"]):
-        if isinstance(frame, str):
+        if frame is None:
+            _receive(channel)
+        elif isinstance(frame, str):
             os.write(channel, bytes.fromhex(frame))
         else:
             _send(channel, frame)
@@ -117,10 +120,10 @@ def says(channel):
 
 
 def floods(channel):
-    """Say something small without end."""
+    """Say something small without end, each time as it should be said."""
     _receive(channel)
-    while True:
-        _send(channel, {"project": 1, "value": 1, "fields": ["a"]})
+    for number in itertools.count(1):
+        _send(channel, {"paths": number, "fields": ["a"]})
 
 
 def says_large(channel):
@@ -176,6 +179,7 @@ def attempts_but_exec(channel):
         "socket": _works(socket.socket, socket.AF_INET, socket.SOCK_STREAM),
         "pipe": _works(os.pipe),
         "list": _works(os.listdir, "/"),
+        "bounds": _works(resource.setrlimit, resource.RLIMIT_NOFILE, (64, 64)),
     }
     _send(channel, {"result": {name: not said.startswith("refused") for name, said in tried.items()}})
 

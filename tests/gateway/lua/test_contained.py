@@ -18,7 +18,7 @@ from louver.gateway.lua.channel import Channel, Gone
 from louver.gateway.lua.nursery import Nursery
 from louver.gateway.lua.outcome import error_of_end
 from louver.gateway.lua.wall import Wall
-from louver.limits import MAX_SCRIPT_CALLS, MAX_SCRIPT_RESULT
+from louver.limits import MAX_SCRIPT_CALLS, MAX_SCRIPT_PATH_LISTS, MAX_SCRIPT_RESULT, MAX_SCRIPT_TRAFFIC
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,7 @@ async def test_python_in_a_child_of_the_lower_level_can_open_nothing():
     """SANDBOX.md, `process`: what the kernel's bounds alone keep from it."""
     # Elsewhere somebody would have to break Lua first; here the body does it for them.
     tried = await talk("attempts_but_exec", level="process")
-    assert not {"open", "socket", "pipe", "list"} & {name for name, worked in tried.items() if worked}
+    assert not {"open", "socket", "pipe", "list", "bounds"} & {name for name, worked in tried.items() if worked}
 
 
 def _frames(*frames):
@@ -70,16 +70,21 @@ CALL = {"call": 1, "server": "srv", "tool": "echo", "arguments": {}}
         [{"call": 2, "server": "srv", "tool": "echo", "arguments": {}}],
         [CALL, CALL],
         [{**CALL, "call": True, "server": 1}],
+        [{**CALL, "call": True}],
+        [{**CALL, "call": 1.0}],
         [{**CALL, "arguments": []}],
         [{**CALL, "tool": None}],
         [{**CALL, "view": 1}],
         [{**CALL, "fields": []}],
         [{**CALL, "fields": "id"}],
         [{**CALL, "fields": [1]}],
-        [{"project": 1, "fields": ["a"]}],
-        [{"project": 1, "value": 1}],
+        [{**CALL, "fields": ["a"], "view": "a"}],
+        [{"paths": 2, "fields": ["a"]}],
+        [{"paths": 1}],
+        [{"paths": 1, "fields": []}],
         [{"wait": True}],
         [{**CALL, "tool": "never"}, {"wait": True}, {"wait": True}],
+        [{**CALL, "tool": "never"}, {"wait": 1}],
         [{"wait": True, "more": 1}],
         [{"else": 1}],
         [[]],
@@ -111,13 +116,18 @@ async def test_a_large_frame_is_not_waited_for():
 
 
 async def test_a_flood_of_small_frames_is_counted():
-    """SANDBOX.md: all traffic. The numbers of the frames are right only once."""
-    with pytest.raises(SandboxError):
-        await talk("floods")
-    frames = [{"project": number, "value": "x" * 65536, "fields": ["a"]} for number in range(1, 200)]
+    """*Ours*: each of them is as it should be, and there are too many of them."""
     with pytest.raises(SandboxCallLimit) as caught:
-        await talk("says", _frames(*frames))
-    assert caught.value.fields["limit"] == 8 * 1024 * 1024
+        await talk("floods")
+    assert caught.value.fields["limit"] == MAX_SCRIPT_PATH_LISTS
+
+
+async def test_all_traffic_is_counted():
+    """SANDBOX.md: what is said and what is answered, also where each of it may be."""
+    call = {**CALL, "tool": "large", "arguments": {"bytes": 1_000_000}}
+    with pytest.raises(SandboxCallLimit) as caught:
+        await talk("says", _frames(*({**call, "call": number} for number in range(1, 10))))
+    assert caught.value.fields["limit"] == MAX_SCRIPT_TRAFFIC
 
 
 async def test_bounds_are_held_whatever_the_child_holds():
@@ -138,8 +148,11 @@ async def test_bounds_are_held_whatever_the_child_holds():
 async def test_a_child_that_ends_early_ends_its_calls():
     """*Ours*: nobody would hear of them."""
     host = Tools()
-    assert await talk("says", _frames({**CALL, "tool": "never"}, {"result": 1}), host) == 1
-    assert host.cancelled == host.running == 0 or (host.cancelled, host.running) == (1, 0)
+    # The first has begun when the second is answered.
+    frames = _frames({**CALL, "tool": "never"}, {**CALL, "call": 2}, None, {"result": 1})
+    assert await talk("says", frames, host) == 1
+    assert [call[1] for call in host.calls] == ["never", "echo"]
+    assert (host.cancelled, host.running) == (1, 0)
 
 
 @pytest.mark.parametrize(

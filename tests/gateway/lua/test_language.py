@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lua.hosts import SECRET, Tools, run, started
+from louver.core.plan import compile_projection
+from louver.core.projection import Projection
 from louver.errors import (
     SandboxCallLimit,
     SandboxOutputLimit,
@@ -24,6 +26,7 @@ from louver.limits import (
     MAX_SCRIPT_BYTES,
     MAX_SCRIPT_CALLS,
     MAX_SCRIPT_MESSAGE,
+    MAX_SCRIPT_PATH_LISTS,
     MAX_SCRIPT_RESULT_DEPTH,
     SCRIPT_CPU_S,
     SCRIPT_HARD_WALL_S,
@@ -180,6 +183,7 @@ async def test_what_lua_says_in_json(sandbox, script, value):
         ("srv.echo({}, {fields = 'id'})", "the fields of srv.echo are a list of field paths"),
         ("srv.echo({}, {fields = {1}})", "each of them a text"),
         ("srv.echo({}, {view = 1})", "the view of srv.echo is the name of a view"),
+        ("srv.echo({}, {view = 'a', fields = {'a'}})", "the options of srv.echo have 'fields' or 'view', not both"),
         ("srv.echo({}, 'x')", "the options of srv.echo are a table"),
         ("srv[1]({})", "a tool of srv has a name"),
         ("srv.x = 1", "the tools of srv cannot be changed"),
@@ -195,6 +199,9 @@ async def test_what_lua_says_in_json(sandbox, script, value):
         ("coroutine.create(1)", "coroutine.create takes a function"),
         ("coroutine.resume(1)", "coroutine.resume takes a coroutine"),
         ("error({})", "an error was raised that is a table"),
+        ("error()", "an error was raised without a message"),
+        ("json.decode(('1'):rep(20000))", "not JSON at byte 1: an integer of over"),
+        ("string.format('%%%5p', {})", "string.format has no %p here"),
         ("result(1)\nresult(2)", "result(...) was called already, on line 1"),
     ],
 )
@@ -300,9 +307,75 @@ async def test_project_keeps_what_the_paths_name(sandbox):
     host = Tools(value)
     script = 'result(project(srv.give():await(), {"items.id"}))'
     assert await run(sandbox, script, host) == {"items": [{"id": 1}, {"id": 3}]}
+    script = """
+    local given = {items = {{id = 1, x = 2}}}
+    project(given, {"items.id"}).items[1].id = 7
+    result({given, project(7, {"a"}), project(7, {"*"}), project(json.array{}, {"a"}), project(null, {"a"})})
+    """
+    assert await run(sandbox, script, host) == [{"items": [{"id": 1, "x": 2}]}, None, 7, [], None]
     error = await failing(sandbox, 'project({}, {"a..b"})')
     assert "INVALID_PROJECTION" in error.message
     assert "at offset 2" in error.message
+
+
+NAMES = st.sampled_from("abc")
+PARTS = st.recursive(
+    st.none() | st.integers() | st.integers(2**63, 2**70) | TEXTS,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES, below, max_size=3),
+    max_leaves=20,
+)
+PATHS = st.lists(st.lists(NAMES | st.just("*"), min_size=1, max_size=4).map(".".join), min_size=1, max_size=5)
+
+
+def test_project_keeps_what_the_gateway_would():
+    """*Ours*, a law: the walk of the script's process is that of an include."""
+    with asyncio.Runner() as runner:
+        room = started()
+        sandbox = runner.run(room.__aenter__())
+
+        @given(PARTS, PATHS)
+        def law(value, paths):
+            found = runner.run(
+                run(
+                    sandbox,
+                    f"result(project(srv.give():await(), json.decode([==[{json.dumps(paths)}]==])))",
+                    Tools(value),
+                )
+            )
+            assert same(found, compile_projection(Projection.include(*paths))(value))
+
+        try:
+            law()
+        finally:
+            runner.run(room.__aexit__(None, None, None))
+
+
+async def test_a_list_of_paths_is_read_once(sandbox):
+    """*Ours*: what a script projects is its own work, which its CPU time bounds; lists are counted."""
+    script = 'for i = 1, 1000 do project({a = i}, {"a"}) end result(project({a = 1, b = 2}, {"b"}))'
+    assert await run(sandbox, script) == {"b": 2}
+    error = await failing(sandbox, 'for i = 1, 30 do pcall(project, {}, {"a" .. i}) end result(1)', SandboxCallLimit)
+    assert error.fields["limit"] == MAX_SCRIPT_PATH_LISTS
+    error = await failing(sandbox, 'for i = 1, 30 do pcall(project, {}, {i .. ".."}) end result(1)', SandboxCallLimit)
+    assert (error.line, error.fields["limit"]) == (1, MAX_SCRIPT_PATH_LISTS)
+
+
+async def test_nothing_tells_an_address(sandbox):
+    """*Ours*: neither of a table, nor of a function or a coroutine, nor a seed made of one."""
+    script = """
+    local named = setmetatable({}, {__name = "mine"})
+    local spoken = setmetatable({}, {__tostring = function() return "a: b" end})
+    local texts = {}
+    for _, one in ipairs({{}, ipairs, coroutine.create(ipairs), json.array{}, named, spoken, json, srv, 1.5}) do
+      texts[#texts + 1] = tostring(one)
+      texts[#texts + 1] = ("%s"):format(one)
+    end
+    result({texts, select("#", math.randomseed()), string.format("%d%%p %s %s", 1, nil, "x: 1")})
+    """
+    texts, seeds, formatted = await run(sandbox, script)
+    names = ["table", "function", "thread", "array", "mine", "a: b", "table", "server srv", "1.5"]
+    assert texts == [name for name in names for _ in range(2)]
+    assert (seeds, formatted) == (0, "1%p nil x: 1")
 
 
 # Errors

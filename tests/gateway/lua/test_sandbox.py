@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib.util
 import json
 import os
@@ -16,6 +17,7 @@ import pytest
 from gateway.lua.hosts import Tools, children, is_there, only_spares, run, started, until, zygote_of
 from louver.errors import SandboxBusy, SandboxCrashed, SandboxRuntime, SandboxTimeout, SandboxUnavailable
 from louver.gateway.lua import nursery, sandbox, selftest
+from louver.gateway.lua.nursery import Nursery
 from louver.gateway.lua.sandbox import Sandbox
 from louver.gateway.lua.turns import Turns
 from louver.gateway.lua.wall import Wall
@@ -192,7 +194,7 @@ async def test_a_zygote_that_is_gone_is_started_anew():
         await host.begun.wait()
         pids = [zygote_of(room), *children(zygote_of(room))]
         os.kill(pids[0], signal.SIGKILL)
-        with pytest.raises(SandboxCrashed):
+        with pytest.raises(SandboxCrashed, match="try again"):
             await running
         assert await run(room, "result(1)") == 1
         assert zygote_of(room) != pids[0]
@@ -204,6 +206,83 @@ async def test_a_zygote_that_goes_while_it_is_asked_is_started_anew():
     async with started() as room:
         os.kill(zygote_of(room), signal.SIGKILL)
         assert await run(room, "result(1)") == 1
+
+
+async def test_a_zygote_that_hangs_is_given_up(monkeypatch):
+    """*Ours*: the next script runs, by another; what ran in its children ends with it."""
+    monkeypatch.setattr(nursery, "SANDBOX_GIVING_S", 0.05)
+    async with started() as room:
+        host = Tools()
+        running = asyncio.create_task(run(room, "srv.never():await()", host, caller="bob"))
+        await host.begun.wait()
+        pids = [zygote_of(room), *children(zygote_of(room))]
+        os.kill(pids[0], signal.SIGSTOP)
+        assert await run(room, "result(1)") == 1
+        with pytest.raises(SandboxCrashed, match="try again"):
+            await running
+        assert zygote_of(room) != pids[0]
+        await asyncio.to_thread(until, lambda: not any(map(is_there, pids)))
+
+
+async def test_a_child_whose_zygote_hangs_is_not_waited_for(monkeypatch):
+    """*Ours*: nobody tells how it has ended."""
+    monkeypatch.setattr(sandbox, "SANDBOX_ENDING_S", 0.05)
+    async with started() as room:
+        host = Tools()
+        running = asyncio.create_task(run(room, "srv.never():await()", host))
+        await host.begun.wait()
+        zygote = zygote_of(room)
+        os.kill(zygote, signal.SIGSTOP)
+        for pid in children(zygote):
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(SandboxCrashed, match="try again"):
+            await running
+        assert await run(room, "result(1)") == 1
+
+
+async def turned(condition):
+    """Let the loop turn until something is so."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError
+
+
+async def test_closing_does_not_wait_for_a_zygote_that_hangs(monkeypatch):
+    """*Ours*: whether it is asked for a child, or starts."""
+    monkeypatch.setattr(nursery, "SANDBOX_ENDING_S", 0.05)
+    room = Sandbox()
+    await room.start()
+    zygote = zygote_of(room)
+    os.kill(zygote, signal.SIGSTOP)
+    asking = asyncio.create_task(run(room, "result(1)"))
+    await turned(lambda: room._nursery._asked)
+    # Nothing but closing ends the waiting.
+    monkeypatch.setattr(nursery, "SANDBOX_STARTING_S", 1000.0)
+    await room.close()
+    with pytest.raises(SandboxUnavailable, match="is closed"):
+        await asking
+    assert not is_there(zygote)
+    room._is_open = True
+    monkeypatch.setattr(nursery, "_BOOT", "import signal; signal.pause()")
+    asking = asyncio.create_task(run(room, "result(1)"))
+    await turned(lambda: room._birth)
+    await room.close()
+    with pytest.raises(SandboxUnavailable, match="is closed"):
+        await asking
+
+
+async def test_without_descriptors_there_is_no_sandbox(monkeypatch):
+    """*Ours*: an error of ours, as where the process cannot be started."""
+
+    def none_left():
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nursery.socket, "socketpair", none_left)
+        with pytest.raises(SandboxUnavailable, match="Too many open files"):
+            await Nursery.start("gateway.lua.bodies:waits", "strict")
 
 
 async def test_a_spare_that_is_gone_is_missed_by_nobody():
@@ -227,7 +306,7 @@ async def test_closing_leaves_nobody():
     pids = [zygote_of(room), *children(zygote_of(room))]
     await room.close()
     assert not any(map(is_there, pids))
-    with pytest.raises(SandboxCrashed):
+    with pytest.raises(SandboxUnavailable, match="was closed"):
         await running
     with pytest.raises(SandboxUnavailable, match="is closed"):
         await run(room, "result(1)")

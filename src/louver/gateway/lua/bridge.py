@@ -1,7 +1,7 @@
 """What the gateway does for one script: everything with authority.
 
     {"call": 1, "server": ..., "tool": ..., "arguments": {...}, "fields": [...]}   called, at most 4 at once
-    {"project": 2, "value": ..., "fields": [...]}                                  done here (`projections.py`)
+    {"paths": 2, "fields": ["items.id"]}                                           read here: [["items", "id"]]
     {"wait": true}                                                                 the clock stops
     {"result": ...}  {"error": {...}}                                              the end
 
@@ -12,9 +12,12 @@ would send ends it. Numbers of calls and bytes are counted here, whatever is cou
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import Json, compact, is_array, is_object, strings
+from louver.core.measure import is_larger
+from louver.core.projection import Projection
 from louver.errors import (
     LouverError,
     SandboxCallLimit,
@@ -26,12 +29,15 @@ from louver.gateway.lua.channel import Channel, Gone, nonsense
 from louver.gateway.lua.hints import nearest
 from louver.gateway.lua.host import Host, Options
 from louver.gateway.lua.outcome import error_of
-from louver.gateway.lua.projections import Projections
+from louver.gateway.lua.weight import is_over
 from louver.limits import (
+    MAX_INTEGER_DIGITS,
+    MAX_ON_LOOP,
     MAX_SCRIPT_ARGUMENTS,
     MAX_SCRIPT_CALLS,
     MAX_SCRIPT_CALLS_AT_ONCE,
     MAX_SCRIPT_HEAP,
+    MAX_SCRIPT_PATH_LISTS,
     MAX_SCRIPT_REPLY,
     MAX_SCRIPT_RESULT,
     MAX_SCRIPT_RESULT_DEPTH,
@@ -63,9 +69,8 @@ class Bridge:
         self._open: set[asyncio.Task[None]] = set()
         self._failures: dict[int, LouverError] = {}
         self._fault: BaseException | None = None
-        self._numbers = self._calls = 0
+        self._numbers = self._calls = self._lists = 0
         self._waits = self._replies = 0
-        self._projections = Projections()
 
     async def run(self, script: str) -> Json:
         """What the script gives to `result`.
@@ -82,6 +87,8 @@ class Bridge:
             "reply": MAX_SCRIPT_REPLY,
             "result": MAX_SCRIPT_RESULT,
             "depth": MAX_SCRIPT_RESULT_DEPTH,
+            "lists": MAX_SCRIPT_PATH_LISTS,
+            "digits": sys.get_int_max_str_digits() or MAX_INTEGER_DIGITS,
         }
         self._channel.send({"script": script, "servers": list(self._servers), "limits": limits})
         try:
@@ -110,9 +117,9 @@ class Bridge:
     async def _do(self, said: dict[str, Any]) -> None:
         if "call" in said:
             self._begin(said)
-        elif "project" in said:
-            await self._project(said)
-        elif said == {"wait": True}:
+        elif "paths" in said:
+            self._read_paths(said)
+        elif said.get("wait") is True and len(said) == 1:
             self._wait()
         else:
             raise nonsense()
@@ -153,42 +160,37 @@ class Bridge:
                 if server not in self._servers:
                     raise UnknownName(f"there is no server '{server[:80]}'", nearest=nearest(server, self._servers))
                 value = await self._host.call(server, tool, arguments, options)
+                if is_larger(value, MAX_ON_LOOP):
+                    text = await asyncio.to_thread(_reply, number, value, f"{server}.{tool}")
+                else:
+                    text = _reply(number, value, f"{server}.{tool}")
         except LouverError as error:
             self._fail(number, error, server, tool)
         else:
-            self._reply(number, value, server, tool)
+            self._send(text)
 
-    async def _project(self, said: dict[str, Any]) -> None:
-        number = self._number(said["project"])
+    def _read_paths(self, said: dict[str, Any]) -> None:
+        number = self._number(said["paths"])
+        self._lists += 1
+        if self._lists > MAX_SCRIPT_PATH_LISTS:
+            message = f"a script projects by at most {MAX_SCRIPT_PATH_LISTS} lists of field paths"
+            raise SandboxCallLimit(message, limit=MAX_SCRIPT_PATH_LISTS)
         fields = _fields(said)
-        if fields is None or "value" not in said:
+        if fields is None:
             raise nonsense()
         try:
-            value = await asyncio.to_thread(self._projections.projected, fields, said["value"])
+            paths = Projection.include(*fields).fields
         except LouverError as error:
             self._fail(number, error, None, None)
         else:
-            self._reply(number, value, None, None)
+            steps = [list(path.steps) for path in paths]
+            self._send(compact({"reply": number, "value": steps}).encode())
 
     def _number(self, number: object) -> int:
         self._numbers += 1
-        if number != self._numbers:
+        if type(number) is not int or number != self._numbers:
             raise nonsense()
         return self._numbers
-
-    def _reply(self, number: int, value: Json, server: str | None, tool: str | None) -> None:
-        try:
-            text = compact({"reply": number, "value": value}).encode()
-        except ValueError:
-            # Half a surrogate pair, or more digits than Python writes.
-            message = "the tool's answer cannot be written as JSON"
-            self._fail(number, ToolFailed(message, tool=f"{server}.{tool}"), server, tool)
-            return
-        if len(text) > MAX_SCRIPT_REPLY:
-            message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
-            self._fail(number, SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY), server, tool)
-            return
-        self._send(text)
 
     def _fail(self, number: int, error: LouverError, server: str | None, tool: str | None) -> None:
         self._failures[number] = error
@@ -206,6 +208,26 @@ class Bridge:
         self._wall.go_on()
 
 
+def _reply(number: int, value: Json, tool: str) -> bytes:
+    """The frame that brings a value.
+
+    Raises:
+        SandboxCallLimit: It is too large.
+        ToolFailed: It cannot be written.
+    """
+    message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
+    if is_over(value, MAX_SCRIPT_REPLY):
+        raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
+    try:
+        text = compact({"reply": number, "value": value}).encode()
+    except ValueError:
+        # Half a surrogate pair, or more digits than Python writes.
+        raise ToolFailed("the tool's answer cannot be written as JSON", tool=tool) from None
+    if len(text) > MAX_SCRIPT_REPLY:
+        raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
+    return text
+
+
 def _checked(result: Json) -> Json:
     """A result, held against the bounds of one, which the child has done before if it is what it should be."""
     if len(compact(result).encode()) > MAX_SCRIPT_RESULT:
@@ -217,14 +239,18 @@ def _detail(error: LouverError) -> list[str]:
     """The texts of a tool's own error, which only the script sees."""
     if not isinstance(error, ToolFailed):
         return []
-    return strings([block.get("text") for block in error.content if is_object(block)])
+    texts = strings([block.get("text") for block in error.content if is_object(block)])
+    return [] if is_over(texts, MAX_SCRIPT_REPLY // 2) else texts
 
 
 def _options(said: dict[str, Any]) -> Options:
     view = said.get("view")
     if view is not None and not isinstance(view, str):
         raise nonsense()
-    return Options(_fields(said), view)
+    fields = _fields(said)
+    if view is not None and fields is not None:
+        raise nonsense()
+    return Options(fields, view)
 
 
 def _fields(said: dict[str, Any]) -> tuple[str, ...] | None:

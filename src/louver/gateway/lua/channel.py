@@ -2,7 +2,7 @@ r"""Frames to and from one child, read as what an attacker says.
 
     length in 4 bytes, JSON      {"call": 1, "server": "files", "tool": "read", "arguments": {"path": "a"}}
 
-How a frame looks stands in `child.py`. Bytes are counted in both directions.
+How a frame looks stands in `child.py`. Bytes are counted in both directions; frames, by their kinds, in `bridge.py`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ _HEAD: Final = 64 * 1024
 
 _DEEPEST: Final = 40
 """Levels of a frame: those of a result, and a few around it."""
-
-_FRAME_COST: Final = 256
-"""What a frame counts beside its bytes: many short ones are no less work than a long one."""
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -88,7 +85,7 @@ class Channel:
         self._writer.transport.abort()
 
     def _count(self, size: int) -> None:
-        self._traffic += size + _FRAME_COST
+        self._traffic += size
         if self._traffic > MAX_SCRIPT_TRAFFIC:
             message = f"the script and its calls have moved over {MAX_SCRIPT_TRAFFIC} bytes"
             raise SandboxCallLimit(message, limit=MAX_SCRIPT_TRAFFIC)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 OUT_OF_MEMORY: Final = 3
 """The status of a process that has no memory left to say so."""
 
-_PARTS: Final = [(Path(__file__).parent / name).read_bytes() for name in ("watch.lua", "json.lua", "prelude.lua")]
+_PARTS: Final = [
+    (Path(__file__).parent / name).read_bytes() for name in ("watch.lua", "json.lua", "project.lua", "prelude.lua")
+]
 _MARGIN: Final = 64 * 1024
 """What handing in a text takes beside the text, in bytes, and more."""
 

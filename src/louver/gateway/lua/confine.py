@@ -12,6 +12,7 @@ import ctypes
 import os
 import resource
 import signal
+import struct
 import sys
 from typing import Final
 
@@ -19,6 +20,9 @@ from louver.gateway.lua import seccomp
 from louver.limits import MAX_SCRIPT_MEMORY, SCRIPT_CPU_S
 
 _PR_SET_PDEATHSIG: Final = 1
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_CAPABILITIES: Final = 0x20080522
+"""The version of the kernel's interface to them."""
 
 _BOUNDS: Final = (
     # The hook within comes first, which tells the line. It counts finer: the kernel takes a tick for a tick.
@@ -42,7 +46,11 @@ def confine(zygote: int, *, strict: bool) -> None:
         OSError: The kernel refuses the filter.
     """
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        native = ctypes.CDLL(None)
+        native.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        native.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        # Root could raise its bounds again.
+        native.capset(struct.pack("=Ii", _CAPABILITIES, 0), bytes(24))
     if os.getppid() != zygote:
         os._exit(1)
     for bound, soft, hard in _BOUNDS:

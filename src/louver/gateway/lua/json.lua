@@ -243,7 +243,12 @@ local function read_number(text, at)
   local digits = sub(text, at, stop_at)
   local number = tonumber(digits)
   if stop_at == last then
-    if kind_of_number(number) == "float" then number = large_integer(digits) end
+    if kind_of_number(number) == "float" then
+      if #match(digits, "%d+") > louver.limits.digits then
+        bad(at, "an integer of over " .. louver.limits.digits .. " digits")
+      end
+      number = large_integer(digits)
+    end
   elseif number == huge or number == -huge then
     bad(at, "a number that is too large")
   end

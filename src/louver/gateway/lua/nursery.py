@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from louver.errors import SandboxUnavailable
-from louver.limits import SANDBOX_ENDING_S, SANDBOX_STARTING_S
+from louver.limits import SANDBOX_ENDING_S, SANDBOX_GIVING_S, SANDBOX_STARTING_S
 
 _PACKAGES: Final = {
     "louver": Path(__file__).parents[2],
@@ -44,6 +44,10 @@ main(given["control"], given["body"], given["level"])
 
 def _absolute(path: list[str]) -> list[str]:
     return [os.path.abspath(folder) for folder in path]
+
+
+def _not_started(error: OSError) -> SandboxUnavailable:
+    return SandboxUnavailable(f"the sandbox's process cannot be started: {error.strerror}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,10 @@ class Nursery:
         Raises:
             SandboxUnavailable: It does not start.
         """
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise _not_started(error) from None
         given = {
             "path": _absolute(sys.path),
             "packages": {name: str(folder) for name, folder in _PACKAGES.items()},
@@ -121,7 +128,7 @@ class Nursery:
             )
         except OSError as error:
             ours.close()
-            raise SandboxUnavailable(f"the sandbox's process cannot be started: {error.strerror}") from None
+            raise _not_started(error) from None
         except BaseException:
             ours.close()
             raise
@@ -142,7 +149,7 @@ class Nursery:
         """A process that waits for a first frame.
 
         Raises:
-            SandboxUnavailable: The zygote has ended.
+            SandboxUnavailable: The zygote has ended, or hangs, and was given up.
         """
         if not self.is_alive:
             raise SandboxUnavailable("the sandbox's process has ended")
@@ -150,7 +157,11 @@ class Nursery:
         self._asked.append(asked)
         self._order({"give": True})
         try:
-            return await asked
+            async with asyncio.timeout(SANDBOX_GIVING_S):
+                return await asked
+        except TimeoutError:
+            self.give_up()
+            raise SandboxUnavailable("the sandbox's process does not answer", limit=SANDBOX_GIVING_S) from None
         except asyncio.CancelledError:
             if asked.done() and not asked.cancelled() and asked.exception() is None:
                 asked.result().kill()
@@ -162,6 +173,13 @@ class Nursery:
         if not child.is_killed and not child.ended.done():
             child.is_killed = True
             self._order({"kill": child.pid})
+
+    def give_up(self) -> None:
+        """End a zygote that does not answer, at once; the kernel ends its children."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        self._lose()
 
     async def close(self) -> None:
         """End the zygote, and with it all children."""
@@ -186,15 +204,19 @@ class Nursery:
 
     def _read(self) -> None:
         try:
-            data, sockets, _, _ = socket.recv_fds(self._control, 4096, 8)
+            data, sockets, flags, _ = socket.recv_fds(self._control, 4096, 8)
         except BlockingIOError:
             return
         except OSError:
-            data, sockets = b"", []
+            data, sockets, flags = b"", [], 0
         self._sockets += sockets
+        if flags & socket.MSG_CTRUNC:
+            # There was no number left for a socket, and so nobody knows any more whose the next one is.
+            self._lose()
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
-            self._hear(json.loads(line))
+            if self.is_alive:
+                self._hear(json.loads(line))
         if not data:
             self._lose()
 

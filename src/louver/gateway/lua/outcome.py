@@ -24,12 +24,11 @@ from louver.errors import (
 )
 from louver.gateway.lua.channel import nonsense
 from louver.gateway.lua.hints import hint_of
+from louver.gateway.lua.nursery import End
 from louver.limits import MAX_SCRIPT_HEAP, MAX_SCRIPT_MESSAGE, SCRIPT_CPU_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from louver.gateway.lua.nursery import End
 
 _OUT_OF_MEMORY: Final = 3
 """The status of a child without memory, as in `child.py`, which the gateway cannot import without Lua."""
@@ -79,6 +78,8 @@ def error_of_end(end: End) -> SandboxError:
         return SandboxTimeout("the script has used up its CPU time", limit=SCRIPT_CPU_S)
     if end.status == _OUT_OF_MEMORY:
         return SandboxMemory("the script has used up its memory", limit=MAX_SCRIPT_HEAP)
+    if end == End():
+        return SandboxCrashed("the sandbox's process has ended while the script ran: try again")
     return SandboxCrashed("the script's process has ended without a word")
 
 

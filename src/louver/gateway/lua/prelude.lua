@@ -7,7 +7,7 @@
 -- The first text is {"script": ..., "servers": [...], "limits": {...}}. The script runs in a coroutine that yields when
 -- it calls or waits, also from within coroutines of its own, whose yields are passed outwards here. Only texts cross
 -- the border. Everything is kept in locals, so that nothing that a script does to its globals changes what happens here.
--- What stops it stands in `watch.lua`, what JSON is to it in `json.lua`.
+-- What stops it stands in `watch.lua`, what JSON is to it in `json.lua`, what `project` keeps in `project.lua`.
 
 local louver = ...
 local assert, error, ipairs, next, pairs, pcall, xpcall = assert, error, ipairs, next, pairs, pcall, xpcall
@@ -17,6 +17,7 @@ local getmetatable, collectgarbage, clock = debug.getmetatable, collectgarbage, 
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
 local match, repeated, sub = string.match, string.rep, string.sub
 local concat, insert, remove, length = table.concat, table.insert, table.remove, utf8.len
+local pack, unpack, seed = table.pack, table.unpack, math.randomseed
 local create, resume, yield, status = coroutine.create, coroutine.resume, coroutine.yield, coroutine.status
 local running, isyieldable, close = coroutine.running, coroutine.isyieldable, coroutine.close
 local raise, stop, watch, line_of = louver.raise, louver.stop, louver.watch, louver.line_of
@@ -59,7 +60,8 @@ end
 local states = setmetatable({}, { __mode = "k" }) -- promise -> what is known of it
 local by_number = {} -- of what is not done
 local begun = {} -- what calls have begun, in order
-local numbers, calls = 0, 0
+local roots = {} -- the JSON of a list of field paths -> what it keeps
+local numbers, calls, lists = 0, 0, 0
 
 local function send(text)
   insert(outbox, text)
@@ -111,7 +113,7 @@ end
 PROMISE.__tostring = function() return "promise" end
 PROMISE.__index = function(_, key)
   if key == "await" then return await end
-  raise("a promise has no field " .. (type(key) == "string" and "'" .. key .. "'" or tostring(key)), "await")
+  raise("a promise has no field " .. (type(key) == "string" and "'" .. key .. "'" or "of type " .. type(key)), "await")
 end
 for _, event in ipairs({ "__newindex", "__len", "__pairs", "__call", "__concat" }) do
   PROMISE[event] = function() raise("a promise is no value yet", "await") end
@@ -141,6 +143,9 @@ end
 local function options_of(options, name)
   if options == nil then return "" end
   if type(options) ~= "table" then raise("the options of " .. name .. ' are a table, for example {fields = {"id"}}') end
+  if rawget(options, "fields") ~= nil and rawget(options, "view") ~= nil then
+    raise("the options of " .. name .. " have 'fields' or 'view', not both")
+  end
   local out = ""
   for key, value in next, options do
     if key == "fields" then
@@ -216,14 +221,25 @@ local function await_all(promises)
   return values
 end
 
+--- What a list of field paths keeps, which the gateway reads once.
+local function root_of(chosen)
+  if roots[chosen] == nil then
+    if lists >= limits.lists then
+      stop("SANDBOX_CALL_LIMIT", "a script projects by at most " .. limits.lists .. " lists of field paths", limits.lists)
+    end
+    lists = lists + 1
+    local state = { taken = true, done = false }
+    send('{"paths":' .. asked(state) .. ',"fields":' .. chosen .. "}")
+    if settled(state).failure then error(state.failure, 0) end
+    roots[chosen] = louver.root_of(state.value)
+  end
+  return roots[chosen]
+end
+
 local function project(value, fields)
-  local chosen = fields_of(fields, "project")
-  local text = encode(value, "project: value", limits.reply, "SANDBOX_CALL_LIMIT")
-  local state = { taken = true, done = false }
-  local number = asked(state)
-  send('{"project":' .. number .. ',"fields":' .. chosen .. ',"value":' .. text .. "}")
-  if settled(state).failure then error(state.failure, 0) end
-  return state.value
+  local root = root_of(fields_of(fields, "project"))
+  -- Read again, it is a copy, and nothing in it but what JSON has.
+  return louver.kept(decode(encode(value, "project: value", limits.reply, "SANDBOX_CALL_LIMIT")), root)
 end
 
 local function result(value)
@@ -268,6 +284,34 @@ local function safe_rep(text, times, between)
   return repeated(text, times, between)
 end
 
+--- Whether Lua would tell the address of a value.
+local function has_address(value)
+  local kind, meta = type(value), getmetatable(value)
+  return (kind == "table" or kind == "function" or kind == "thread") and not (meta and rawget(meta, "__tostring"))
+end
+
+--- tostring without addresses: they would help somebody who breaks Lua.
+local function safe_tostring(...)
+  local text = tostring(...)
+  return has_address((...)) and match(text, "^(.*): [^:]*$") or text
+end
+
+local function safe_format(pattern, ...)
+  if type(pattern) == "string" and find(gsub(pattern, "%%%%", ""), "%%[-+ #0%d.]*p") then
+    raise("string.format has no %p here")
+  end
+  local given = pack(...)
+  for index = 1, given.n do
+    if has_address(given[index]) then given[index] = safe_tostring(given[index]) end
+  end
+  return format(pattern, unpack(given, 1, given.n))
+end
+
+--- math.randomseed, which otherwise tells an address and the time.
+local function safe_randomseed(...)
+  seed(...)
+end
+
 local function safe_create(body)
   if type(body) ~= "function" then raise("coroutine.create takes a function") end
   return watch(create(body))
@@ -310,7 +354,7 @@ local function environment(servers)
     _VERSION = _VERSION,
     assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs, pcall = pcall, xpcall = xpcall,
     rawequal = rawequal, rawget = rawget, rawlen = rawlen, rawset = rawset, select = select,
-    setmetatable = safe_setmetatable, tonumber = tonumber, tostring = tostring, type = type,
+    setmetatable = safe_setmetatable, tonumber = tonumber, tostring = safe_tostring, type = type,
     math = copied(math), string = copied(string, "dump"), table = copied(table), utf8 = copied(utf8),
     coroutine = {
       create = safe_create, resume = safe_resume, wrap = safe_wrap, yield = safe_yield, status = status,
@@ -319,7 +363,7 @@ local function environment(servers)
     null = null, result = result, project = project, await_all = await_all,
     json = { array = json_array, encode = json_encode, decode = json_decode },
   }
-  env.string.rep = safe_rep
+  env.string.rep, env.string.format, env.math.randomseed = safe_rep, safe_format, safe_randomseed
   env._G = env
   for _, name in ipairs(servers) do
     if env[name] == nil then env[name] = server_of(name) end
@@ -351,6 +395,9 @@ local function uncaught(value, line)
   if getmetatable(value) == FAILURE then
     local state = states[value]
     return { code = state.code, message = state.message, number = state.number, line = line }
+  end
+  if value == nil then
+    return { code = "SANDBOX_RUNTIME", message = "an error was raised without a message", line = line }
   end
   if type(value) ~= "string" and type(value) ~= "number" then
     return { code = "SANDBOX_RUNTIME", message = "an error was raised that is a " .. type(value), line = line }

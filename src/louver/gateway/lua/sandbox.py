@@ -69,6 +69,7 @@ class Sandbox:
         self._turns = Turns(MAX_SCRIPTS, MAX_SCRIPTS_WAITING)
         self._nursery: Nursery | None = None
         self._starting = asyncio.Lock()
+        self._birth: asyncio.Task[Nursery] | None = None
         self._is_open = False
 
     async def start(self) -> None:
@@ -118,10 +119,13 @@ class Sandbox:
     async def close(self) -> None:
         """End all processes."""
         self._is_open = False
-        async with self._starting:
-            nursery, self._nursery = self._nursery, None
-            if nursery is not None:
-                await nursery.close()
+        # Whoever starts one, or asks for a child, is not waited for: this ends it.
+        birth, nursery, self._nursery = self._birth, self._nursery, None
+        if birth is not None:
+            birth.cancel()
+            await asyncio.wait([birth])
+        if nursery is not None:
+            await nursery.close()
 
     async def _run(self, script: str, servers: Sequence[str], host: Host) -> Json:
         wall = Wall(SCRIPT_WALL_S, SCRIPT_HARD_WALL_S)
@@ -135,6 +139,8 @@ class Sandbox:
             async with wall.held():
                 return await bridge.run(script)
         except Gone:
+            if not self._is_open:
+                raise SandboxUnavailable("the sandbox was closed") from None
             raise await _told(child) from None
         finally:
             # First of all the process: a call may take its time to be cancelled.
@@ -145,15 +151,32 @@ class Sandbox:
     async def _child(self) -> Child:
         """A process for one script; by a new zygote, if the last one is gone."""
         async with self._starting:
-            if self._nursery is not None:
+            if (nursery := self._nursery) is not None:
                 with suppress(SandboxUnavailable):
-                    return await self._nursery.child()
-                await self._nursery.close()
+                    return await nursery.child()
                 self._nursery = None
+                await nursery.close()
             if not self._is_open:
                 raise SandboxUnavailable("the sandbox is closed")
-            self._nursery = await Nursery.start(_SCRIPTS, self._level)
+            self._nursery = await self._born()
             return await self._nursery.child()
+
+    async def _born(self) -> Nursery:
+        """A new zygote, unless the sandbox is closed meanwhile."""
+        self._birth = asyncio.create_task(Nursery.start(_SCRIPTS, self._level))
+        try:
+            nursery = await self._birth
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise SandboxUnavailable("the sandbox is closed") from None
+        finally:
+            self._birth = None
+        if not self._is_open:
+            await nursery.close()
+            raise SandboxUnavailable("the sandbox is closed")
+        return nursery
 
     async def _test(self) -> None:
         """Show that a child cannot do what it should not.
@@ -188,9 +211,9 @@ class _Nobody:
 
 async def _told(child: Child) -> SandboxError:
     """Why a child has ended that said nothing of it."""
-    try:
-        async with asyncio.timeout(SANDBOX_ENDING_S):
-            return error_of_end(await asyncio.shield(child.ended))
-    except TimeoutError:
-        child.kill()
-        return error_of_end(await child.ended)
+    for end_it in (child.kill, child.nursery.give_up):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SANDBOX_ENDING_S):
+                return error_of_end(await asyncio.shield(child.ended))
+        end_it()
+    return error_of_end(await child.ended)
