@@ -2,7 +2,7 @@
 
     nothing          a script that calls nothing, from the request to its answer
     start            likewise, of ours the 95th percentile
-    one call         one call, of which one field is given back: 1 kB and 100 kB
+    one call         one call, of which one field is given back: 1 kB and 100 kB; ours also by the call's `fields`
     ten calls        likewise, one after the other
     beside bombs     the 99th percentile of other callers' calls: alone, and beside four scripts that run for ever,
                      two of which project
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 NOTHING = "result({total = 1})"
 ONE = f"local r = {SCRIPTED}._%d({{}}):await() result({{total = r.total}})"
 TEN = f"local r for n = 1, 10 do r = {SCRIPTED}._%d({{}}):await() end result({{total = r.total}})"
+BY_FIELDS = f"local r = {SCRIPTED}._%d({{}}, {{fields = {{'total'}}}}):await() result({{total = r.total}})"
 BOMB = "while true do end"
 PROJECTING = """
 local value, fields = {}, {}
@@ -72,6 +73,8 @@ def run(setting: Setting) -> Iterator[Group]:
         for case, script in (("one call", ONE), ("ten calls", TEN)):
             for size in setting.sizes("100 kB"):
                 works = {name: _script(client, script % size) for name, client in clients.items()}
+                if script is ONE:
+                    works["louver, by fields"] = _script(clients["louver"], BY_FIELDS % size)
                 yield _timed(case, size, works, setting.rounds)
     yield _beside_bombs()
 

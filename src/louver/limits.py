@@ -397,6 +397,10 @@ MAX_SCRIPTS = 4
 MAX_SCRIPTS_WAITING = 16
 """Scripts that wait for their turn; one more is refused."""
 
+NICENESS = 10
+"""By how much scripts give way to whatever else wants to run, as `nice` counts: one that loops gets a tenth of a core
+that is wanted."""
+
 SPARE_CHILDREN = 2
 """Processes kept ready for the next scripts: a fork takes longer than most scripts."""
 

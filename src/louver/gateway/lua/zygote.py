@@ -28,7 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from louver.gateway.lua.confine import confine
-from louver.limits import SPARE_CHILDREN
+from louver.limits import NICENESS, SPARE_CHILDREN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,4 +171,6 @@ def main(control: int, body: str, level: str) -> None:
         # What is there now is never collected, and so not copied for each child.
         gc.collect()
         gc.freeze()
+        # Scripts take what others leave.
+        os.nice(NICENESS)
         Zygote(channel, does, strict=level == "strict").serve()
