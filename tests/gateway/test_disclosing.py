@@ -19,14 +19,6 @@ pytestmark = pytest.mark.anyio
 RECORDS = (sys.executable, str(FIXTURES / "records.py"))
 
 
-@pytest.fixture(autouse=True)
-def _digits():
-    """A gateway sets for its whole process how long integers may be; here others come after it."""
-    before = sys.get_int_max_str_digits()
-    yield
-    sys.set_int_max_str_digits(before)
-
-
 @asynccontextmanager
 async def disclosing(era, folder, *names):
     """A connection to a gateway before that many servers of records; the folder is of the first one."""

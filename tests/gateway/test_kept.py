@@ -30,14 +30,6 @@ RULE = {"tool": "rows", "when": {"path": "rows.id", "matches": "^0$"}, "note": N
 GUIDANCE, WARNINGS = "dev.louver/guidance", "dev.louver/warnings"
 
 
-@pytest.fixture(autouse=True)
-def _digits():
-    """A gateway sets for its whole process how long integers may be; here others come after it."""
-    before = sys.get_int_max_str_digits()
-    yield
-    sys.set_int_max_str_digits(before)
-
-
 @asynccontextmanager
 async def large(era, *names, **options):
     """A connection to a gateway before that many servers; the rule is of the first one."""

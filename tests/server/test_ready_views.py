@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from louver.server.asked import Asking
-from louver.server.attach import install
+from louver.server.attach import projecting
 from louver.server.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, lowlevel, structured, tool
 from server.wire import connect
@@ -17,7 +17,9 @@ GRAPH = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["
 
 def ready(made, says):
     """Before a server that says of itself what `says` gives."""
-    install(made.server, ToolViews(None, {}, ready={"": says}), Asking("off", {}, ("",)), "relaxed")
+    made.server.middleware.insert(
+        0, projecting(made.server, ToolViews(None, {}, ready={"": says}), Asking("off", {}, ("",)), "relaxed")
+    )
     return made.server
 
 

@@ -15,7 +15,7 @@ from louver.core.json import digest
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.server import search as search_module
 from louver.server.asked import Asking
-from louver.server.attach import install
+from louver.server.attach import projecting
 from louver.server.search import Search
 from louver.server.views import ToolViews
 from louver.server.wire import result_dict
@@ -550,7 +550,9 @@ async def test_tools_of_several_servers_are_found_by_their_server(era):
         server, _, own = name.partition("__")
         return server, own
 
-    install(made.server, ToolViews(None, {}), Asking("off", {}), "relaxed", search=Search(named))
+    made.server.middleware.insert(
+        0, projecting(made.server, ToolViews(None, {}), Asking("off", {}), "relaxed", search=Search(named))
+    )
     async with connect(made.server, era) as wire:
         assert await found(wire, "list") == ["github__list", "tracker__list"]
         assert await found(wire, "tracker") == ["tracker__list"]

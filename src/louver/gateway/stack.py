@@ -25,7 +25,7 @@ from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
 from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
-from louver.server.attach import install, projecting
+from louver.server.attach import projecting
 from louver.server.disclosure import Disclosure
 from louver.server.reads import Reads
 from louver.server.results import Results
@@ -131,7 +131,7 @@ class Stack:
         # Made anew from what is listed.
         server.get_tool_input_schema = None
         schemas = ProjectedSchemas()
-        install(
+        projects = projecting(
             server,
             files.views,
             Asking(argument, files.default_views, files.ready),
@@ -141,6 +141,7 @@ class Stack:
             schemas=schemas,
             beside=beside,
         )
+        server.middleware.insert(0, projects)
         if config.exposure == "minimal":
             self._disclosure = Disclosure(server, files.descriptions, self._grants, Reads())
             server.middleware.insert(0, self._disclosure)

@@ -116,27 +116,13 @@ def attach(
     exact = exact or disclosing is not None
     searching = _search(queries_per_minute) if search else None
     beside = _beside(guidance, warnings, results)
-    install(lowlevel, tool_views, asking, listing, exact=exact, search=searching, beside=beside)
+    lowlevel.middleware.insert(
+        0, projecting(lowlevel, tool_views, asking, listing, exact=exact, search=searching, beside=beside)
+    )
     if disclosing is not None:
         lowlevel.middleware.insert(0, disclosing)
     if isinstance(server, MCPServer):
         _check_on_start(server, lowlevel, tool_views, disclosing, beside.guidance)
-
-
-def install(
-    server: Server[Any],
-    views: ToolViews,
-    asking: Asking,
-    listing: Listing,
-    *,
-    exact: bool = False,
-    search: Search | None = None,
-    schemas: ProjectedSchemas | None = None,
-    beside: Beside = NOTHING,
-) -> None:
-    """Put projection before everything else that a lowlevel server does: `projecting`, outermost."""
-    before = projecting(server, views, asking, listing, exact=exact, search=search, schemas=schemas, beside=beside)
-    server.middleware.insert(0, before)
 
 
 def projecting(

@@ -24,14 +24,6 @@ SERVERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    """A gateway writes longer integers than Python by itself."""
-    before = sys.get_int_max_str_digits()
-    yield
-    sys.set_int_max_str_digits(before)
-
-
 @asynccontextmanager
 async def discovery(folder, servers, **louver):
     path = folder / "mcp.json"
