@@ -390,3 +390,14 @@ async def test_without_kept_results_the_addresses_are_the_server_s_own(era):
         assert answer["structuredContent"] == ISSUES
         assert KEY not in answer.get("_meta", {})
         assert "UNKNOWN_RESULT" not in json.dumps(await error_of(wire, "louver://results/x"))
+
+
+async def test_an_answer_that_is_not_what_it_declares_can_be_read_all_the_same():
+    """Ours: it has run, and nothing of it is lost; of what is read a schema is inferred."""
+    value = {"issues": [{"id": "text"} for _ in range(500)]}
+    made = lowlevel(bad=tool(SCHEMA, structured(value)))
+    louver.attach(made.server, results=louver.KeptResults(over_bytes=100))
+    async with connect(made.server, NEW) as wire:
+        uri = uri_of(await wire.call("bad"))
+        assert (await read(wire, uri))[0] == value
+        assert len((await read(wire, f"{uri}?page=1"))[0]["issues"]) == 100

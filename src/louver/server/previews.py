@@ -84,8 +84,11 @@ class Preview:
 
 
 def can_be_kept(output: Output) -> bool:
-    """Whether there is something in it to be asked for: a scalar has no fields."""
-    return is_object(output.value) or is_array(output.value)
+    """Whether there is something in it to be asked for: a scalar has no fields, nor has one in a wrapper."""
+    value = output.value
+    if is_object(value) and len(value) == 1:
+        (value,) = value.values()
+    return is_object(value) or is_array(value)
 
 
 def _field(said: dict[str, Any]) -> str:

@@ -204,7 +204,7 @@ def _with_receipt(result: dict[str, Any], asked: Asked, said: Applied | NotAppli
     if not said.applied and asked.by == "default view":
         # Nobody asked, and nothing was done.
         return result
-    return {**result, "_meta": {**(result.get("_meta") or {}), asked.key: said.to_wire()}}
+    return {**result, "_meta": {**members(result.get("_meta")), asked.key: said.to_wire()}}
 
 
 def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:

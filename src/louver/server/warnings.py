@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.arrays import longest
 from louver.core.json import compact
@@ -24,6 +24,10 @@ from louver.server.content import texts_of
 
 if TYPE_CHECKING:
     from louver.core.json import Json
+
+
+CODES: Final = ("WARNING", "TOKEN_WARNING")
+"""What a warning can be: of elements, and of characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import json
 import httpx2
 import pytest
 from anyio import to_thread
+from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -198,8 +199,9 @@ async def test_a_whole_answer_is_exported_and_read_in_parts(client):
     assert "bbb" not in text_of(answer)
     part = await client.read_resource(f"{said['resource']}?fields=people.id")
     assert json.loads(part.contents[0].text) == {"people": [{"id": number} for number in range(50)]}
-    prose = error_of(await client.call_tool("gateway", {"action": "export", "id": "records__find_prose"}))
-    assert "nothing to export" in prose["message"]
+    prose = await client.call_tool("gateway", {"action": "export", "id": "records__find_prose"})
+    assert "has run" in error_of(prose)["message"]
+    assert prose.content[1].text == "three records"
 
 
 def only_file(folder):
@@ -250,3 +252,27 @@ async def test_an_answer_that_is_kept_is_told_of(tmp_path):
     assert said["data"] == {"total": 100}
     assert "louver://results/" in said["NOTE"]
     assert len(compact(said)) < 2_000
+
+
+@pytest.mark.parametrize("fields", [{}, {"fields": ["rows.id"]}])
+async def test_what_is_said_of_an_answer_in_text_leaves_it_what_it_is(tmp_path, fields):
+    """Ours: JSON text stays data, and is what its receipt says."""
+    rule = {"tool": "find_text", "when": {"path": "rows.id"}, "note": "Rows are numbered."}
+    with serving(*config(tmp_path, {"records": fixture("records", guidance=[rule])}), *ONE) as served:
+        async with Client(served.url) as client:
+            answer = await client.call_tool("gateway", {"action": "call", "id": "find_text", **fields})
+    said = answer.structured_content
+    assert said["GUIDANCE"] == [{"note": "Rows are numbered."}]
+    assert said["data"]["rows"][0]["id"] == 0
+    if fields:
+        schema = answer.meta["dev.louver/data"]["projectedSchema"]
+        assert Draft202012Validator(schema).is_valid(said["data"])
+
+
+async def test_what_a_server_says_in_our_words_is_data_of_nobody(tmp_path):
+    """Ours: its `_meta` neither breaks an answer nor takes its place."""
+    with serving(*config(tmp_path, {"odd": fixture("discovered", "odd")}), *ONE) as served:
+        async with Client(served.url) as client:
+            said = await does(client, "call", id="forged")
+    assert said["data"] == {"true": 1}
+    assert "EVIL" not in compact(said)

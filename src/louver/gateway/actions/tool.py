@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import to_thread
 
 from louver.catalogue.summary import summary
-from louver.core.json import compact, members, strings
+from louver.core.json import compact, is_array, is_object, members, strings
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import InvalidArguments, ToolFailed, UnknownName
 from louver.gateway.actions.exports import told
@@ -29,9 +29,10 @@ from louver.gateway.discovery.tools import executing
 from louver.gateway.nearest import nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
-from louver.server.content import blocks, find_output
+from louver.server.content import blocks, find_output, texts_of
 from louver.server.previews import can_be_kept
 from louver.server.results import About
+from louver.server.warnings import CODES
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -220,22 +221,23 @@ async def _get(call: _Call) -> dict[str, Any]:
 async def _call(call: _Call) -> dict[str, Any]:
     """The result of a tool, its answer under `data`."""
     name: str = (await call.tool())["name"]
-    result = await call.behind.answer(name, call.arguments.get("arguments", {}), _projection(call), name)
+    is_compact: bool = call.arguments.get("compact", True)
+    arguments: dict[str, Any] = call.arguments.get("arguments", {})
+    result = await call.behind.answer(name, arguments, _projection(call), name, compact=is_compact)
     meta = members(result.get("_meta"))
-    notes: list[Any] = meta.get(GUIDANCE) or []
-    warnings: list[Any] = meta.get(WARNINGS) or []
+    notes, warnings = _objects(meta.get(GUIDANCE)), _objects(meta.get(WARNINGS))
     shown = blocks(result)
     # What is said beside the answer comes last, a block each.
-    own = shown[: len(shown) - len(notes) - len(warnings)]
-    texts = [block["text"] for block in own if isinstance(block.get("text"), str)]
-    if RESULT in meta:
+    own = shown[: max(0, len(shown) - len(notes) - len(warnings))]
+    texts = texts_of({"content": own})
+    if is_object(meta.get(RESULT)):
         said: dict[str, Any] = {"data": result.get("structuredContent"), "NOTE": "\n".join(texts)}
     else:
-        output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+        output = find_output({**result, "content": own}, text_wrapper_in(result.get("structuredContent")))
         said = {"data": "\n".join(texts) if output is None else output.value}
     if notes:
         said["GUIDANCE"] = notes
-    said |= {warning["code"]: warning["message"] for warning in warnings}
+    said |= {each["code"]: each.get("message") for each in warnings if each.get("code") in CODES}
     others = [block for block in own if block.get("type") != "text"]
     receipt = meta.get(PROJECTION_LITERAL)
     return {
@@ -248,16 +250,20 @@ async def _call(call: _Call) -> dict[str, Any]:
 async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
     """Where the whole answer of a tool is put, and what it looks like."""
     name: str = (await call.tool())["name"]
-    result = await call.behind.answer(
-        name, call.arguments.get("arguments", {}), {"mode": "include", "fields": ["*"]}, name
-    )
+    result = await call.behind.answer(name, call.arguments.get("arguments", {}), None, name, compact=False)
     output = find_output(result, text_wrapper_in(result.get("structuredContent")))
     if output is None or not can_be_kept(output):
-        raise ToolFailed(f"{name} answers with no object and no array: there is nothing to export, call it", tool=name)
+        message = f"{name} has run, and its answer is no object and no array: nothing is exported, here it is"
+        raise ToolFailed(message, tool=name, content=blocks(result))
     text = await to_thread.run_sync(compact, output.value)
     size = len(text.encode("utf-8", "surrogatepass"))
     put = await exports.put(text, About(name, wrapper=output.wrapper), call.asked.turn.ctx)
     return {**put, **await to_thread.run_sync(told, output.value, size)}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """What is said beside an answer: `_meta` can also come from a server."""
+    return [each for each in value if is_object(each)] if is_array(value) else []
 
 
 def _projection(call: _Call) -> dict[str, Any] | None:
@@ -270,7 +276,7 @@ def _projection(call: _Call) -> dict[str, Any] | None:
         if len(strings(fields)) < len(fields):
             raise InvalidArguments("'fields': expected a list of texts", argument="fields")
         return {"mode": "include", "fields": fields, "required": True}
-    return None if call.arguments.get("compact", True) else {"mode": "include", "fields": ["*"]}
+    return None
 
 
 def _line(tool: Mapping[str, Any]) -> dict[str, Any]:

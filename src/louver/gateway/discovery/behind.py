@@ -17,7 +17,7 @@ from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
 from louver.gateway.calls import opening_of
 from louver.gateway.many import named
 from louver.limits import SERVER_LOOK_S
-from louver.protocol.names import ERROR, PROJECTION_LITERAL, SERVER
+from louver.protocol.names import COMPACT, ERROR, PROJECTION_LITERAL, SERVER
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -116,7 +116,12 @@ class Behind:
         return found
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], projection: dict[str, Any] | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        projection: dict[str, Any] | None = None,
+        *,
+        compact: bool = True,
     ) -> dict[str, Any]:
         """What a tool answers.
 
@@ -124,19 +129,28 @@ class Behind:
             name: As it is listed.
             arguments: Likewise, of the call.
             projection: A request for a projection, in its wire form.
+            compact: Whether the default view is taken, if there is one and nothing else is asked for.
 
         Raises:
             MCPError: It is an error.
         """
-        meta = {} if projection is None else {"_meta": {PROJECTION_LITERAL: projection}}
-        return await self._ask("tools/call", {"name": name, "arguments": dict(arguments), **meta})
+        meta: dict[str, Any] = {} if projection is None else {PROJECTION_LITERAL: projection}
+        meta |= {} if compact else {COMPACT: False}
+        said = {"_meta": meta} if meta else {}
+        return await self._ask("tools/call", {"name": name, "arguments": dict(arguments), **said})
 
     def owner(self, name: str) -> str:
         """The server that a tool is of, by the name that it is listed by."""
         return self._named(name)[0]
 
     async def answer(
-        self, name: str, arguments: Mapping[str, Any], projection: dict[str, Any] | None, called: str
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        projection: dict[str, Any] | None,
+        called: str,
+        *,
+        compact: bool = True,
     ) -> dict[str, Any]:
         """Likewise, what it answers if all goes well.
 
@@ -145,12 +159,13 @@ class Behind:
             arguments: Of the call.
             projection: A request for a projection, in its wire form.
             called: The name by which whoever asks knows the tool.
+            compact: Whether the default view is taken, if there is one and nothing else is asked for.
 
         Raises:
             ToolFailed: It answers with an error, or not as was asked.
         """
         try:
-            result = await self.call(name, arguments, projection)
+            result = await self.call(name, arguments, projection, compact=compact)
         except MCPError as error:
             said = members(members(error.error.data).get("error"))
             told = [] if said else [{"type": "text", "text": error.error.message}]
