@@ -15,11 +15,9 @@ The views are those that the tool has now.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
 from mcp_types.methods import validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -28,14 +26,13 @@ from louver.core.arrays import longest, with_items
 from louver.core.infer import infer
 from louver.core.json import compact, digest
 from louver.core.view import Views
-from louver.errors import LouverError, OutputInvalid, UnknownResult
+from louver.errors import LouverError, OutputInvalid
 from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT, RESULTS_URI
 from louver.protocol.results import Read, out_of_pages
 from louver.server.content import Output
 from louver.server.keeping import Kept, keep, receipt
 from louver.server.refusals import protocol_error
-from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,11 +87,6 @@ class Rereads:
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the result does not satisfy its projected schema")
             return self._said(uri, wanted, kept, about.partial or kept.value != value, ctx)
-        except UnknownResult as unknown:
-            # It may be one of a server behind this one; whatever that says of one it does not know is not told.
-            with suppress(MCPError):
-                return result_dict(await call_next(ctx))
-            raise protocol_error(unknown) from None
         except LouverError as error:
             raise protocol_error(error) from None
 
