@@ -7,7 +7,6 @@ others go on; what is told holds no value of an answer.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
@@ -17,6 +16,7 @@ from louver.core.json import Json, compact, is_array, is_object, members
 from louver.core.view import Views
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.many import SEPARATOR
+from louver.gateway.nearest import meant, nearest
 from louver.server.content import find_output
 
 if TYPE_CHECKING:
@@ -109,6 +109,6 @@ def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool)
 
 
 def _unknown(name: str, tools: Mapping[str, Tool]) -> UnknownName:
-    near = get_close_matches(name, tools, 3)
-    meant = f"did you mean {' or '.join(map(repr, near))}?" if near else "'louver tools' tells which there are"
-    return UnknownName(f"there is no tool {name[:80]!r}: {meant}", nearest=near)
+    near = nearest(name, tools)
+    hint = meant(near, "'louver tools' tells which there are")
+    return UnknownName(f"there is no tool {name[:80]!r}: {hint}", nearest=near)

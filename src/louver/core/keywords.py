@@ -150,16 +150,29 @@ def _values(here: Here) -> Keywords:
 
     There is one: where none is of a kind that can be left, the walk goes no further.
     """
+
+    def left(value: Json) -> Json:
+        here.walk.weigh(value)
+        return here.walk.left(value, here.mask)
+
+    return listed_values(here.words, lambda value: here.mask.exclude or kind.kind_of(value) & kind.STRUCTURE, left)
+
+
+def listed_values(
+    words: dict[str, Any], can_be: Callable[[Json], bool | int], becomes: Callable[[Json], Json]
+) -> Keywords:
+    """`enum` and `const` of what their values become, each once.
+
+    Args:
+        words: The keywords of the place.
+        can_be: Whether a value can stand there still; one can.
+        becomes: What it is then.
+    """
     out: Keywords = {}
-    for keyword, listed in (("enum", here.words.get("enum")), ("const", [here.words.get("const")])):
-        if keyword not in here.words or not is_array(listed):
+    for keyword, listed in (("enum", words.get("enum")), ("const", [words.get("const")])):
+        if keyword not in words or not is_array(listed):
             continue
-        left: dict[bytes, Any] = {}
-        for value in listed:
-            if here.mask.exclude or kind.kind_of(value) & kind.STRUCTURE:
-                here.walk.weigh(value)
-                kept = here.walk.left(value, here.mask)
-                left[canonical(kept)] = kept
+        left = {canonical(value): value for value in map(becomes, filter(can_be, listed))}
         out[keyword] = list(left.values()) if keyword == "enum" else next(iter(left.values()))
     return out
 

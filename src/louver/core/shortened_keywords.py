@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.core import kinds as kind
 from louver.core.combine import both, either
-from louver.core.json import canonical, is_array, members, strings
-from louver.core.keywords import Keywords, schemas_of
+from louver.core.json import members, strings
+from louver.core.keywords import Keywords, listed_values, schemas_of
 from louver.core.shorten import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.core.derive import Derivation
-    from louver.core.json import Schema
+    from louver.core.json import Json, Schema
     from louver.core.references import Place
     from louver.core.shorten import Shortening
 
@@ -92,18 +92,12 @@ def _values(here: Here) -> Keywords:
 
     There is one: where none is of a kind that is left there, the walk goes no further.
     """
-    out: Keywords = {}
-    for keyword, listed in (("enum", here.words.get("enum")), ("const", [here.words.get("const")])):
-        if keyword not in here.words or not is_array(listed):
-            continue
-        left: dict[bytes, Any] = {}
-        for value in listed:
-            if kind.kind_of(value) & here.there:
-                here.walk.tools.weigh(value)
-                short = shorten(value, here.by)
-                left[canonical(short)] = short
-        out[keyword] = list(left.values()) if keyword == "enum" else next(iter(left.values()))
-    return out
+
+    def short(value: Json) -> Json:
+        here.walk.tools.weigh(value)
+        return shorten(value, here.by)
+
+    return listed_values(here.words, lambda value: kind.kind_of(value) & here.there, short)
 
 
 def _numbers(here: Here) -> Keywords:

@@ -7,7 +7,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _LOOKED_AT: Final = 100
 """Names that are compared letter by letter, which takes a quarter of a millisecond each."""
@@ -21,6 +21,11 @@ def nearest(said: str, names: Iterable[str], most: int = 3) -> list[str]:
     said = said[:_LONGEST]
     likely = nlargest(_LOOKED_AT, names, key=lambda name: _alike(said, name))
     return get_close_matches(said, likely, most)
+
+
+def meant(near: Sequence[str], otherwise: str) -> str:
+    """The end of an error about a name: what may have been meant, or else what to do."""
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
 def _alike(one: str, other: str) -> int:

@@ -26,7 +26,7 @@ from louver.gateway.actions.manifest import manifest
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.described import described
 from louver.gateway.discovery.tools import executing
-from louver.gateway.nearest import nearest
+from louver.gateway.nearest import meant, nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
 from louver.server.content import blocks, find_output, texts_of
@@ -174,8 +174,8 @@ class _Call:
         tools = {tool["name"]: tool for some in found.values() for tool in some.values()}
         if name not in tools:
             near = nearest(name, tools)
-            meant = f": did you mean {' or '.join(map(repr, near))}?" if near else ": search tells which there are"
-            raise UnknownName(f"{name[:80]!r} is no tool{meant}", nearest=near)
+            hint = meant(near, "search tells which there are")
+            raise UnknownName(f"{name[:80]!r} is no tool: {hint}", nearest=near)
         return tools[name]
 
 

@@ -17,7 +17,7 @@ from louver.errors import SandboxUnavailable, ToolFailed, UnknownName
 from louver.gateway.backoff import Backoff
 from louver.gateway.discovery.called import CallNames
 from louver.gateway.lua.sandbox import Sandbox
-from louver.gateway.nearest import nearest
+from louver.gateway.nearest import meant, nearest
 from louver.limits import MAX_SCRIPT_REPLY
 from louver.server.content import blocks, find_output
 
@@ -136,8 +136,8 @@ class ScriptHost:
         if tool in known:
             return known[tool]
         near = nearest(tool, known)
-        meant = f": did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}{meant}", nearest=near)
+        hint = f": {meant(near, '')}" if near else ""
+        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}{hint}", nearest=near)
 
 
 def _projection(options: Options) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from louver.gateway.discovery.described import described, is_read_only
 from louver.gateway.discovery.identifiers import identifiers
 from louver.gateway.discovery.shapes import shape
 from louver.gateway.lua.sandbox import GLOBALS
-from louver.gateway.nearest import nearest
+from louver.gateway.nearest import meant, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,8 +159,8 @@ def found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[s
     if lua is not None:
         return lua, said
     near = nearest(said, known)
-    meant = f": did you mean {' or '.join(map(repr, near))}?" if near else f": {where!r} tells which there are"
-    raise UnknownName(f"{said[:80]!r} is no {what}{meant}", nearest=near)
+    hint = meant(near, f"{where!r} tells which there are")
+    raise UnknownName(f"{said[:80]!r} is no {what}: {hint}", nearest=near)
 
 
 def _text(said: Mapping[str, Any], key: str) -> str | None:

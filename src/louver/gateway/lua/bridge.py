@@ -26,10 +26,10 @@ from louver.errors import (
     UnknownName,
 )
 from louver.gateway.lua.channel import Channel, Gone, nonsense
-from louver.gateway.lua.hints import nearest
 from louver.gateway.lua.host import Host, Options
 from louver.gateway.lua.outcome import error_of
 from louver.gateway.lua.weight import is_over
+from louver.gateway.nearest import nearest
 from louver.limits import (
     MAX_INTEGER_DIGITS,
     MAX_ON_LOOP,

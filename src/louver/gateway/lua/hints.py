@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
+
+from louver.gateway.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +44,3 @@ def hint_of(message: str, key: str | None, servers: Sequence[str]) -> str | None
     near = nearest(name, servers)
     known = ", ".join(servers[:20]) if servers else "none"
     return f"Did you mean the server '{near[0]}'?" if near else f"There is no '{name}' here; the servers are: {known}."
-
-
-def nearest(name: str, names: Sequence[str]) -> list[str]:
-    """Names that were probably meant, the nearest first."""
-    return get_close_matches(name[:100], names, n=3)
