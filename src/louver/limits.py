@@ -325,6 +325,9 @@ MAX_RESULTS = 1000
 MAX_RESULTS_BYTES = 256 * 1024 * 1024
 """Likewise, in bytes of JSON. A larger result is sent as it is."""
 
+SWEEP_AFTER_S = 1.0
+"""How long after it has expired a kept result is removed, in seconds: what expires together is removed at once."""
+
 HANDLE_BYTES = 24
 """Randomness in the handle of a kept result, in bytes: 192 bits, more than can be guessed."""
 
@@ -415,6 +418,9 @@ SANDBOX_ENDING_S = 2.0
 
 MAX_SELECTED = 256
 """Members that a view selects of one object. Who needs more wants the object."""
+
+TOOLS_A_TURN = 500
+"""Listed tools that are looked at before others have their turn on the event loop."""
 
 TOOLS_LISTED = 50
 """Tools that the one tool lists at a time, unless it is asked for more or fewer."""

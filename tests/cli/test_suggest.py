@@ -130,6 +130,16 @@ def test_a_tool_s_name_leads_nowhere_else(suggest, tmp_path):
     assert ViewFolder(out).find("../../escape") is not None
 
 
+def test_two_tools_whose_file_would_be_one_are_refused_before_anything_is_called(suggest, tmp_path):
+    """Ours: with `--out`; without, each is printed under its name."""
+    calls = [*call("a b"), *call("a_b")]
+    status, printed, err = suggest(*calls, "--out", str(tmp_path))
+    assert (status, printed, [*tmp_path.iterdir()]) == (2, "", [])
+    assert f"'a_b' and 'a b' would both be written to {tmp_path / 'a_b.views.json'}: suggest them one after" in err
+    assert suggest(*calls)[0] == 0
+    assert suggest(*call("a b"), *call("a b", kind="wish"), "--out", str(tmp_path))[0] == 0
+
+
 def test_a_folder_that_cannot_be_written_is_told(suggest, tmp_path):
     """Ours."""
     (tmp_path / "file").write_text("")

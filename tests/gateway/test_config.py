@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from gateway.configs import ENVIRON, GOOD, SECRET, of, write
-from louver.errors import InvalidConfig
+from louver.errors import InvalidConfig, LouverError
 from louver.gateway.config import Config, Upstream, is_url
 from louver.gateway.config_check import schema
 from louver.gateway.config_env import Unresolved, resolved, variables
 from louver.gateway.config_read import read_config
+from louver.gateway.gateway import Gateway
 
 HOSTS = {path.stem: path for path in sorted((Path(__file__).parents[1] / "fixtures" / "hosts").glob("*.json"))}
 """Files as hosts have them."""
@@ -198,3 +199,25 @@ def test_the_examples_of_the_schema_are_read(tmp_path):
         assert read_config(
             write(tmp_path, json.dumps(example)), {"TRACKER_TOKEN": "t", "LOUVER_GRANT_KEY": 32 * "k"}
         ).upstreams
+
+
+WRONG_WORDS = {
+    "listing": ({"listing": "relax"}, "'listing' is one of 'relaxed', 'omit', 'strict', not 'relax'"),
+    "exposure": ({"exposure": "min"}, "'exposure' is one of 'full', 'minimal', 'discovery', 'gateway', not 'min'"),
+    "execute": ({"execute": "on"}, "'execute' is one of 'strict', 'process', 'off', not 'on'"),
+    "argument": ({"argument": "some"}, "'argument' is one of 'projectable', 'all', 'off', not 'some'"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_WORDS.values(), ids=WRONG_WORDS)
+def test_a_wrong_word_is_refused_from_python_too(options, message):
+    """Ours: where no file was held against the schema."""
+    with pytest.raises(LouverError) as refused:
+        Gateway(Config((), **options), serves_one=False)
+    assert refused.value.message == message
+
+
+def test_a_wrong_exposure_is_refused_whatever_the_configuration_says():
+    """Likewise."""
+    with pytest.raises(LouverError, match="'exposure' is one of"):
+        Gateway(Config(()), serves_one=False, exposure="one")

@@ -3,7 +3,7 @@
 import pytest
 
 from louver.core.view import Views
-from louver.errors import InvalidView
+from louver.errors import InvalidView, LouverError
 from louver.protocol.capability import advertised
 from louver.protocol.hint import extension_hint, hint, literal_hint, read_hint
 from louver.protocol.names import PROJECTION
@@ -100,3 +100,9 @@ def test_the_argument_is_told_where_it_is_taken():
 def test_a_server_without_tools_says_nothing_of_projection(capabilities):
     """Ours: a `tools` capability would say that there are tools."""
     assert advertised(capabilities, None) == capabilities
+
+
+def test_an_author_who_writes_a_wrong_word_is_told_at_once():
+    """Ours."""
+    with pytest.raises(LouverError, match="'content' is one of 'project', 'keep', not 'drop'"):
+        hint(content="drop")

@@ -1,6 +1,7 @@
 """Guidance and warnings beside answers."""
 
 import json
+import threading
 
 import anyio
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import louver
+from louver.core.json import compact
 from louver.core.mask import exclude_mask
 from louver.core.path import FieldPath
 from louver.core.project import project
@@ -26,6 +28,7 @@ ROME = {
     "note": "Letters to this city take a week.",
     "workflow": ["Say so.", "Offer to call."],
 }
+BY_META = "Name the fields that you need by '_meta.projection'; or narrow the arguments."
 MAIL = {"when": {"matches": "@example"}, "note": "There are addresses in it."}
 
 
@@ -150,18 +153,49 @@ async def test_large_answers_are_warned_of(era):
     assert texts(answer)[-2:] == [f"WARNING: {items['message']}", f"TOKEN_WARNING: {tokens['message']}"]
     for warning in (items, tokens):
         fits("warning", warning)
-        assert "Name the fields that you need, or a view, by '_meta.projection'" in warning["message"]
+        assert warning["message"].endswith(f". {BY_META}")
     assert answer["structuredContent"] == ROWS
 
 
 async def test_what_a_projection_has_made_small_is_not_warned_of(era):
-    """001: it steers to less, and less is enough; the argument is named where models have it."""
+    """001: it steers to less, and less is enough; nor is more advised than is left to do."""
     made = lowlevel(rows=tool({"type": "object"}, structured(ROWS)))
     async with attached(made.server, era, warnings=True, argument=True) as wire:
         answer = await wire.call("rows", projection={"mode": "exclude", "fields": ["rows", "text"]})
         assert WARNINGS not in answer["_meta"]
         (warned,) = (await wire.call("rows", {"_projection": ["rows.id"]}))["_meta"][WARNINGS]
-    assert "by the argument '_projection'" in warned["message"]
+    assert warned["message"].endswith("more than 100. Narrow the arguments.")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "advice"),
+    [
+        ("declared", {}, "Name the fields that you need by '_meta.projection'; or narrow the arguments."),
+        ("declared", {"argument": True}, "Name the fields that you need by the argument '_projection'; or narrow"),
+        ("undeclared", {"argument": True}, "Name the fields that you need by '_meta.projection'; or narrow"),
+        ("hinted", {}, "Name the fields that you need, or a view, by '_meta.projection'; or narrow the arguments."),
+        ("hinted", {"listing": "strict"}, "Narrow the arguments."),
+        ("prose", {}, "Narrow the arguments."),
+        ("numbers", {}, "Narrow the arguments."),
+        ("one_text", {}, "Narrow the arguments."),
+    ],
+)
+async def test_what_is_advised_is_possible(era, name, options, advice):
+    """Ours: for this client, and of this answer; prose has no fields, and without views there is none to name."""
+    plain = {"type": "object"}
+    made = lowlevel(
+        declared=tool(plain, structured(ROWS)),
+        undeclared=tool(None, text(json.dumps(ROWS))),
+        hinted=tool(plain, structured(ROWS), meta=louver.hint(views={"brief": ["rows.id"]})),
+        prose=tool(None, text("y" * 60_000)),
+        numbers=tool(plain, structured({"numbers": [*range(30_000)]})),
+        one_text=tool(plain, structured({"text": "y" * 60_000})),
+    )
+    async with attached(made.server, era, warnings=True, **options) as wire:
+        warned = (await wire.call(name))["_meta"][WARNINGS]
+    assert warned
+    for warning in warned:
+        assert f". {advice}" in warning["message"]
 
 
 async def test_the_limits_of_warnings_can_be_set(profiles):
@@ -197,10 +231,30 @@ async def test_work_on_large_answers_is_done_aside(monkeypatch):
         asides.append(function)
         return await run_sync(function, *arguments, **options)
 
-    monkeypatch.setattr("louver.server.answers.to_thread.run_sync", noted)
+    monkeypatch.setattr("louver.server.aside.to_thread.run_sync", noted)
     made = lowlevel(large=tool(None, text(json.dumps({"a": 300_000 * "x"}))), small=tool(None, structured({"a": "x"})))
     async with attached(made.server, OLD, warnings=True, guidance=[MAIL]) as wire:
         await wire.call("small")
         assert asides == []
         await wire.call("large")
-        assert len(asides) == 3
+        assert len(asides) == 4
+
+
+async def test_a_large_answer_is_not_even_measured_on_the_event_loop(monkeypatch):
+    """Ours: its JSON is written in a thread."""
+    threads = []
+
+    def noted(value):
+        threads.append(threading.current_thread())
+        return compact(value)
+
+    monkeypatch.setattr("louver.server.answers.compact", noted)
+    large, small = ({"rows": [{"id": 1, "text": size * "x"}, {"id": 2, "text": ""}]} for size in (300_000, 3))
+    made = lowlevel(large=tool(None, structured(large)), small=tool(None, structured(small)))
+    async with attached(made.server, NEW, results=louver.KeptResults(over_bytes=10)) as wire:
+        await wire.call("small")
+        assert set(threads) == {threading.main_thread()}
+        threads.clear()
+        await wire.call("large")
+    assert threads
+    assert threading.main_thread() not in threads

@@ -3,6 +3,7 @@
 import json
 import logging
 import secrets
+import threading
 from contextlib import nullcontext
 
 import pytest
@@ -11,6 +12,7 @@ from mcp import Client, MCPError
 
 import louver
 from louver.core.relax import relax
+from louver.server import rereads
 from server.kept import COUNT, ISSUES, KEY, SCHEMA, VIEWS, WRAPPED, Clock, fits, issues, read, uri_of
 from server.profiles import lowlevel, structured, tool
 from server.test_callers import caller
@@ -185,6 +187,26 @@ async def test_pages_are_those_of_the_longest_array(era):
         _, said = await read(wire, f"{uri}?page=1&fields=total")
         assert said["_meta"][KEY] == {"page": 1, "pages": 1, "items": 0}
         assert "schemaSource" not in said["_meta"]["projection"]
+
+
+@pytest.mark.parametrize("query", ["", "?page=2", "?fields=issues.id&page=1"])
+async def test_what_is_read_is_made_in_a_thread(query, era, monkeypatch):
+    """PRIVACY.md: the event loop does not wait for it."""
+    threads = []
+
+    def noted(function):
+        def call(*arguments, **options):
+            threads.append(threading.current_thread())
+            return function(*arguments, **options)
+
+        return call
+
+    for name in ("compact", "infer", "longest", "eq"):
+        monkeypatch.setattr(f"louver.server.rereads.{name}", noted(getattr(rereads, name)))
+    async with attached(issues().server, era, **kept()) as wire:
+        await read(wire, uri_of(await wire.call("list_issues")) + query)
+    assert len(threads) == (3 if query else 1)
+    assert threading.main_thread() not in threads
 
 
 async def test_a_schema_of_a_page_is_named_by_its_digest(era):

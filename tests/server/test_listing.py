@@ -5,9 +5,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client import advertise
+from mcp.server import Server
 
 import louver
 from louver.core.relax import relax
+from louver.errors import LouverError
 from louver.example import build_server
 from server.profiles import PROFILE, SCHEMA, VIEWS, build, lowlevel, structured, text, tool
 from server.wire import NEW, OLD, attached, connect
@@ -207,3 +209,11 @@ async def test_a_root_that_is_no_object_is_projected():
         answer = await wire.call("scalar", projection=INCLUDE)
         assert answer["structuredContent"] is None
         assert answer["content"] == [{"type": "text", "text": "null"}]
+
+
+def test_a_listing_that_is_none_is_refused():
+    """Ours: and the server stays as it was."""
+    server = Server("s")
+    with pytest.raises(LouverError, match="'listing' is one of 'relaxed', 'omit', 'strict', not 'relax'"):
+        louver.attach(server, listing="relax", disclosure="advise")
+    louver.attach(server, listing="omit")

@@ -1,7 +1,9 @@
 """Where results are kept."""
 
+import asyncio
 import stat
 
+import anyio
 import pytest
 
 import louver
@@ -78,6 +80,90 @@ def test_a_file_is_of_its_owner_alone_and_holds_nothing_that_has_expired(tmp_pat
     assert b"canary-7f3a" not in path.read_bytes()
 
 
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o606])
+def test_a_file_that_others_can_use_is_refused(tmp_path, clock, mode):
+    """Ours: nothing is put into it, and its mode stays what its owner has made it."""
+    path = tmp_path / "r.db"
+    path.touch()
+    path.chmod(mode)
+    with pytest.raises(LouverError, match="others than its owner can use it: chmod 600"):
+        store_at(path, clock)
+    assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_size) == (mode, 0)
+    path.chmod(0o600)
+    assert store_at(path, clock).put("k", clock.now + 60, (b"{}", b"1"))
+
+
+def test_a_file_of_somebody_else_is_refused(tmp_path, clock, monkeypatch):
+    """Ours: its owner could read what is put into it."""
+    (tmp_path / "r.db").touch(0o600)
+    monkeypatch.setattr("os.geteuid", lambda: (tmp_path / "r.db").stat().st_uid + 1)
+    with pytest.raises(LouverError, match="it is somebody else's file"):
+        store_at(tmp_path / "r.db", clock)
+
+
+def test_what_has_expired_is_swept_away(store, clock):
+    """Ours: and it is told when the next will have expired."""
+    assert store.sweep() is None
+    store.put("short", clock.now + 1, (b"{}", b"1"))
+    store.put("long", clock.now + 60, (b"{}", b"2"))
+    assert store.sweep() == clock.now + 1
+    clock.now += 1
+    assert store.sweep() == clock.now + 59
+    assert store.get("long") is not None
+    clock.now += 59
+    assert store.sweep() is None
+
+
+def test_what_is_kept_under_a_key_stays(store, clock):
+    """Ours: nobody puts something else in its place."""
+    assert store.put("k", clock.now + 1, (b"{}", b"1"))
+    assert store.put("k", clock.now + 60, (b"{}", b"2"))
+    assert store.get("k") == (b"{}", b"1")
+    clock.now += 1
+    store.put("k", clock.now + 60, (b"{}", b"2"))
+    assert store.get("k") == (b"{}", b"2")
+
+
+def test_a_file_is_swept_when_it_is_opened(tmp_path, clock):
+    """Ours: what another process has left."""
+    FileStore(tmp_path / "r.db", clock).put("k", clock.now + 1, (b"{}", b"canary-7f3a" * 1000))
+    clock.now += 1
+    FileStore(tmp_path / "r.db", clock)
+    assert b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("place", ["memory", "file"])
+async def test_what_expires_is_removed_though_nobody_asks(tmp_path, monkeypatch, place):
+    """GATEWAY.md: TTL; of two results each, and of what is kept after all was removed."""
+    monkeypatch.setattr("louver.server.results.SWEEP_AFTER_S", 0.0)
+    left = asyncio.Queue()
+
+    def noted(sweep):
+        def call(store):
+            found = sweep(store)
+            loop.call_soon_threadsafe(left.put_nowait, found)
+            return found
+
+        return call
+
+    for kind in (MemoryStore, FileStore):
+        monkeypatch.setattr(kind, "sweep", noted(kind.sweep))
+    loop = asyncio.get_running_loop()
+    results = louver.KeptResults(over_bytes=1, minutes=0.002, store=tmp_path / "r.db" if place == "file" else "memory")
+    made = lowlevel(t=tool(None, structured({"a": "canary-7f3a", "b": 1})))
+    async with attached(made.server, NEW, results=results) as wire:
+        for _ in range(2):
+            await wire.call("t")
+            await wire.call("t")
+            while left.qsize():
+                left.get_nowait()
+            with anyio.fail_after(20):
+                while await left.get() is not None:
+                    pass
+    assert place == "memory" or b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
+
+
 def test_a_file_is_one_for_several_processes(tmp_path, clock):
     """Ours: what one has kept another finds."""
     FileStore(tmp_path / "r.db", clock).put("k", clock.now + 60, (b"{}", b"1"))
@@ -90,15 +176,18 @@ def test_a_file_that_goes_wrong_later_keeps_nothing(tmp_path, clock, caplog):
     (tmp_path / "r.db").write_bytes(b"no database" * 100)
     assert not store.put("k", clock.now + 60, (b"{}", b"canary"))
     assert store.get("k") is None
+    assert store.sweep() is None
     assert [record.message for record in caplog.records] == [
         "a result is not kept: SQLITE_NOTADB",
         "a result is not found: SQLITE_NOTADB",
+        "results that have expired are not removed: SQLITE_NOTADB",
     ]
 
 
 def test_a_place_that_cannot_be_is_refused_at_start(tmp_path):
     """Ours."""
     (tmp_path / "text").write_text("no database" * 100)
+    (tmp_path / "text").chmod(0o600)
     for name, reason in (
         ("text", "it is no database of results"),
         ("nowhere/r.db", "No such file or directory"),

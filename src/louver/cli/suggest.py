@@ -51,7 +51,7 @@ async def _run(arguments: Namespace) -> int:
                 _say(f"server {state.name!r} is not there: {state.problem}")
             return 1
         tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
-        files = {} if arguments.out is None else {name: _file(arguments.out, tool) for name, tool in tools.items()}
+        files = {} if arguments.out is None else _files(arguments.out, tools)
         problems = await _called(gateway, tools, calls)
     found: dict[str, tuple[Tool, Suggestion]] = {}
     for name, tool in tools.items():
@@ -115,6 +115,23 @@ def _row(server: str, suggestion: Suggestion) -> dict[str, Any]:
         ],
         "file": suggestion.file(),
     }
+
+
+def _files(folder: str, tools: dict[str, Tool]) -> dict[str, Path]:
+    """Where the files are written, by the names of the tools.
+
+    Raises:
+        InvalidInput: One is there already, or two would be one.
+    """
+    files: dict[str, Path] = {}
+    for name, tool in tools.items():
+        file = _file(folder, tool)
+        other = next((other for other in files if files[other] == file), None)
+        if other is not None:
+            message = f"{name!r} and {other!r} would both be written to {file}: suggest them one after the other, each"
+            raise InvalidInput(f"{message} with a folder of its own by --out")
+        files[name] = file
+    return files
 
 
 def _file(folder: str, tool: Tool) -> Path:

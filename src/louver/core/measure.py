@@ -79,5 +79,37 @@ def is_larger(value: Json, most: int) -> bool:
     return parts > most
 
 
+def is_heavier(value: Json, most: int) -> bool:
+    """Whether a value has more than about `most` bytes of JSON; no more of it is looked at than that takes.
+
+    What is escaped in a text is counted as if it were not, and a scalar that is no text as `_SCALAR_BYTES`.
+    """
+    left = most
+    todo: list[Json] = [value]
+    while todo and left >= 0:
+        part = todo.pop()
+        if isinstance(part, str):
+            left -= len(part)
+        elif is_object(part):
+            left -= sum(map(len, part)) + _MEMBER_BYTES * len(part) + _BRACKETS
+            todo += part.values()
+        elif is_array(part):
+            left -= len(part) + _BRACKETS
+            if left >= 0:
+                todo += part
+        else:
+            left -= _SCALAR_BYTES
+    return left < 0
+
+
+_BRACKETS = 2
+
+_MEMBER_BYTES = 4
+"""Quotes, colon and comma."""
+
+_SCALAR_BYTES = 8
+"""Of numbers and the like, on an average."""
+
+
 def _bytes(value: Json) -> bytes:
     return compact(value).encode("utf-8", "surrogatepass")

@@ -20,6 +20,7 @@ from louver.gateway.clients import Client, Turn, client_of, handshake_client, op
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
 from louver.protocol.names import ARGUMENT
+from louver.protocol.results import kept_at, kept_for
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
     from louver.gateway.routes import Routes
+    from louver.server.results import Results
 
 GUIDANCE = (
     f"Tools with an argument '{ARGUMENT}' return only what it names: give the fields that you need, for example "
@@ -45,12 +47,16 @@ class Forward:
         routes: Where requests go.
         opened: Called when a client has opened the gateway.
         argument: Whether tools take the reserved argument; then `instructions` say what it is for.
+        results: What is kept here, if reads of that are answered here; then it has what servers keep themselves too.
     """
 
-    def __init__(self, routes: Routes, opened: Callable[[], None], *, argument: bool) -> None:
+    def __init__(
+        self, routes: Routes, opened: Callable[[], None], *, argument: bool, results: Results | None = None
+    ) -> None:
         self._routes = routes
         self._opened = opened
         self._argument = argument
+        self._results = results
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer to one message of a client."""
@@ -69,6 +75,7 @@ class Forward:
             async with turn.answered():
                 result = await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
                 note_what_came(ctx, result)
+                await self._note_kept(ctx, result)
                 return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
@@ -99,6 +106,11 @@ class Forward:
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         async with self._routes.watching(turn, uris):
             return await call_next(ctx)
+
+    async def _note_kept(self, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
+        """Remember for whom a server has kept an answer: nobody else's reads go to it."""
+        if self._results is not None and ctx.method == "tools/call" and (uri := kept_at(result)) is not None:
+            await self._results.keep_handle(uri, kept_for(result), ctx)
 
     async def _notified(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)

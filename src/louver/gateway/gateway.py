@@ -13,7 +13,7 @@ import logging
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from mcp import MCPError
 from mcp.server import Server
@@ -23,10 +23,11 @@ from mcp_types import METHOD_NOT_FOUND
 
 from louver import __version__
 from louver.catalogue.rules import Guidance
+from louver.core.choices import check_choice
 from louver.errors import InvalidView, LouverError
 from louver.gateway.calls import Calls
 from louver.gateway.clients import Client, Itself
-from louver.gateway.config import Config
+from louver.gateway.config import Config, Execute, Exposure
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.service import DiscoveryService
 from louver.gateway.eras import enveloped
@@ -38,13 +39,13 @@ from louver.gateway.stack import Files, Stack
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
+from louver.server.listing import Listing
 from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from louver.gateway import config
-    from louver.gateway.config import Exposure
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.link import Link, Listener, Params
 
@@ -121,7 +122,7 @@ class Gateway:
 
     def discovery(self) -> DiscoveryService:
         """What stands behind the gateway, for the gateway itself: not projected, and with nobody to be asked."""
-        itself = Itself(Client(GATEWAY.version, GATEWAY))
+        itself = _itself()
 
         async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return await self._routes.answer(itself, method, enveloped(params, GATEWAY.envelope))
@@ -140,7 +141,7 @@ class Gateway:
             MCPError: It is an error.
             UpstreamError: The upstream does not answer as it should.
         """
-        itself = Itself(Client(GATEWAY.version, GATEWAY))
+        itself = _itself()
         session = await self.upstreams[upstream].session()
         said = {"name": tool, "arguments": dict(arguments)}
         return await session.call(itself, "tools/call", enveloped(said, GATEWAY.envelope))
@@ -204,9 +205,16 @@ class Gateway:
         return [*gone, *self._stack.build(config, files, results, self.upstreams, self._routes)]
 
     def _chosen(self, config: Config) -> Config:
-        """The configuration with what was chosen whatever it says."""
+        """The configuration with what was chosen whatever it says.
+
+        Raises:
+            LouverError: There is no such listing or exposure, or no such way to run scripts.
+        """
         exposure = self._exposure or config.exposure
+        check_choice("listing", config.listing, get_args(Listing))
+        check_choice("exposure", exposure, get_args(Exposure))
         execute = config.execute or ("strict" if exposure == "discovery" else "off")
+        check_choice("execute", execute, get_args(Execute))
         if self._execute is not None:
             execute = "off" if not self._execute else "strict" if execute == "off" else execute
         upstreams = config.upstreams
@@ -259,6 +267,10 @@ class Gateway:
             # A server may have no tools, and then no list of them. What else it says is not repeated.
             problem = None if error.error.code == METHOD_NOT_FOUND else f"'tools/list' fails with {error.error.code}"
             return State(each.name, each.transport, version, [], problem)
+
+
+def _itself() -> Itself:
+    return Itself(Client(GATEWAY.version, GATEWAY))
 
 
 def _link(each: config.Upstream, listener: Listener) -> Link:

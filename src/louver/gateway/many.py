@@ -6,12 +6,14 @@ lists is put together, all pages in one; an upstream that is not there is left o
     tools/list                                    github__create_issue, memory__read_graph
     tools/call    {"name": "memory__read_graph"}  -> memory: {"name": "read_graph"}
     resources/read {"uri": "file:///a"}           -> whoever listed it, else whoever has it
+                   {"uri": "louver://results/Z"}  -> whoever has kept an answer there, likewise
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +25,9 @@ from louver.core.json import is_object, members
 from louver.errors import UpstreamError
 from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
+from louver.limits import MAX_RESULTS
 from louver.protocol.names import SERVER
+from louver.protocol.results import kept_at
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -75,6 +79,7 @@ class Many:
         self._upstreams = upstreams
         self._calls = calls
         self._addresses: dict[str, Upstream] = {}
+        self._kept: OrderedDict[str, Upstream] = OrderedDict()
 
     async def opening(self, client: Client) -> dict[str, Any]:
         """What the upstreams that are there can do together, and what each has to say."""
@@ -100,7 +105,9 @@ class Many:
             return await self._list(turn, method, params)
         if method in _NAMED:
             upstream, name = self._by_name(params["name"], method)
-            return await self._calls.send(upstream, turn, method, {**params, "name": name})
+            result = await self._calls.send(upstream, turn, method, {**params, "name": name})
+            self._note_kept(upstream, result)
+            return result
         if method in _ADDRESSED:
             return await self._addressed(turn, method, params)
         if method == "completion/complete":
@@ -184,17 +191,25 @@ class Many:
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Of a resource: from whoever listed it, else from the first that has it."""
         uri = params["uri"]
-        known = self._addresses.get(uri)
+        known = self._addresses.get(uri) or self._kept.get(uri.partition("?")[0])
         problem = MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
         for upstream in [known] if known is not None else list(self._upstreams.values()):
             try:
                 result = await self._calls.send(upstream, turn, method, params)
             except MCPError as error:
                 problem = error if known is not None else problem
-            else:
+                continue
+            if known is None:
                 self._addresses[uri] = upstream
-                return result
+            return result
         raise problem
+
+    def _note_kept(self, upstream: Upstream, result: dict[str, Any]) -> None:
+        """Remember where an answer is kept; the first who tells of it has it."""
+        if (uri := kept_at(result)) is not None:
+            self._kept.setdefault(uri, upstream)
+            if len(self._kept) > MAX_RESULTS:
+                self._kept.popitem(last=False)
 
     async def _complete(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
         reference: dict[str, Any] = params["ref"]

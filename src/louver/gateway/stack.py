@@ -17,7 +17,7 @@ from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.rules import Guidance
 from louver.gateway.actions.exports import ExportedFiles, ExportedResults
-from louver.gateway.actions.tool import Actions
+from louver.gateway.actions.tool import PARAMETERS, Actions
 from louver.gateway.discovery.scripts import Scripts
 from louver.gateway.discovery.tools import Discovery, Executing
 from louver.gateway.forward import Forward
@@ -114,7 +114,9 @@ class Stack:
     ) -> list[Scripts]:
         """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
         self._results = results
-        beside = Beside(files.guidance, config.warnings, results)
+        # The one tool has parameters for what it asks for on behalf of who calls.
+        by = PARAMETERS if config.exposure == "gateway" else ()
+        beside = Beside(files.guidance, config.warnings, results, by)
         server = self._server
         gone = self._take_up_scripts(config.execute)
         if self.scripts is not None:
@@ -127,7 +129,8 @@ class Stack:
         # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
         scripted = config.exposure == "discovery" and self.scripts is not None
         argument = "off" if scripted or config.exposure == "gateway" else config.argument
-        server.middleware[:] = [*self._tracing, Forward(routes, self._opened, argument=argument != "off")]
+        forward = Forward(routes, self._opened, argument=argument != "off", results=results)
+        server.middleware[:] = [*self._tracing, forward]
         # Made anew from what is listed.
         server.get_tool_input_schema = None
         schemas = ProjectedSchemas()

@@ -14,10 +14,11 @@ Source: issue #1704, section 2; the extension form is ours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field
 
+from louver.core.choices import check_choice
 from louver.core.json import is_object
 from louver.core.view import Views
 from louver.errors import InvalidView
@@ -74,7 +75,9 @@ def hint(
 
     Raises:
         InvalidView: A view or a path in it is not well formed.
+        LouverError: There is no such `content`.
     """
+    check_choice("content", content, get_args(ContentMode))
     return {PROJECTION: extension_hint(Views.read(views or {}, always), content=content).to_wire()}
 
 

@@ -12,19 +12,23 @@ A comma separates paths; one that is escaped (`%2C`) is part of a path.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from louver.core.json import members
 from louver.core.projection import Projection
 from louver.errors import InvalidProjection
-from louver.protocol.names import RESULTS_URI
+from louver.limits import MAX_KEPT_MINUTES
+from louver.protocol.names import RESULT, RESULTS_URI
 from louver.protocol.uris import UriForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _URI = UriForm("a URI of a result", f"{RESULTS_URI}HANDLE?fields=id,name&page=1")
+_HANDLE = re.compile(re.escape(RESULTS_URI) + r"[^?#]+")
 _PARAMETERS = ("fields", "view", "page")
 
 
@@ -66,6 +70,19 @@ class Read:
                 once = " once" if name in _PARAMETERS else ""
                 raise _URI.invalid(offset, f"one of {', '.join(map(repr, _PARAMETERS))}{once}")
         return cls(base.removeprefix(RESULTS_URI), _projection(fields, view), page)
+
+
+def kept_at(result: dict[str, Any]) -> str | None:
+    """The URI of what is kept instead of an answer, if the answer is a preview of that."""
+    uri: object = members(members(result.get("_meta")).get(RESULT)).get("uri")
+    return uri if isinstance(uri, str) and _HANDLE.fullmatch(uri) else None
+
+
+def kept_for(result: dict[str, Any]) -> float:
+    """How long that is kept, in seconds, as the preview says; `MAX_KEPT_MINUTES` at most, and if it does not say."""
+    seconds: object = members(members(result.get("_meta")).get(RESULT)).get("expiresInSeconds")
+    longest = MAX_KEPT_MINUTES * 60
+    return min(seconds, longest) if isinstance(seconds, int | float) and seconds > 0 else longest
 
 
 def out_of_pages(uri: str, pages: int) -> Exception:

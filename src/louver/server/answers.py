@@ -16,17 +16,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from anyio import to_thread
-
 from louver.core.json import compact, members
 from louver.core.wrapper import is_wrapped, text_wrapper_in
-from louver.limits import MAX_READ_ON_LOOP
-from louver.protocol.names import GUIDANCE, WARNINGS
+from louver.protocol.names import ARGUMENT, GUIDANCE, WARNINGS
+from louver.server.aside import aside
 from louver.server.content import find_output, texts_of
 from louver.server.previews import Preview, can_be_kept
 from louver.server.projection import left_alone
 from louver.server.results import About
-from louver.server.warnings import text_of
+from louver.server.warnings import has_fields, less, text_of
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.rules import Guidance
     from louver.core.json import Json
+    from louver.server.asked import Asking
     from louver.server.content import Output
     from louver.server.projection import Answered, ProjectedCalls
     from louver.server.results import Results
@@ -43,6 +42,9 @@ if TYPE_CHECKING:
     from louver.server.warnings import Warnings
 
 _Made = TypeVar("_Made")
+
+_BY_META: Final = ("'_meta.projection'",)
+_BY_ARGUMENT: Final = (f"the argument '{ARGUMENT}'",)
 
 _INSIDE: ContextVar[bool] = ContextVar("louver_inside", default=False)
 
@@ -65,11 +67,13 @@ class Beside:
         guidance: What is said of them, when there is reason to.
         warnings: When is warned.
         results: Keeps those that are too large.
+        by: What names fields in a call, and what names a view, where neither `_meta` nor the argument does.
     """
 
     guidance: Guidance | None = None
     warnings: Warnings | None = None
     results: Results | None = None
+    by: tuple[str, ...] = ()
 
 
 NOTHING: Final = Beside()
@@ -83,7 +87,7 @@ class Answers:
         tools: The server's tools.
         beside: What is wanted.
         can_project: Whether this client gets projections, of which a preview is one.
-        argument: Whether fields can be asked for by the reserved argument.
+        asking: How calls can ask for fields.
     """
 
     def __init__(
@@ -92,14 +96,13 @@ class Answers:
         tools: Tools,
         beside: Beside,
         can_project: Callable[[ServerRequestContext[Any, Any]], bool],
-        *,
-        argument: bool,
+        asking: Asking,
     ) -> None:
         self._calls = calls
         self._tools = tools
         self._beside = beside
         self._can_project = can_project
-        self._argument = argument
+        self._asking = asking
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer, with what is to be said of it."""
@@ -114,7 +117,7 @@ class Answers:
         said = await self._guided(look)
         shown = await self._previewed(look, answered, ctx, call_next)
         if shown is None:
-            said = said.joined(await self._warned(look))
+            said = said.joined(await self._warned(look, ctx, call_next))
             return said.beside(result) if said.texts else answered.result
         return said.beside(shown)
 
@@ -125,12 +128,25 @@ class Answers:
         notes = await look.aside(lambda: guidance.notes(look.tool, look.value))
         return _Said([note.text() for note in notes], {GUIDANCE: [note.to_wire() for note in notes]})
 
-    async def _warned(self, look: _Look) -> _Said:
+    async def _warned(self, look: _Look, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> _Said:
         warnings = self._beside.warnings
         if warnings is None:
             return _Said()
-        found = await look.aside(lambda: warnings.of(look.result, look.value, argument=self._argument))
+        found = await look.aside(lambda: warnings.of(look.result, look.value))
+        if found:
+            advice = await self._advice(look, ctx, call_next)
+            found = [{**warning, "message": f"{warning['message']} {advice}"} for warning in found]
         return _Said([*map(text_of, found)], {WARNINGS: found})
+
+    async def _advice(self, look: _Look, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> str:
+        """How this client can ask for less of this answer."""
+        if not self._can_project(ctx) or not await look.aside(lambda: has_fields(look.value)):
+            return less(())
+        entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
+        if entry is None:
+            return less(self._beside.by or _BY_META)
+        by = self._beside.by or (_BY_ARGUMENT if self._asking.offers_argument(entry) else _BY_META)
+        return less(by, has_views=bool(entry.views.named))
 
     async def _previewed(
         self, look: _Look, answered: Answered, ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -139,7 +155,7 @@ class Answers:
         results, output = self._beside.results, look.output
         if results is None or output is None or not can_be_kept(output) or not self._can_project(ctx):
             return None
-        if look.size <= results.options.over_bytes:
+        if await look.aside(lambda: look.size) <= results.options.over_bytes:
             return None
         entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
         declared = None if entry is None else entry.output_schema
@@ -182,8 +198,7 @@ class _Look:
         wrapper = text_wrapper_in(result.get("structuredContent"))
         find = partial(find_output, result, wrapper)
         texts = texts_of(result) if wrapper is None else [result["structuredContent"][wrapper]]
-        is_large = sum(map(len, texts)) > MAX_READ_ON_LOOP
-        return cls(tool, result, await to_thread.run_sync(find) if is_large else find())
+        return cls(tool, result, await aside(texts, find))
 
     @cached_property
     def value(self) -> Json:
@@ -202,4 +217,4 @@ class _Look:
 
     async def aside(self, function: Callable[[], _Made]) -> _Made:
         """What a function makes of it, in a thread if it is large."""
-        return await to_thread.run_sync(function) if self.size > MAX_READ_ON_LOOP else function()
+        return await aside(self.value, function)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
+from louver.core.choices import check_choice
 from louver.core.json import is_object
 from louver.core.projection import Projection
 from louver.errors import LouverError
@@ -58,11 +59,17 @@ class Asking:
         argument: Which tools take the reserved argument.
         defaults: Tool name -> the view that a call without a request gets.
         ready: What the names of tools begin with that may have a default view of their own.
+
+    Raises:
+        LouverError: There is no such `argument`.
     """
 
     argument: Argument
     defaults: Mapping[str, str]
     ready: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("argument", self.argument, get_args(Argument))
 
     def concerns(self, name: str, params: Mapping[str, Any]) -> bool:
         """Whether a call may ask for anything; if not, the server answers as if nothing were attached."""

@@ -21,12 +21,13 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from weakref import WeakKeyDictionary
 
 from mcp.server import MCPServer
 
 from louver.catalogue.rules import Guidance, Rule
+from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
@@ -109,6 +110,7 @@ def attach(
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
     if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
+    check_choice("listing", listing, get_args(Listing))
     tool_views = ToolViews(views, default_views or {})
     asking = Asking("projectable" if argument else "off", default_views or {})
     disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
@@ -191,7 +193,7 @@ class _Attached:
         self._schemas = schemas
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
-        self._call = Answers(calls, tools, beside, self._can_project, argument=asking.argument != "off")
+        self._call = Answers(calls, tools, beside, self._can_project, asking)
         self._rereads = None if beside.results is None else Rereads(beside.results, tools, schemas, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

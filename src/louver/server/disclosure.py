@@ -21,8 +21,8 @@ from mcp_types.methods import validate_client_request
 
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
+from louver.core.choices import check_choice
 from louver.core.json import members
-from louver.errors import LouverError
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
 from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, DISCLOSURE, GRANT_ARGUMENT
 from louver.server import guidance
@@ -47,8 +47,6 @@ logger = logging.getLogger(__name__)
 Mode = Literal["enforce", "advise", "off"]
 """Whether a tool runs only after its description was read; or is listed in a few words all the same; or neither."""
 
-_MODES: Final = get_args(Mode)
-
 _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)
 """What servers answer for a resource that they do not have."""
 
@@ -66,8 +64,7 @@ def disclosing_of(
         LouverError: The mode is none, or an option cannot be.
         InvalidDescription: A file of descriptions is not well formed.
     """
-    if mode not in _MODES:
-        raise LouverError(f"'disclosure' is one of {', '.join(map(repr, _MODES))}, not {mode!r}")
+    check_choice("disclosure", mode, get_args(Mode))
     if mode == "off":
         return None
     files = DescriptionFiles({} if folder is None else {"": Path(folder)})

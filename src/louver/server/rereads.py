@@ -10,14 +10,18 @@ A page is told beside that, in `_meta["dev.louver/result"]`::
 
     {"page": 2, "pages": 13, "items": 1280, "path": "items"}
 
-The views are those that the tool has now.
+The views are those that the tool has now. What a server behind this one has kept is read there; whatever that has
+against it is told as if there were nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
+from anyio import to_thread
+from mcp import MCPError
 from mcp_types.methods import validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -26,19 +30,21 @@ from louver.core.arrays import longest, with_items
 from louver.core.infer import infer
 from louver.core.json import compact, digest
 from louver.core.view import Views
-from louver.errors import LouverError, OutputInvalid
+from louver.errors import LouverError, OutputInvalid, UnknownResult
 from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT, RESULTS_URI
 from louver.protocol.results import Read, out_of_pages
 from louver.server.content import Output
 from louver.server.keeping import Kept, keep, receipt
 from louver.server.refusals import protocol_error
+from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server.context import CallNext, ServerRequestContext
 
+    from louver.catalogue.plans import ReadyPlan
     from louver.core.json import Json
     from louver.server.results import About, Results
     from louver.server.schemas import ProjectedSchemas
@@ -78,15 +84,18 @@ class Rereads:
         try:
             wanted = Read.of(uri)
             about, value = await self._results.find(wanted.handle, ctx)
+            if about.elsewhere:
+                return await _read_there(ctx, call_next)
             entry = await self._entry(about, ctx, call_next)
             kept = await keep(entry, wanted.projection, _output(about, value))
-            if not kept.is_valid and kept.value == value:
+            if not kept.is_valid and await to_thread.run_sync(eq, kept.value, value):
                 # The tool has never answered what it declares. Whole, it would have been sent all the same.
                 entry = await self._entry(replace(about, schema=None), ctx, call_next)
                 kept = await keep(entry, wanted.projection, _output(about, value))
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the result does not satisfy its projected schema")
-            return self._said(uri, wanted, kept, about.partial or kept.value != value, ctx)
+            part = await to_thread.run_sync(_part, uri, wanted, kept, about, value)
+            return self._said(uri, wanted, part, ctx)
         except LouverError as error:
             raise protocol_error(error) from None
 
@@ -99,26 +108,66 @@ class Rereads:
             tool["outputSchema"] = about.schema
         return Entry(tool, Views() if found is None else found.views, plans=views.plans)
 
-    def _said(
-        self, uri: str, wanted: Read, kept: Kept, is_partial: bool, ctx: ServerRequestContext[Any, Any]
-    ) -> dict[str, Any]:
+    def _said(self, uri: str, wanted: Read, part: _Part, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         envelope = self._envelope(ctx)
-        value, by = kept.value, kept.by
-        said = receipt(by, wanted.projection, is_partial, 0)
-        meta = {**envelope.get("_meta", {})}
-        if wanted.page is not None:
-            value, meta[RESULT] = _page(value, wanted.page, uri)
-        if value is not kept.value:
-            # A page has other numbers of elements, and other ones first, than the schema of all of them allows.
-            schema = infer([value])
-            by = replace(by, schema=schema, digest=digest(schema))
-            changed = {"schema_digest": by.digest, "projected_schema": schema, "schema_source": "inferred"}
-            said = said.model_copy(update={**changed, "schema_precision": None, "partial": True})
-        self._schemas.remember(by)
-        meta[PROJECTION_LITERAL] = said.to_wire()
+        said = receipt(part.by, wanted.projection, part.is_partial, 0)
+        if part.is_inferred:
+            said = said.model_copy(update={"schema_source": "inferred", "schema_precision": None})
+        self._schemas.remember(part.by)
+        page = {} if part.page is None else {RESULT: part.page}
+        meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: said.to_wire()}
         caching = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
-        contents = [{"uri": uri, "mimeType": "application/json", "text": compact(value)}]
+        contents = [{"uri": uri, "mimeType": "application/json", "text": part.text}]
         return {**envelope, **caching, "contents": contents, "_meta": meta}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is read of a result.
+
+    Args:
+        text: Its JSON.
+        by: The plan, and what it tells.
+        is_partial: Whether something was left out.
+        page: What is told of the page, if it is one.
+        is_inferred: Whether the schema was inferred from just this part.
+    """
+
+    text: str
+    by: ReadyPlan
+    is_partial: bool
+    page: dict[str, Any] | None = None
+    is_inferred: bool = False
+
+
+def _part(uri: str, wanted: Read, kept: Kept, about: About, value: Json) -> _Part:
+    """The part that is wanted of what is kept by a projection; for large values in a thread.
+
+    Raises:
+        InvalidUri: There is no such page.
+    """
+    is_partial = about.partial or kept.value != value
+    if wanted.page is None:
+        return _Part(compact(kept.value), kept.by, is_partial)
+    shown, told = _page(kept.value, wanted.page, uri)
+    if shown is kept.value:
+        return _Part(compact(shown), kept.by, is_partial, told)
+    # A page has other numbers of elements, and other ones first, than the schema of all of them allows.
+    schema = infer([shown])
+    by = replace(kept.by, schema=schema, digest=digest(schema))
+    return _Part(compact(shown), by, is_partial=True, page=told, is_inferred=True)
+
+
+async def _read_there(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+    """What a server behind this one answers to the read.
+
+    Raises:
+        UnknownResult: It has something against it.
+    """
+    try:
+        return result_dict(await call_next(ctx))
+    except MCPError:
+        raise UnknownResult from None
 
 
 def is_kept_result(ctx: ServerRequestContext[Any, Any]) -> bool:

@@ -12,6 +12,7 @@ handle that somebody else has, one that is guessed and one that has expired are 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import secrets
@@ -23,7 +24,7 @@ from anyio import to_thread
 
 from louver.core.json import canonical, compact
 from louver.errors import LouverError, UnknownResult
-from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
+from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES, SWEEP_AFTER_S
 from louver.protocol.names import RESULTS_URI
 from louver.server.bindings import holder
 from louver.server.stores import MEMORY, store_at
@@ -79,16 +80,21 @@ class About:
         schema: What it satisfies, if anything was declared.
         wrapper: The property that held it as JSON text, if one did; paths may begin with it.
         partial: Whether something of the tool's output was left out of it.
+        elsewhere: Whether the value is kept by a server behind this one, and just the handle is here.
     """
 
     tool: str
     schema: Schema | None = None
     wrapper: str | None = None
     partial: bool = False
+    elsewhere: bool = False
 
 
 class Results:
     """Keeps results and finds them again.
+
+    What has expired is removed soon after, by a timer of the event loop in which something was kept; what a process has
+    left in a file when it ended, when the file is next opened.
 
     Args:
         options: Which, how long and where.
@@ -100,6 +106,7 @@ class Results:
     def __init__(self, options: KeptResults) -> None:
         self.options = options
         self._store = store_at(options.store, options.clock)
+        self._swept_by: asyncio.AbstractEventLoop | None = None
 
     async def keep(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> str | None:
         """Keep a value for who makes the request.
@@ -113,13 +120,19 @@ class Results:
             The URI that it is read by; `None` if it is too large to be kept.
         """
         handle = secrets.token_urlsafe(HANDLE_BYTES)
-        key, expires = _key(handle, ctx), self.options.clock() + self.options.seconds
-
-        def put() -> bool:
-            return self._store.put(key, expires, (_bytes(compact(asdict(about))), _bytes(text)))
-
-        is_kept = await to_thread.run_sync(put)
+        is_kept = await self._put(_key(handle, ctx), self.options.seconds, about, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
+
+    async def keep_handle(self, uri: str, seconds: float, ctx: ServerRequestContext[Any, Any]) -> None:
+        """Remember what is kept by a server behind this one, for who makes the request and was told of it.
+
+        Args:
+            uri: Where it is read.
+            seconds: How long it is kept.
+            ctx: The request.
+        """
+        key = _key(uri.removeprefix(RESULTS_URI), ctx)
+        await self._put(key, seconds, About("", elsewhere=True), "null")
 
     async def find(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
         """A kept value, for who makes the request.
@@ -128,6 +141,8 @@ class Results:
             UnknownResult: There is none under this handle, or it is not theirs.
         """
         key = _key(handle, ctx)
+        # Others may have left something in the file.
+        self._sweep_in(self.options.seconds)
 
         def found() -> tuple[About, Json]:
             stored = self._store.get(key)
@@ -137,6 +152,32 @@ class Results:
             return About(**about), value
 
         return await to_thread.run_sync(found)
+
+    async def _put(self, key: str, seconds: float, about: About, text: str) -> bool:
+        expires = self.options.clock() + seconds
+
+        def put() -> bool:
+            return self._store.put(key, expires, (_bytes(compact(asdict(about))), _bytes(text)))
+
+        is_kept = await to_thread.run_sync(put)
+        self._sweep_in(seconds)
+        return is_kept
+
+    def _sweep_in(self, seconds: float) -> None:
+        """Have what has expired by then removed, if that is not to be done anyway."""
+        loop = asyncio.get_running_loop()
+        if self._swept_by is not loop:
+            self._swept_by = loop
+            loop.call_later(seconds + SWEEP_AFTER_S, self._sweep)
+
+    def _sweep(self) -> None:
+        # What is kept from here on has a timer of its own: it may come too late for the store to tell of it.
+        self._swept_by = None
+        asyncio.get_running_loop().run_in_executor(None, self._store.sweep).add_done_callback(self._swept)
+
+    def _swept(self, swept: asyncio.Future[float | None]) -> None:
+        if (expires := swept.result()) is not None:
+            self._sweep_in(max(0.0, expires - self.options.clock()))
 
 
 def _key(handle: str, ctx: ServerRequestContext[Any, Any]) -> str:

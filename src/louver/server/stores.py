@@ -2,6 +2,7 @@
 
     put(key, expires, about, value)      the oldest go, once there are too many or they are too large together
     get(key)                             nothing once it has expired
+    sweep()                              what has expired is gone, from the file too
 
 A key is a digest that says nothing of the handle, so that who reads the file has no handles.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import stat
 from collections import OrderedDict
 from contextlib import closing
 from pathlib import Path
@@ -35,11 +37,18 @@ class Store(Protocol):
     """Keeps values for a while. Can be asked from several threads."""
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
-        """Keep a value until then, in seconds since the epoch; `False` if it is too large to be kept."""
+        """Keep a value until then, in seconds since the epoch; `False` if it is too large to be kept.
+
+        What is kept under the key already stays.
+        """
         ...
 
     def get(self, key: str) -> Stored | None:
         """What is kept, if it has not expired."""
+        ...
+
+    def sweep(self) -> float | None:
+        """Remove what has expired; when the next will, in seconds since the epoch, if there is one."""
         ...
 
 
@@ -70,10 +79,10 @@ class MemoryStore:
         size = _size(stored)
         if size > MAX_RESULTS_BYTES:
             return False
+        self.sweep()
         with self._lock:
-            now = self._clock()
-            for old in [old for old, (until, _) in self._kept.items() if until <= now]:
-                self._drop(old)
+            if key in self._kept:
+                return True
             while self._kept and (len(self._kept) >= MAX_RESULTS or self._bytes + size > MAX_RESULTS_BYTES):
                 self._drop(next(iter(self._kept)))
             self._kept[key] = (expires, stored)
@@ -86,6 +95,14 @@ class MemoryStore:
             expires, stored = self._kept.get(key, (0.0, None))
             return stored if self._clock() < expires else None
 
+    def sweep(self) -> float | None:
+        """Remove what has expired; when the next will."""
+        with self._lock:
+            now = self._clock()
+            for old in [old for old, (until, _) in self._kept.items() if until <= now]:
+                self._drop(old)
+            return min((until for until, _ in self._kept.values()), default=None)
+
     def _drop(self, key: str) -> None:
         self._bytes -= _size(self._kept.pop(key)[1])
 
@@ -95,6 +112,10 @@ CREATE TABLE IF NOT EXISTS results (
     number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE NOT NULL, expires REAL NOT NULL,
     bytes INTEGER NOT NULL, about BLOB NOT NULL, value BLOB NOT NULL)
 """
+
+_NEW: Final = "INSERT OR IGNORE INTO results (key, expires, bytes, about, value) VALUES (?, ?, ?, ?, ?)"
+
+_EXPIRED: Final = "DELETE FROM results WHERE expires <= ?"
 
 _OLDEST: Final = """
 DELETE FROM results WHERE number IN (
@@ -113,19 +134,20 @@ class FileStore:
         clock: Seconds since the epoch.
 
     Raises:
-        LouverError: It cannot be made, or is no SQLite file of ours.
+        LouverError: It cannot be made, is no SQLite file of ours, or somebody else can read it.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            _check_private(path)
             with closing(self._connect()) as database, database:
                 database.execute(_TABLE)
+            self.sweep()
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no database of results"
-            raise LouverError(f"results cannot be kept in {os.fspath(path)!r}: {reason}") from None
+            raise _unusable(path, reason) from None
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
         """Keep a value; what the file does not take is not kept."""
@@ -134,8 +156,8 @@ class FileStore:
         row = (key, expires, _size(stored), *stored)
         try:
             with closing(self._connect()) as database, database:
-                database.execute("DELETE FROM results WHERE expires <= ?", (self._clock(),))
-                database.execute("INSERT INTO results (key, expires, bytes, about, value) VALUES (?, ?, ?, ?, ?)", row)
+                database.execute(_EXPIRED, (self._clock(),))
+                database.execute(_NEW, row)
                 database.execute(_OLDEST, (MAX_RESULTS, MAX_RESULTS_BYTES))
         except sqlite3.Error as error:
             logger.error("a result is not kept: %s", error.sqlite_errorname)
@@ -152,11 +174,47 @@ class FileStore:
             logger.error("a result is not found: %s", error.sqlite_errorname)
             return None
 
+    def sweep(self) -> float | None:
+        """Remove what has expired; when the next will."""
+        try:
+            with closing(self._connect()) as database, database:
+                database.execute(_EXPIRED, (self._clock(),))
+                return database.execute("SELECT min(expires) FROM results").fetchone()[0]
+        except sqlite3.Error as error:
+            logger.error("results that have expired are not removed: %s", error.sqlite_errorname)
+            return None
+
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._path, timeout=5)
         # What has expired is to be gone from the file too.
         database.execute("PRAGMA secure_delete = ON")
         return database
+
+
+def _check_private(path: Path) -> None:
+    """Make a file that its owner alone can read; one that is there already must be such a file.
+
+    Raises:
+        LouverError: It is not.
+        OSError: It cannot be made, or not be opened.
+    """
+    number = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        found = os.fstat(number)
+    finally:
+        os.close(number)
+    if os.name != "posix":
+        # A mode says nothing there.
+        return
+    # Not mended here: who has let others read the file may have had a reason.
+    if found.st_uid != os.geteuid():
+        raise _unusable(path, "it is somebody else's file")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise _unusable(path, "others than its owner can use it: chmod 600")
+
+
+def _unusable(path: Path, reason: str | None) -> LouverError:
+    return LouverError(f"results cannot be kept in {os.fspath(path)!r}: {reason}")
 
 
 def _size(stored: Stored) -> int:

@@ -16,13 +16,14 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.arrays import longest
-from louver.core.json import compact
+from louver.core.json import compact, is_array, is_object
 from louver.errors import LouverError
 from louver.limits import CHARACTERS_A_TOKEN, MANY_CHARACTERS, MANY_ITEMS
-from louver.protocol.names import ARGUMENT
 from louver.server.content import texts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from louver.core.json import Json
 
 
@@ -49,28 +50,52 @@ class Warnings:
         if self.items < 1 or self.characters < 1:
             raise LouverError("warnings: expected 1 or more for both 'items' and 'characters'")
 
-    def of(self, result: dict[str, Any], value: Json, *, argument: bool) -> list[dict[str, Any]]:
-        """The warnings of an answer.
+    def of(self, result: dict[str, Any], value: Json) -> list[dict[str, Any]]:
+        """The warnings of an answer; what to do is said by `less`.
 
         Args:
             result: The answer, in its wire form.
             value: The output that stands in it, or its texts.
-            argument: Whether fields can be asked for by the reserved argument.
         """
-        by = f"the argument '{ARGUMENT}'" if argument else "'_meta.projection'"
-        what_to_do = f"Name the fields that you need, or a view, by {by}; or narrow the arguments."
         said: list[dict[str, Any]] = []
         largest = longest(value, within_arrays=True)
         if largest is not None and (items := len(largest.items)) > self.items:
             where = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
-            message = f"{where} has {items:,} elements, more than {self.items:,}. {what_to_do}"
+            message = f"{where} has {items:,} elements, more than {self.items:,}."
             said.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=self.items))
         if (characters := _characters(result)) > self.characters:
             tokens = ceil(characters / CHARACTERS_A_TOKEN)
-            message = f"About {tokens:,} tokens ({characters:,} characters), over {self.characters:,} characters. "
+            message = f"About {tokens:,} tokens ({characters:,} characters), over {self.characters:,} characters."
             counted = {"characters": characters, "tokens": tokens, "limit": self.characters}
-            said.append(_warning("TOKEN_WARNING", message + what_to_do, **counted))
+            said.append(_warning("TOKEN_WARNING", message, **counted))
         return said
+
+
+def less(by: Sequence[str], *, has_views: bool = False) -> str:
+    """What to do for a smaller answer.
+
+    Args:
+        by: What names fields in a call, and what a view if that is another; empty if nothing does.
+        has_views: Whether there is a view to name.
+    """
+    if not by:
+        return "Narrow the arguments."
+    what = "the fields that you need, or a view," if has_views else "the fields that you need"
+    return f"Name {what} by {' or '.join(by if has_views else by[:1])}; or narrow the arguments."
+
+
+def has_fields(value: Json) -> bool:
+    """Whether something of a value can be left out by naming the rest: somewhere in it an object has two members."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if is_object(part):
+            if len(part) > 1:
+                return True
+            todo += part.values()
+        elif is_array(part):
+            todo += part
+    return False
 
 
 def text_of(warning: dict[str, Any]) -> str:

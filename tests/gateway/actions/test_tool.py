@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 
 import httpx2
 import pytest
@@ -16,6 +18,10 @@ from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
 from gateway.served import config, fixture, serving, stateless
 from louver.core.json import compact
+from louver.errors import ToolFailed
+from louver.gateway.actions.exports import ExportedFiles
+from louver.gateway.actions.tool import TAKES
+from louver.server.results import About
 
 pytestmark = pytest.mark.anyio
 
@@ -142,7 +148,9 @@ async def test_text_that_is_json_is_data_and_prose_is_text(client):
         ({"action": "call"}, "INVALID_ARGUMENTS", "'id' is missing: the action 'call' needs it"),
         ({"action": "get", "id": ""}, "INVALID_ARGUMENTS", "'id' is missing"),
         ({"action": "search"}, "INVALID_ARGUMENTS", "'query' is missing"),
-        ({"action": "list", "limit": -1}, "INVALID_ARGUMENTS", "'limit': expected a number of 0 or more"),
+        ({"action": "list", "limit": 0}, "INVALID_ARGUMENTS", "'limit': expected a number of 1 or more"),
+        ({"action": "list", "offset": -1}, "INVALID_ARGUMENTS", "'offset': expected a number of 0 or more"),
+        ({"action": "search", "query": "add", "limit": 0}, "INVALID_ARGUMENTS", "expected a number of 1 or more"),
         ({"action": "list", "limit": True}, "INVALID_ARGUMENTS", "'limit': expected a whole number"),
         ({"action": "list", "server": "x"}, "UNKNOWN_NAME", "'x' is no server: there are 'calculator'"),
         ({"action": "call", "id": "calculator__ad"}, "UNKNOWN_NAME", "did you mean 'calculator__add'"),
@@ -158,6 +166,51 @@ async def test_what_is_wrong_is_told_with_what_would_be_right(client, arguments,
     error = error_of(await client.call_tool("gateway", arguments))
     assert error["code"] == code
     assert said in error["message"]
+
+
+SOME = {
+    "id": "records__find",
+    "query": "records",
+    "server": "records",
+    "arguments": {},
+    "fields": ["rows.id"],
+    "view": "brief",
+    "compact": True,
+    "limit": 1,
+    "offset": 1,
+}
+"""A value for each parameter."""
+
+
+@pytest.mark.parametrize("action", TAKES)
+async def test_no_parameter_is_ignored(client, action):
+    """Ours: what an action does not take is refused, with what it does take."""
+    takes = {name: SOME[name] for name in TAKES[action] if name != "view"}
+    assert not (await client.call_tool("gateway", {"action": action, **takes})).is_error
+    for name in SOME.keys() - set(TAKES[action]):
+        error = error_of(await client.call_tool("gateway", {"action": action, **takes, name: SOME[name]}))
+        assert (error["code"], error["argument"]) == ("INVALID_ARGUMENTS", name)
+        known = ", ".join(map(repr, TAKES[action])) or "none"
+        assert error["message"] == f"the action {action!r} takes {known}, but not {name!r}"
+
+
+@pytest.mark.parametrize("what", [{"fields": ["rows.id"]}, {"view": "brief"}])
+async def test_the_whole_answer_and_a_part_of_it_are_not_asked_for_at_once(client, what):
+    """Ours: neither would be left out without a word."""
+    arguments = {"action": "call", "id": "records__find", "compact": False, **what}
+    error = error_of(await client.call_tool("gateway", arguments))
+    assert error["message"] == (
+        "'compact': false goes with neither 'fields' nor 'view', which say themselves what is kept"
+    )
+
+
+async def test_the_manual_says_which_actions_take_a_parameter(client):
+    """001 appendix, "Parameter Reference"."""
+    said = (await does(client, "discover"))["PARAMETER_REFERENCE"]
+    for name, what in said.items():
+        takers = [action for action in TAKES if name in TAKES[action]]
+        before, _, last = ", ".join(takers).rpartition(", ")
+        assert re.match(f"For {f'{before} and {last}' if before else last}[:,] ", what["notes"]), name
 
 
 async def test_the_error_of_a_tool_is_passed_on(client):
@@ -220,6 +273,98 @@ async def test_a_whole_answer_is_written_to_a_file(tmp_path):
     (name, mode, value) = await to_thread.run_sync(only_file, folder)
     assert (said["path"], mode, value["total"]) == (name, 0o600, 3)
     assert "machine of the gateway" in said["NOTE"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("tracker__list_issues", "tracker__list_issues"),
+        ("-rf", "rf"),
+        ("../../etc/passwd", "etc_passwd"),
+        (".hidden", "hidden"),
+        ("r\u00e9sum\u00e9", "r_sum"),
+        ("\u691c\u7d22", "export"),
+        ("--", "export"),
+        (300 * "x", 100 * "x"),
+    ],
+)
+async def test_a_file_has_a_name_that_is_one(tmp_path, tool, name):
+    """Ours: whatever its tool is called; it is neither hidden, nor an option, nor elsewhere."""
+    said = await ExportedFiles(tmp_path).put("{}", About(tool), None)
+    (path,) = tmp_path.iterdir()
+    assert str(path) == said["path"]
+    assert re.fullmatch(f"{name}-[0-9a-f]{{16}}\\.json", path.name)
+
+
+async def test_a_file_that_cannot_be_written_whole_is_not_there(tmp_path):
+    """Ours: a disk that is full; what was there before stays."""
+    exports = ExportedFiles(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, before[1]))
+    try:
+        await exports.put('"small"', About("t"), None)
+        with pytest.raises(ToolFailed, match="the file cannot be written: File too large"):
+            await exports.put(300_000 * "x", About("t"), None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert only_file(tmp_path)[2] == "small"
+
+
+async def test_what_its_server_has_kept_is_exported_whole(tmp_path):
+    """GATEWAY.md: a Louver behind a Louver; the tool runs once."""
+    large = fixture("large", "--keeps")
+    with serving(*config(tmp_path, {"large": large}), *ONE) as served:
+        async with Client(served.url) as client:
+            said = await does(client, "export", id="rows", arguments={"number": 50})
+            whole = json.loads((await client.read_resource(said["resource"])).contents[0].text)
+            shown = await does(client, "call", id="rows", arguments={"number": 50})
+            uri = re.search(r"louver://results/[\w-]+", shown["NOTE"])[0]
+            part = json.loads((await client.read_resource(f"{uri}?fields=call")).contents[0].text)
+    assert said["bytes"] > 100_000
+    assert (whole["call"], len(whole["rows"])) == (1, 50)
+    assert shown["data"] == part == {"call": 2}
+
+
+async def test_what_its_server_does_not_give_whole_is_told(tmp_path):
+    """Ours: why not, and where parts of it are read."""
+    with serving(*config(tmp_path, {"keeping": fixture("keeping", "one")}), *ONE) as served:
+        async with Client(served.url) as client:
+            arguments = {"action": "export", "id": "look", "arguments": {"uri": "louver://results/gone"}}
+            answer = await client.call_tool("gateway", arguments)
+    assert error_of(answer)["message"] == (
+        "look has run, and its server keeps the answer, but does not give it whole: nothing is exported, "
+        "here is where parts of it are read"
+    )
+    assert answer.content[1].text == "It is kept: louver://results/gone?page=1"
+
+
+async def test_a_warning_names_the_parameters_of_the_one_tool(tmp_path):
+    """001 pattern 5; ours: what is advised is possible, and prose has no fields."""
+    people = fixture("discovered", "data-server")
+    options = config(
+        tmp_path, {"people": people, "records": fixture("records")}, warnings={"items": 1, "characters": 5}
+    )
+    with serving(*options, *ONE) as served:
+        async with Client(served.url) as client:
+            many = await does(client, "call", id="people__list_people")
+            prose = await does(client, "call", id="records__find_prose")
+    assert many["WARNING"].endswith("Name the fields that you need by 'fields'; or narrow the arguments.")
+    assert many["TOKEN_WARNING"].endswith("Name the fields that you need by 'fields'; or narrow the arguments.")
+    assert prose["TOKEN_WARNING"].endswith("over 5 characters. Narrow the arguments.")
+
+
+async def test_a_warning_names_a_view_where_there_is_one(tmp_path):
+    """Likewise."""
+    views = tmp_path / "views"
+    views.mkdir()
+    (views / "find.views.json").write_text(json.dumps({"tool": "find", "views": {"brief": ["rows.id"]}}))
+    options = config(tmp_path, {"records": fixture("records", views="views")}, warnings={"items": 1})
+    with serving(*options, *ONE) as served:
+        async with Client(served.url) as client:
+            said = await does(client, "call", id="find")
+    assert (
+        "Name the fields that you need, or a view, by 'fields' or 'view'; or narrow the arguments." in said["WARNING"]
+    )
 
 
 async def test_what_is_said_of_an_answer_stands_beside_the_data(tmp_path):

@@ -11,8 +11,10 @@ import pytest
 
 from gateway.served import fixture
 from louver.core.json import compact
-from louver.errors import NotReadOnly, UnknownName, UpstreamUnavailable
+from louver.errors import LouverError, NotReadOnly, UnknownName, UpstreamUnavailable
 from louver.gateway.config_read import read_config
+from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.service import DiscoveryService
 from louver.gateway.gateway import Gateway
 
 pytestmark = pytest.mark.anyio
@@ -146,3 +148,9 @@ async def test_a_tool_that_may_do_something_is_not_run_for_a_look(tmp_path):
     async with discovery(tmp_path, SERVERS) as service:
         with pytest.raises(NotReadOnly, match="tool 'divide' of server 'calculator'"):
             await service.inspect_tool_response("calculator", "divide", {"a": 1, "b": 2})
+
+
+def test_a_wrong_word_for_what_may_be_inspected_is_refused():
+    """Ours."""
+    with pytest.raises(LouverError, match="'inspect' is one of 'readOnly', 'all', not 'readonly'"):
+        DiscoveryService(Behind({}, None, None), "readonly")

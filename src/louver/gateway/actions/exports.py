@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from louver.server.results import About, Results
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_AT_THE_ENDS: Final = "._-"
+"""Characters that a file's name neither begins nor ends with: it would be hidden, or taken for an option."""
+
+_SUFFIX: Final = ".part"
+"""Ends the name of a file that is being written."""
 
 
 class Exports(Protocol):
@@ -72,19 +77,26 @@ class ExportedFiles:
 
     async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         """Write it to a file of its own, which nobody but our user can read."""
-        name = _NO_NAME.sub("_", about.tool)[:100].lstrip(".")
-        path = self._folder / f"{name}-{secrets.token_hex(4)}.json"
-
-        def write() -> None:
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(text.encode("utf-8", "surrogatepass"))
-
+        name = _NO_NAME.sub("_", about.tool)[:100].strip(_AT_THE_ENDS) or "export"
+        path = self._folder / f"{name}-{secrets.token_hex(8)}.json"
         try:
-            await to_thread.run_sync(write)
+            await to_thread.run_sync(_write, path, text)
         except OSError as error:
             raise ToolFailed(f"the file cannot be written: {error.strerror}", tool=about.tool) from None
         note = "The file is written on the machine of the gateway, for its user: you may not be able to read it."
         return {"path": str(path), "NOTE": note}
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is there whole, or not at all."""
+    part = path.with_name(path.name + _SUFFIX)
+    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(number, "wb") as file:
+            file.write(text.encode("utf-8", "surrogatepass"))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def told(value: Json, size: int) -> dict[str, Any]:

@@ -32,14 +32,14 @@ _ACTIONS: Final = {
 }
 
 _PARAMETERS: Final = {
-    "id": ("", "The tool, as list and search name it."),
+    "id": ("", "For get, call and export: the tool, as list and search name it."),
     "query": ("", "For search: plain words."),
     "server": ("all", "For list: just the tools of this server."),
-    "arguments": ("{}", "For call: those of the tool."),
+    "arguments": ("{}", "For call and export: those of the tool."),
     "fields": ("all", "For call: field paths of the output, as get tells them: ['items.id', 'user.login']."),
     "view": ("", "For call: a view that get names, instead of fields."),
-    "compact": ("true", "For call: false gives all fields, also where a tool has a default view."),
-    "limit": ("50", "For list and search: at most so many tools."),
+    "compact": ("true", "For call, but not with fields or view: false gives all fields, whatever the default view."),
+    "limit": ("50", "For list and search: at most so many tools, 1 or more."),
     "offset": ("0", "For list: where to go on."),
 }
 
@@ -64,7 +64,7 @@ def manifest(servers: Sequence[Server], tools: Mapping[str, Mapping[str, Any]]) 
         "COMMON_WORKFLOWS": {
             "Do something once": "search -> get -> call with fields -> done",
             "Look around": "list (per server) -> get -> call",
-            "Follow up": "call compact -> need an id that is missing -> call with compact=false and fields",
+            "Follow up": "call -> need an id that is missing -> call with fields that name it",
         },
         "OUTPUT_MODES": {
             "compact": "The default: the tool's default view, if it has one. For reading.",

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
+from mcp import MCPError
 
 from louver.catalogue.summary import summary
 from louver.core.json import compact, is_array, is_object, members, strings
@@ -29,6 +30,8 @@ from louver.gateway.discovery.tools import executing
 from louver.gateway.nearest import meant, nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
+from louver.protocol.results import kept_at
+from louver.server.aside import aside
 from louver.server.content import blocks, find_output, texts_of
 from louver.server.previews import can_be_kept
 from louver.server.results import About
@@ -42,8 +45,20 @@ if TYPE_CHECKING:
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.own import Asked, OwnTool
     from louver.gateway.upstream import Upstream
+    from louver.server.content import Output
 
-_ACTIONS: Final = ("discover", "list", "search", "get", "call", "export")
+TAKES: Final = {
+    "discover": (),
+    "list": ("server", "limit", "offset"),
+    "search": ("query", "limit"),
+    "get": ("id",),
+    "call": ("id", "arguments", "fields", "view", "compact"),
+    "export": ("id", "arguments"),
+}
+"""The actions, each with its parameters."""
+
+PARAMETERS: Final = ("'fields'", "'view'")
+"""Those that ask for less of an answer, as a warning names them: fields, and a view."""
 
 _TEXT: Final = {"type": "string"}
 
@@ -54,7 +69,7 @@ _DEFINITION: Final[dict[str, Any]] = {
     "inputSchema": {
         "type": "object",
         "properties": {
-            "action": {"type": "string", "enum": list(_ACTIONS)},
+            "action": {"type": "string", "enum": list(TAKES)},
             "id": _TEXT,
             "query": _TEXT,
             "server": _TEXT,
@@ -115,16 +130,30 @@ class _Gateway:
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
         """What an action answers."""
-        action: str = asked.arguments["action"]
+        action = _action(asked.arguments)
         # What a tool answers is said with what is to be said of it.
         ask = partial(asked.ask, plain=action != "call")
         call = _Call(Behind(self._upstreams, asked.turn.client, ask), asked)
         if action == "call":
             return await _call(call)
-        if (does := self._actions.get(action)) is None:
-            raise InvalidArguments(f"'action' is one of {', '.join(map(repr, _ACTIONS))}")
-        said = await does(call)
+        said = await self._actions[action](call)
         return {"content": [{"type": "text", "text": compact(said)}], "structuredContent": said}
+
+
+def _action(arguments: dict[str, Any]) -> str:
+    """The action that arguments are for.
+
+    Raises:
+        InvalidArguments: There is no such action, or it does not take one of them.
+    """
+    action: str = arguments["action"]
+    if action not in TAKES:
+        raise InvalidArguments(f"'action' is one of {', '.join(map(repr, TAKES))}", argument="action")
+    strange = next((name for name in arguments if name not in ("action", *TAKES[action])), None)
+    if strange is not None:
+        takes = ", ".join(map(repr, TAKES[action])) or "none"
+        raise InvalidArguments(f"the action {action!r} takes {takes}, but not {strange!r}", argument=strange)
+    return action
 
 
 class _Call:
@@ -151,15 +180,15 @@ class _Call:
             raise InvalidArguments(f"{name!r} is missing: the action {action!r} needs it", argument=name)
         return self.arguments[name]
 
-    def number(self, name: str, default: int) -> int:
+    def number(self, name: str, default: int, *, least: int) -> int:
         """An argument that counts.
 
         Raises:
-            InvalidArguments: It is below 0.
+            InvalidArguments: It is below `least`.
         """
         number: int = self.arguments.get(name, default)
-        if number < 0:
-            raise InvalidArguments(f"{name!r}: expected a number of 0 or more", argument=name)
+        if number < least:
+            raise InvalidArguments(f"{name!r}: expected a number of {least} or more", argument=name)
         return number
 
     async def tool(self) -> dict[str, Any]:
@@ -192,7 +221,7 @@ async def _list(call: _Call) -> dict[str, Any]:
         )
     tools = await call.behind.tools(server)
     chosen = [tool for name, some in tools.items() if server in (None, name) for tool in some.values()]
-    offset, limit = call.number("offset", 0), call.number("limit", TOOLS_LISTED)
+    offset, limit = call.number("offset", 0, least=0), call.number("limit", TOOLS_LISTED, least=1)
     said: dict[str, Any] = {"tools": [_line(tool) for tool in chosen[offset : offset + limit]], "total": len(chosen)}
     if offset + limit < len(chosen):
         said["NOTE"] = f"There are more: offset={offset + limit}, or search."
@@ -200,7 +229,7 @@ async def _list(call: _Call) -> dict[str, Any]:
 
 
 async def _search(call: _Call) -> dict[str, Any]:
-    query, limit = call.text("query"), call.number("limit", TOOLS_LISTED)
+    query, limit = call.text("query"), call.number("limit", TOOLS_LISTED, least=1)
     found: list[dict[str, Any]] = []
 
     async def ask(place: dict[str, Any]) -> dict[str, Any]:
@@ -224,6 +253,11 @@ async def _call(call: _Call) -> dict[str, Any]:
     is_compact: bool = call.arguments.get("compact", True)
     arguments: dict[str, Any] = call.arguments.get("arguments", {})
     result = await call.behind.answer(name, arguments, _projection(call), name, compact=is_compact)
+    return await aside(result, partial(_told, result))
+
+
+def _told(result: dict[str, Any]) -> dict[str, Any]:
+    """The result of a tool as the one tool gives it."""
     meta = members(result.get("_meta"))
     notes, warnings = _objects(meta.get(GUIDANCE)), _objects(meta.get(WARNINGS))
     shown = blocks(result)
@@ -251,7 +285,8 @@ async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
     """Where the whole answer of a tool is put, and what it looks like."""
     name: str = (await call.tool())["name"]
     result = await call.behind.answer(name, call.arguments.get("arguments", {}), None, name, compact=False)
-    output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+    uri = kept_at(result)
+    output = await _found(result) if uri is None else await _kept_elsewhere(name, result, uri, call)
     if output is None or not can_be_kept(output):
         message = f"{name} has run, and its answer is no object and no array: nothing is exported, here it is"
         raise ToolFailed(message, tool=name, content=blocks(result))
@@ -259,6 +294,30 @@ async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
     size = len(text.encode("utf-8", "surrogatepass"))
     put = await exports.put(text, About(name, wrapper=output.wrapper), call.asked.turn.ctx)
     return {**put, **await to_thread.run_sync(told, output.value, size)}
+
+
+async def _found(result: dict[str, Any]) -> Output | None:
+    """The output of a tool that stands in its answer."""
+    wrapper = text_wrapper_in(result.get("structuredContent"))
+    return await aside(result, partial(find_output, result, wrapper))
+
+
+async def _kept_elsewhere(name: str, result: dict[str, Any], uri: str, call: _Call) -> Output | None:
+    """The output of a tool whose server has kept it, and has given a preview.
+
+    Raises:
+        ToolFailed: It cannot be read whole.
+    """
+    try:
+        read = await call.asked.ask("resources/read", {"uri": uri})
+    except MCPError:
+        message = (
+            f"{name} has run, and its server keeps the answer, but does not give it whole: nothing is exported, "
+            "here is where parts of it are read"
+        )
+        raise ToolFailed(message, tool=name, content=blocks(result)) from None
+    contents = blocks({"content": read.get("contents")})
+    return await _found({"content": [{**content, "type": "text"} for content in contents]})
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -270,6 +329,9 @@ def _projection(call: _Call) -> dict[str, Any] | None:
     fields, view = call.arguments.get("fields"), call.arguments.get("view")
     if fields is not None and view is not None:
         raise InvalidArguments("either 'fields' or 'view', not both", argument="view")
+    if (fields is not None or view is not None) and not call.arguments.get("compact", True):
+        message = "'compact': false goes with neither 'fields' nor 'view', which say themselves what is kept"
+        raise InvalidArguments(message, argument="compact")
     if view is not None:
         return {"mode": "view", "view": view, "required": True}
     if fields is not None:

@@ -16,7 +16,7 @@ from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
 from louver.gateway.calls import opening_of
 from louver.gateway.many import named
-from louver.limits import SERVER_LOOK_S
+from louver.limits import SERVER_LOOK_S, TOOLS_A_TURN
 from louver.protocol.names import COMPACT, ERROR, PROJECTION_LITERAL, SERVER
 from louver.server.wire import pages
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 READY: Final = "ready"
 """The state of a server that is there."""
-
-_TOOLS_A_TURN: Final = 500
-"""Tools that are looked at before others have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ class Behind:
                     owner, own = self._named(tool["name"])
                     if owner in found:
                         found[owner][own] = tool
-                    if number % _TOOLS_A_TURN == 0:
+                    if number % TOOLS_A_TURN == 0:
                         await asyncio.sleep(0)
         except MCPError as error:
             if server is None or error.error.code == METHOD_NOT_FOUND:

@@ -12,15 +12,17 @@ Servers and tools are named by their Lua identifiers, or as they name themselves
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from louver.catalogue.summary import summary
+from louver.core.choices import check_choice
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.discovery.described import described, is_read_only
 from louver.gateway.discovery.identifiers import identifiers
 from louver.gateway.discovery.shapes import shape
 from louver.gateway.lua.sandbox import GLOBALS
 from louver.gateway.nearest import meant, nearest
+from louver.limits import TOOLS_A_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
 Inspect = Literal["readOnly", "all"]
 """Which tools a sample call may run: those that say of themselves that they only read, or all."""
 
-_TOOLS_A_TURN: Final = 500
-"""Tools that are summarised before others have their turn."""
-
 
 class DiscoveryService:
     """The four questions.
@@ -40,9 +39,13 @@ class DiscoveryService:
     Args:
         behind: The servers, for whoever asks.
         inspect: Which tools a sample call may run.
+
+    Raises:
+        LouverError: There is no such `inspect`.
     """
 
     def __init__(self, behind: Behind, inspect: Inspect = "readOnly") -> None:
+        check_choice("inspect", inspect, get_args(Inspect))
         self._behind = behind
         self._inspect: Inspect = inspect
 
@@ -74,7 +77,7 @@ class DiscoveryService:
         listed: list[dict[str, Any]] = []
         for number, (one, own) in enumerate(identifiers(tools).items()):
             listed.append({"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)})
-            if number % _TOOLS_A_TURN == 0:
+            if number % TOOLS_A_TURN == 0:
                 await asyncio.sleep(0)
         return {"server": name, "luaName": lua, "tools": listed}
 
