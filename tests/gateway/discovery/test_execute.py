@@ -53,6 +53,14 @@ async def run(client, script, **options):
     return await client.call_tool("execute", {"script": script}, **options)
 
 
+async def test_calls_that_begin_together_all_find_their_tool(tmp_path):
+    """Ours: the first calls of a gateway, of a server that nobody has listed yet."""
+    async with over("http", [*config(tmp_path, SERVERS), *DISCOVERY], "auto") as client:
+        both = "calculator.add({a = 1, b = 2}), calculator.add({a = 3, b = 4})"
+        answer = await run(client, f"result(await_all{{{both}}})")
+        assert json.loads(text_of(answer)) == [{"result": 3}, {"result": 7}]
+
+
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @MODES
 async def test_the_example_session(tmp_path, transport, mode):

@@ -22,7 +22,7 @@ from louver.limits import MAX_SCRIPT_REPLY
 from louver.server.content import blocks, find_output
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
 
     from louver.core.json import Json
     from louver.gateway.discovery.behind import Behind
@@ -107,7 +107,8 @@ class ScriptHost:
         self._names = names
         self._caller = caller
         self._called = called
-        self._listed: set[str] = set()
+        self._listed: dict[str, Mapping[str, str]] = {}
+        self._listing = asyncio.Lock()
 
     async def call(self, server: str, tool: str, arguments: dict[str, Json], options: Options) -> Json:
         """What a tool answers.
@@ -128,16 +129,22 @@ class ScriptHost:
 
     async def _name(self, server: str, tool: str) -> str:
         known = self._names.find((self._caller, server))
-        if tool not in known and server not in self._listed:
-            # Once a script: it may name a tool that is new.
-            self._listed.add(server)
-            known = await self._service.call_names(server)
-            self._names.keep((self._caller, server), known)
+        if tool not in known:
+            known = await self._listed_names(server)
         if tool in known:
             return known[tool]
         near = nearest(tool, known)
         hint = f": {meant(near, '')}" if near else ""
         raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}{hint}", nearest=near)
+
+
+    async def _listed_names(self, server: str) -> Mapping[str, str]:
+        """The tools of a server as it has them now, listed once a script; who asks meanwhile waits for that list."""
+        async with self._listing:
+            if server not in self._listed:
+                self._listed[server] = await self._service.call_names(server)
+                self._names.keep((self._caller, server), self._listed[server])
+            return self._listed[server]
 
 
 def _projection(options: Options) -> dict[str, Any] | None:
