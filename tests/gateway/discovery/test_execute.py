@@ -54,11 +54,12 @@ async def run(client, script, **options):
 
 
 async def test_calls_that_begin_together_all_find_their_tool(tmp_path):
-    """Ours: the first calls of a gateway, of a server that nobody has listed yet."""
-    async with over("http", [*config(tmp_path, SERVERS), *DISCOVERY], "auto") as client:
-        both = "calculator.add({a = 1, b = 2}), calculator.add({a = 3, b = 4})"
+    """Ours: the first calls of a server that says of no list how long it stays, so that it is asked for one."""
+    shop = {"command": LOUVER[0], "args": [*LOUVER[1:], "--example"]}
+    async with over("http", [*config(tmp_path, {"shop": shop}), *DISCOVERY], "auto") as client:
+        both = ", ".join(f"shop.get_user_profile({{user_id = {n}}}, {{fields = {{'id'}}}})" for n in (1, 2, 3))
         answer = await run(client, f"result(await_all{{{both}}})")
-        assert json.loads(text_of(answer)) == [{"result": 3}, {"result": 7}]
+        assert json.loads(text_of(answer)) == [{"id": 1}, {"id": 2}, {"id": 3}]
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
