@@ -9,7 +9,10 @@ Schema that they satisfy::
     server = MCPServer("profiles")
     louver.attach(server)
 
-What needs the MCP SDK (`attach` and its options, `hint`) is imported when it is first used.
+    async with louver.Client(server) as client:
+        await client.call_tool("get_user_profile", {"user_id": 7}, include=["name"])
+
+What needs the MCP SDK (`attach` and its options, `hint`, the clients) is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from louver.core.plan import Plan, compile_projection
 from louver.core.projection import Projection
 from louver.core.relax import relax
 from louver.errors import (
+    InvalidAnswer,
     InvalidDescription,
     InvalidGuidance,
     InvalidPath,
@@ -29,11 +33,16 @@ from louver.errors import (
     OutputInvalid,
     ProjectionLimit,
     ProjectionRequired,
+    ToolFailed,
+    UnfitType,
     UnknownField,
     UnknownView,
 )
 
 if TYPE_CHECKING:
+    from louver.client.client import Client
+    from louver.client.result import DryRun, ProjectedResult, Stats
+    from louver.client.sync import SyncClient
     from louver.protocol.hint import hint
     from louver.server.attach import attach
     from louver.server.results import KeptResults
@@ -42,6 +51,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Client",
+    "DryRun",
+    "InvalidAnswer",
     "InvalidDescription",
     "InvalidGuidance",
     "InvalidPath",
@@ -51,9 +63,14 @@ __all__ = [
     "LouverError",
     "OutputInvalid",
     "Plan",
+    "ProjectedResult",
     "Projection",
     "ProjectionLimit",
     "ProjectionRequired",
+    "Stats",
+    "SyncClient",
+    "ToolFailed",
+    "UnfitType",
     "UnknownField",
     "UnknownView",
     "Warnings",
@@ -82,4 +99,16 @@ def __getattr__(name: str) -> Any:
         from louver.server.warnings import Warnings
 
         return Warnings
+    if name == "Client":
+        from louver.client.client import Client
+
+        return Client
+    if name == "SyncClient":
+        from louver.client.sync import SyncClient
+
+        return SyncClient
+    if name in ("DryRun", "ProjectedResult", "Stats"):
+        from louver.client import result
+
+        return getattr(result, name)
     raise AttributeError(f"module 'louver' has no attribute {name!r}")

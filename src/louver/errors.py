@@ -79,6 +79,31 @@ class UnknownView(InvalidProjection):
     code = "UNKNOWN_VIEW"
 
 
+class UnfitType(InvalidProjection):
+    """A request for a type that no answer of the tool can be read into.
+
+    Args:
+        message: What does not fit, and what the tool has instead.
+        path: Where; `None` where the type itself is none that can be asked for.
+        takes: The JSON types that the type takes there.
+        has: Those that the tool's schema has there.
+        suggestion: The path that was probably meant.
+    """
+
+    code = "UNFIT_TYPE"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        takes: list[str] | None = None,
+        has: list[str] | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        super().__init__(message, path=path, takes=takes, has=has, suggestion=suggestion)
+
+
 class ProjectionRequired(LouverError):
     """A request with `required: true` where no projection is possible."""
 
@@ -89,6 +114,12 @@ class OutputInvalid(LouverError):
     """A kept value that does not satisfy its projected schema."""
 
     code = "OUTPUT_INVALID"
+
+
+class InvalidAnswer(LouverError):
+    """An answer that is not what it says: no result at all, or one whose receipt tells what is not so."""
+
+    code = "INVALID_ANSWER"
 
 
 class InvalidQuery(LouverError):
@@ -318,7 +349,7 @@ class SandboxUnavailable(SandboxError):
 
 
 class ToolFailed(LouverError):
-    """A tool that was called by a script, and failed.
+    """A tool that was called, and failed.
 
     Args:
         message: What happened, in our words.

@@ -424,3 +424,18 @@ TOOLS_A_TURN = 500
 
 TOOLS_LISTED = 50
 """Tools that the one tool lists at a time, unless it is asked for more or fewer."""
+
+MAX_CHECKS = 100_000
+"""How often schemas are applied to an answer that a client reads, beside `MAX_CHECKS_A_PART`: 3 s in Python.
+
+Schemas of 3 kB can be applied 2^22 times to one value. Over it only the shape is checked.
+"""
+
+MAX_CHECKS_A_PART = 50
+"""Likewise, for each part of the answer: ten times what a schema of many branches needs."""
+
+MAX_TOLD_SCHEMAS = 256
+"""Projected schemas that a client remembers by tool and request, the least recently needed go first."""
+
+MAX_FIT_STEPS = 20_000
+"""Pairs of schemas looked at to find out whether a type fits a tool. Over it every type fits: about 0.1 s."""

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp import Client, MCPError, StdioServerParameters
 
 from louver.cli.request import tool_arguments, write
+from louver.client.wire import Wire
 from louver.core import json
-from louver.errors import InvalidInput, InvalidProjection
+from louver.errors import InvalidInput, InvalidProjection, LouverError
 from louver.gateway.config import is_url
 from louver.protocol.names import PROJECTION_LITERAL
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    from mcp_types import CallToolResult
 
 _NO_RECEIPT = (
     "this is not projected: put the gateway before the server, `louver serve -- COMMAND` or `louver serve --url URL`"
@@ -47,27 +46,27 @@ async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace
     except (OSError, MCPError, ExceptionGroup) as error:
         print(f"louver: the server cannot be opened: {_reason(error)}", file=sys.stderr)
         return 1
-    if isinstance(result, MCPError):
-        print(f"louver: {result.error.message}", file=sys.stderr)
+    if isinstance(result, MCPError | LouverError):
+        print(f"louver: {result}", file=sys.stderr)
         return 1
-    said = result.model_dump(by_alias=True, mode="json", exclude_none=True)
     if options.json:
-        write(said)
+        write(result)
     else:
-        _show(said)
-    if meta is not None and not result.is_error and PROJECTION_LITERAL not in json.members(said.get("_meta")):
+        _show(result)
+    is_error = bool(result.get("isError"))
+    if meta is not None and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
         print(f"louver: {_NO_RECEIPT}", file=sys.stderr)
         return 1
-    return 1 if result.is_error else 0
+    return 1 if is_error else 0
 
 
-async def _result(client: Client, tool: str, given: dict[str, Any], meta: Any) -> CallToolResult | MCPError:
-    """The answer; an error is returned, since what is raised here comes out of the client in a group."""
+async def _result(
+    client: Client, tool: str, given: dict[str, Any], meta: Any
+) -> dict[str, Any] | MCPError | LouverError:
+    """The answer as it came; an error is returned, since what is raised here comes out of the client in a group."""
     try:
-        # A stock client holds answers against the listed schemas, so they are listed first.
-        await client.list_tools()
-        return await client.call_tool(tool, given, meta=meta)
-    except MCPError as error:
+        return await Wire(client).call(tool, given, meta or {})
+    except (MCPError, LouverError) as error:
         return error
 
 

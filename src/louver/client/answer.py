@@ -1,0 +1,237 @@
+"""One answer, held against what was asked: is it what its receipt says?
+
+The order is the promise::
+
+    an error result            raised
+    the receipt                is it one, and of this request?
+    the value                  does it hold anything that was not asked for?  (projecting it again changes nothing)
+    the value                  does it satisfy the schema that follows from the tool's?
+    the schema that is told    is it the one that follows? else: does the value satisfy it too?
+
+What a server tells is never needed to find out what may be there: that follows from the request alone. What is told
+can only add to it. Nothing is fetched for a schema, no pattern can stall, and the work is bounded; all the same it is
+done off the event loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from louver.client.asking import EVERYTHING
+from louver.client.effort import is_affordable
+from louver.client.failures import check_failed
+from louver.client.receipts import hold, hold_plan, read_receipt, view_of
+from louver.core.json import digest, is_object, levels, members
+from louver.core.projection import Projection
+from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
+from louver.errors import InvalidAnswer, OutputInvalid, ProjectionRequired
+from louver.limits import MAX_JSON_DEPTH
+from louver.protocol.names import RESULT
+from louver.protocol.output import find_output
+from louver.protocol.receipt import Applied
+
+if TYPE_CHECKING:
+    from louver.catalogue.plans import ReadyPlan
+    from louver.client.tools import KnownTool
+    from louver.core.json import Json, Schema
+    from louver.protocol.output import Output
+    from louver.protocol.receipt import NotApplied
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that is what it says.
+
+    Args:
+        tool: The tool.
+        asked: What the value is a projection for.
+        output: Where it stands, and what came.
+        value: What was asked for of it.
+        schema: What the value satisfies.
+        receipt: What the answer says of its projection.
+        exact: Whether the schema follows from the tool's exact one, which is the one that is told.
+    """
+
+    tool: KnownTool
+    asked: Projection
+    output: Output | None
+    value: Json
+    schema: Schema
+    receipt: Applied | NotApplied | None
+    exact: bool = False
+
+    @property
+    def applied(self) -> bool:
+        """Whether the server has projected."""
+        return isinstance(self.receipt, Applied)
+
+    @property
+    def pruned(self) -> bool:
+        """Whether more came than was asked for."""
+        return self.output is not None and not self.applied and self.value != self.output.value
+
+    @property
+    def told(self) -> Schema | str | None:
+        """The schema that the receipt tells and that is still to be looked at, or the digest that names it."""
+        if self.exact or not isinstance(self.receipt, Applied):
+            return None
+        told = self.receipt.projected_schema
+        return self.receipt.schema_digest if told is None else told
+
+    def knowing(self, told: Schema) -> Answer:
+        """This answer with the schema that its receipt tells.
+
+        Raises:
+            InvalidAnswer: The digest in the receipt names another.
+            OutputInvalid: The value does not satisfy it.
+        """
+        receipt, output = self.receipt, self.output
+        if not isinstance(receipt, Applied) or output is None:
+            return self
+        if receipt.schema_digest not in (None, digest(told)):
+            raise InvalidAnswer("the receipt tells a schema that its own digest does not name", member="schemaDigest")
+        if output.seat == "wrapped text":
+            told = _told_of_text(told, output.wrapper or "")
+        elif is_wrapped(self.tool.source) and is_object(told):
+            told = {**told, "x-fastmcp-wrap-result": True}
+        # Projected again it admits nothing beyond the request, whatever it has admitted before.
+        asked = EVERYTHING if receipt.shaped is not None else replace(self.asked, strict=False)
+        plan = self.tool.entry_of(told).plan(asked)
+        if not _applies(plan, self.value):
+            return self
+        if not plan.validator.is_valid(self.value):
+            raise OutputInvalid(
+                f"what tool {self.tool.name!r} answers does not satisfy the schema that its receipt tells"
+            )
+        return self if self.tool.is_exact else replace(self, schema=plan.schema)
+
+    def unwrapped(self) -> tuple[Json, Schema]:
+        """The value and its schema without the object that the SDK wraps around an output that is none."""
+        value, schema = self.value, self.schema
+        structured = self.output is not None and self.output.seat == "structured"
+        if not structured or not is_wrapped(self.tool.source) or not is_object(value) or value.keys() != {WRAPPER}:
+            return value, schema
+        held: Any = members(members(schema).get("properties")).get(WRAPPER)
+        if held is None:
+            return value, schema
+        definitions = members(members(schema).get("$defs"))
+        return value[WRAPPER], {**held, "$defs": definitions} if is_object(held) and definitions else held
+
+
+def judge(tool: KnownTool, asked: Projection | None, result: dict[str, Any], *, prune: bool) -> Answer:
+    """An answer, once it is known to be what it says.
+
+    Args:
+        tool: The tool.
+        asked: What was asked for, if anything.
+        result: The complete result.
+        prune: Whether what was not asked for is taken away here, if the server has not done it.
+
+    Raises:
+        InvalidAnswer: The receipt is none or tells what is not so.
+        OutputInvalid: The value does not satisfy its schema.
+        ProjectionRequired: The server has not projected, and had to.
+        ToolFailed: The answer is an error.
+    """
+    check_failed(tool.name, result)
+    try:
+        # Where nobody projects, and nobody has asked, the key is somebody else's.
+        receipt = read_receipt(result) if tool.projects or asked is not None else None
+        if isinstance(receipt, Applied):
+            return _projected(tool, asked, receipt, result)
+        if asked is not None and asked.required:
+            reason = None if receipt is None else receipt.reason
+            message = f"a projection is required, and tool {tool.name!r} has answered without one"
+            raise ProjectionRequired(message, reason=reason)
+        return _whole(tool, asked if prune else None, receipt, result)
+    except RecursionError:
+        pass
+    raise _too_deep()
+
+
+def _projected(tool: KnownTool, asked: Projection | None, receipt: Applied, result: dict[str, Any]) -> Answer:
+    """An answer that says that it is projected."""
+    if asked is None and receipt.mode == "view":
+        # A server can have a default view.
+        asked = Projection.view(receipt.view or "")
+    if asked is None:
+        raise InvalidAnswer("the receipt is of a projection that nobody asked for", member="applied")
+    hold(receipt, asked)
+    if asked.mode == "view" and asked.name not in tool.views.named:
+        tool = tool.with_views(view_of(receipt))
+    output = find_output(result, _text_wrapper(tool, receipt, result.get("structuredContent")))
+    if output is None:
+        raise InvalidAnswer(f"tool {tool.name!r} answers with the receipt of a projection, and with no output")
+    _check_depth(output.value)
+    ready = _plan(tool, asked, output)
+    hold_plan(receipt, ready.plan)
+    if ready.plan.shaped is None and ready.plan(output.value) != output.value:
+        raise InvalidAnswer(f"tool {tool.name!r} answers with more than was asked for, and says that it does not")
+    if not _applies(ready, output.value):
+        ready = _of_shape(tool, asked, output)
+    if not ready.validator.is_valid(output.value):
+        raise OutputInvalid(f"what tool {tool.name!r} answers does not satisfy its projected schema")
+    is_exact = output.seat == "structured" and ready.digest == receipt.schema_digest
+    return Answer(tool, asked, output, output.value, ready.schema, receipt, is_exact)
+
+
+def _whole(tool: KnownTool, asked: Projection | None, receipt: NotApplied | None, result: dict[str, Any]) -> Answer:
+    """An answer that is not projected; if `asked` says so, it is pruned here."""
+    output = find_output(result, None if asked is None else tool.entry.text_wrapper)
+    if output is None or RESULT in members(result.get("_meta")):
+        # Of a result that is kept a preview comes, which satisfies no schema that is known.
+        return Answer(tool, EVERYTHING, None, None if output is None else output.value, True, receipt)
+    _check_depth(output.value)
+    wanted = asked or EVERYTHING
+    ready = _plan(tool, wanted, output)
+    value = ready.plan(output.value)
+    if not _applies(ready, value):
+        ready = _of_shape(tool, wanted, output)
+    if not ready.validator.is_valid(value):
+        raise OutputInvalid(f"what tool {tool.name!r} answers does not satisfy its output schema")
+    return Answer(tool, wanted, output, value, ready.schema, receipt)
+
+
+def _text_wrapper(tool: KnownTool, receipt: Applied, structured: Json) -> str | None:
+    """The property of the structured content that holds the output as JSON text, if that was projected."""
+    if receipt.schema_source != "inferred" or not tool.may_answer_text:
+        return None
+    wrapper = text_wrapper_in(structured)
+    # One string can also be all that is left of an output.
+    told = members(members(members(receipt.projected_schema).get("properties")).get(wrapper or ""))
+    return wrapper if tool.entry.text_wrapper is not None or "contentSchema" in told else None
+
+
+def _plan(tool: KnownTool, asked: Projection, output: Output) -> ReadyPlan:
+    """The plan for what stands at a place, with all that is known of it."""
+    if output.seat != "structured" or tool.source is None:
+        return _of_shape(tool, asked, output)
+    # What is strict was held against the schema before the call.
+    return tool.entry.plan(replace(asked, strict=False))
+
+
+def _of_shape(tool: KnownTool, asked: Projection, output: Output) -> ReadyPlan:
+    """Likewise, with what follows from the request alone."""
+    wrapper = output.wrapper or tool.entry.text_wrapper
+    return tool.shape_plan(replace(asked, strict=False), wrapper, structured=output.seat == "structured")
+
+
+def _applies(ready: ReadyPlan, value: Json) -> bool:
+    return is_affordable(ready.schema, value, sum(map(len, levels(value))))
+
+
+def _check_depth(value: Json) -> None:
+    if sum(1 for _ in levels(value)) > MAX_JSON_DEPTH:
+        raise _too_deep()
+
+
+def _too_deep() -> InvalidAnswer:
+    return InvalidAnswer(f"the answer is nested deeper than {MAX_JSON_DEPTH} levels", limit=MAX_JSON_DEPTH)
+
+
+def _told_of_text(told: Schema, wrapper: str) -> Schema:
+    """The schema of the value that stands as JSON text in a wrapper."""
+    held = members(members(members(told).get("properties")).get(wrapper))
+    within: Any = held.get("contentSchema", True)
+    return within if isinstance(within, bool) or is_object(within) else True

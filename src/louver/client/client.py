@@ -1,0 +1,286 @@
+"""A client that asks for projections and holds what comes against what it has asked.
+
+::
+
+    async with louver.Client("http://127.0.0.1:8000/mcp") as client:
+        result = await client.call_tool("get_user_profile", {"user_id": 7}, include=["name", "address.city"])
+        result.data       {"name": "Ann", "address": {"city": "Rome"}}
+        result.applied    True: nothing else has come
+
+        card = await client.call_tool("get_user_profile", {"user_id": 7}, into=UserCard)
+        card.data.name    of the type UserCard, and the server has sent what that has fields for
+
+A server that knows nothing of projection sends the full output. That is no error, unless it is `required`: `applied` is
+false. With `minimize` what was not asked for is taken away here.
+Source: issue #1704, sections 3 and 4 and "Graceful degradation"; typed projections and `minimize` are ours.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from anyio import to_thread
+from mcp import Client as McpClient
+from mcp import MCPError
+from mcp.client import advertise
+from mcp_types import ToolListChangedNotification
+
+from louver.catalogue.plans import Plans
+from louver.client.answer import judge
+from louver.client.asking import EVERYTHING, asked, wire_form
+from louver.client.failures import refusal
+from louver.client.result import DryRun, ProjectedResult, Stats
+from louver.client.target import only, opened
+from louver.client.told import Told
+from louver.client.tools import Tools
+from louver.client.typed import Typed
+from louver.client.wire import Wire
+from louver.core.weigh import size_of
+from louver.errors import InvalidAnswer, InvalidProjection, OutputInvalid, ProjectionRequired, UnknownView
+from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from mcp.client import IncomingMessage
+
+    from louver.client.answer import Answer
+    from louver.client.target import Target
+    from louver.client.tools import KnownTool
+    from louver.core.json import Json
+    from louver.core.projection import Projection
+
+T = TypeVar("T")
+
+
+class Client:
+    """A connection to one server, open within `async with`.
+
+    Args:
+        target: A URL; the words of a command, in one text or in a list; or whatever else `mcp.Client` takes: a server
+            in this process, `StdioServerParameters`, a transport.
+        options: Those of `mcp.Client`, such as `mode`, `read_timeout_seconds` and its callbacks.
+    """
+
+    def __init__(self, target: Target, **options: Any) -> None:
+        self.stats = Stats()
+        self._heard = options.pop("message_handler", None)
+        # Some servers project just for clients that say that they know of it.
+        extensions = [advertise(PROJECTION, {}), *(options.pop("extensions", None) or ())]
+        self._client = McpClient(opened(target), message_handler=self._hear, extensions=extensions, **options)
+        self._wire = Wire(self._client)
+        self._plans = Plans()
+        self._tools = Tools(self._wire, self._plans, declared=False)
+        self._types: dict[Any, Typed[Any]] = {}
+        self._told = Told(self._wire)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._client.__aenter__()
+        except BaseExceptionGroup as group:
+            raise only(group) from None
+        extensions = self._client.server_capabilities.extensions or {}
+        self._tools = Tools(self._wire, self._plans, declared=PROJECTION in extensions)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._client.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            # What was raised within the block goes on as it is, not in a group of one.
+            if only(group) is not error:
+                raise
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: type[T],
+        strict: bool = False,
+        required: bool = False,
+    ) -> ProjectedResult[T]: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        view: str | None = None,
+        strict: bool = False,
+        required: bool = False,
+        minimize: bool = False,
+    ) -> ProjectedResult[Any]: ...
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        view: str | None = None,
+        into: Any = None,
+        strict: bool = False,
+        required: bool = False,
+        minimize: bool = False,
+    ) -> ProjectedResult[Any]:
+        """The answer of a tool, or what was asked for of it.
+
+        Args:
+            name: The tool's name.
+            arguments: What it is called with.
+            include: Paths of the fields that are wanted.
+            exclude: Paths of those that are not.
+            view: The name of a view of the tool.
+            into: A type: its fields are wanted, and the answer as a value of it.
+            strict: Whether a field that the tool does not have refuses the call.
+            required: Whether the call is refused, or its answer, where the server does not project.
+            minimize: Whether then what was not asked for is taken away here. With `into` it always is.
+
+        Raises:
+            InvalidProjection: The request cannot be read, or is not possible for the tool, which has not run.
+            UnfitType: `into` is a type that the tool cannot answer; it has not run.
+            ProjectionRequired: The server does not project. Where that is known before, the tool has not run.
+            InvalidAnswer: The answer is none, its receipt tells what is not so, or it holds more than it says.
+            OutputInvalid: The answer does not satisfy its schema, or is no value of the type.
+            ToolFailed: The tool answers with an error, whose content the exception has.
+            MCPError: The server refuses the call for other reasons.
+        """
+        tool = await self._tools.find(name)
+        typed, projection = await self._request(
+            tool, include, exclude, view, into, strict=strict, required=required, minimize=minimize
+        )
+        prunes = minimize or typed is not None
+        result = await self._called(tool, arguments, projection)
+        answer = await self._judged(tool, projection, result, prunes=prunes)
+        finished, asks, had = await to_thread.run_sync(_finished, answer, typed, result)
+        self.stats.count(applied=finished.applied, asked=asks, had=had)
+        return finished
+
+    async def views(self, tool: str) -> dict[str, Json]:
+        """The views that a tool tells of: name -> paths in `include` and `exclude`, and how it shapes what is left."""
+        known = await self._tools.find(tool)
+        found: dict[str, Json] = {}
+        for name, view in known.views.named.items():
+            paths = {"include": [*map(str, view.include)], "exclude": [*map(str, view.exclude)]}
+            found[name] = {**{kind: listed for kind, listed in paths.items() if listed}, **view.shaping.to_json()}
+        return found
+
+    async def validate(
+        self,
+        tool: str,
+        *,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        view: str | None = None,
+        into: Any = None,
+        strict: bool = False,
+    ) -> DryRun:
+        """What a request means for a tool, which is not called.
+
+        Raises:
+            InvalidProjection: It cannot be read, or is not possible for the tool.
+            UnfitType: `into` is a type that the tool cannot answer.
+        """
+        known = await self._tools.find(tool)
+        _, projection = await self._request(
+            known, include, exclude, view, into, strict=strict, required=False, minimize=True
+        )
+        asks = EVERYTHING if projection is None else projection
+        plan = (await to_thread.run_sync(known.entry.plan, asks)).plan
+        return DryRun(plan.fields, plan.unmatched, plan.suggestions, plan.schema, known.is_exact, known.projects)
+
+    async def _request(
+        self,
+        tool: KnownTool,
+        include: Sequence[str] | None,
+        exclude: Sequence[str] | None,
+        view: str | None,
+        into: Any,
+        *,
+        strict: bool,
+        required: bool,
+        minimize: bool,
+    ) -> tuple[Typed[Any] | None, Projection | None]:
+        """What a call asks for, once all is refused that can be."""
+        if into is None:
+            typed, projection = None, asked(include, exclude, view, strict=strict, required=required)
+        elif include is None and exclude is None and view is None:
+            typed = await to_thread.run_sync(self._typed, into)
+            projection = typed.projection(strict=strict, required=required)
+        else:
+            raise InvalidProjection("one of 'include', 'exclude', 'view', 'into' at a time")
+        if projection is not None:
+            await to_thread.run_sync(partial(tool.check, projection, prunes=minimize))
+            if required and not tool.projects:
+                message = f"a projection is required, and the server of tool {tool.name!r} says nothing of any"
+                raise ProjectionRequired(message, reason="not_supported")
+        if typed is not None:
+            await to_thread.run_sync(typed.check, tool)
+        return typed, projection
+
+    def _typed(self, into: Any) -> Typed[Any]:
+        try:
+            if into not in self._types:
+                self._types[into] = Typed(into)
+            return self._types[into]
+        except TypeError:
+            # A type that cannot be a key, such as one annotated with a list.
+            return Typed(into)
+
+    async def _called(
+        self, tool: KnownTool, arguments: Mapping[str, Any] | None, projection: Projection | None
+    ) -> dict[str, Any]:
+        meta: dict[str, Any] = {}
+        if projection is not None:
+            # Where the schema is known, or was told before, its digest is enough.
+            is_known = tool.is_exact or self._told.knows(tool.name, projection)
+            form = wire_form(projection, "digest" if is_known else "inline", knows_options=tool.knows_options)
+            meta = {PROJECTION_LITERAL: form}
+        refused = None
+        try:
+            return await self._wire.call(tool.name, dict(arguments or {}), meta)
+        except MCPError as error:
+            refused = refusal(error)
+            if refused is None:
+                raise
+        if isinstance(refused, UnknownView):
+            self._tools.forget()
+        raise refused
+
+    async def _judged(
+        self, tool: KnownTool, projection: Projection | None, result: dict[str, Any], *, prunes: bool
+    ) -> Answer:
+        """The answer, once it is known to be what it says; a tool may have changed since it was listed."""
+        try:
+            answer = await to_thread.run_sync(partial(judge, tool, projection, result, prune=prunes))
+        except (InvalidAnswer, OutputInvalid):
+            newer = await self._tools.refreshed(tool)
+            if newer is None:
+                raise
+            answer = await to_thread.run_sync(partial(judge, newer, projection, result, prune=prunes))
+        return await self._told.held_against(answer, projection)
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._tools.forget()
+        if self._heard is not None:
+            await self._heard(message)
+
+
+def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> tuple[ProjectedResult[Any], int, int]:
+    """What a call returns; the bytes of what was asked for, and of what came."""
+    value, schema = answer.unwrapped()
+    data = value if typed is None else typed.read(value, answer.tool.name)
+    result = ProjectedResult(data, schema, answer.applied, answer.pruned, answer.receipt, raw)
+    return result, size_of(value), size_of(raw)

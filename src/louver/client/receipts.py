@@ -1,0 +1,120 @@
+"""The receipt of an answer, read from a server that nobody vouches for, and held against the request.
+
+    {"applied": true, "mode": "include", "fields": ["name"]}    of a request for `name`: as it should be
+    {"applied": true, "mode": "include", "fields": ["email"]}   of the same request: a lie
+    {"applied": "yes"}                                          no receipt
+
+Members that are not known here are for those who know them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from pydantic import ValidationError
+
+from louver.core.json import is_object, members
+from louver.core.path import FieldPath, fold
+from louver.core.view import Views
+from louver.core.wrapper import TEXT_WRAPPERS, within_text
+from louver.errors import InvalidAnswer, InvalidProjection, InvalidView
+from louver.limits import MAX_PATHS
+from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.protocol.receipt import Applied, NotApplied, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from louver.core.plan import Plan
+    from louver.core.projection import Projection
+
+_MEMBERS: Final = {field.alias or name for name, field in Applied.model_fields.items()}
+
+
+def read_receipt(result: dict[str, Any]) -> Applied | NotApplied | None:
+    """The receipt of a result; `None` if it has none.
+
+    Raises:
+        InvalidAnswer: What stands in its place is none; with the `member` that is wrong.
+    """
+    meta = members(result.get("_meta"))
+    said: Any = meta.get(PROJECTION_LITERAL, meta.get(PROJECTION))
+    if said is None:
+        return None
+    if not is_object(said) or not isinstance(said.get("applied"), bool):
+        raise _no_receipt("applied")
+    if not said["applied"]:
+        reason: Any = said.get("reason")
+        return NotApplied(reason=reason if reason in get_args(Reason) else "not_supported")
+    wrong: Any = None
+    try:
+        return Applied.model_validate({name: part for name, part in said.items() if name in _MEMBERS})
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_url=False, include_context=False)[0]["loc"][0]
+    # Outside of the handler: the validation's own error quotes the answer.
+    raise _no_receipt(str(wrong))
+
+
+def hold(receipt: Applied, projection: Projection) -> None:
+    """Hold a receipt against the request that it is of.
+
+    Raises:
+        InvalidAnswer: It is of another request.
+    """
+    if receipt.mode != projection.mode or receipt.view != projection.name:
+        raise InvalidAnswer("the receipt is of another mode, or of another view, than was asked for", member="mode")
+    if projection.mode != "view" and _bare(_paths(receipt)) != _bare(projection.fields):
+        raise InvalidAnswer("the receipt is of other fields than were asked for", member="fields")
+
+
+def hold_plan(receipt: Applied, plan: Plan) -> None:
+    """Hold a receipt against what the tool has told of its views, and of what it adds to every request.
+
+    Raises:
+        InvalidAnswer: It has other fields than the view, or adds others.
+    """
+    if receipt.mode == "view" and _bare(_paths(receipt)) != _bare(map(FieldPath.parse, plan.fields)):
+        raise InvalidAnswer("the receipt has other fields than the view that was asked for", member="fields")
+    try:
+        added = [*map(FieldPath.parse, receipt.always or ())]
+    except InvalidProjection:
+        raise _no_receipt("always") from None
+    if _bare(added) != _bare(map(FieldPath.parse, plan.always)):
+        raise InvalidAnswer("the receipt adds other fields than the tool says that it always adds", member="always")
+
+
+def view_of(receipt: Applied) -> Views:
+    """A view that only the server knows, as its receipt tells of it.
+
+    Raises:
+        InvalidAnswer: It tells of no view.
+    """
+    shaped = {} if receipt.shaped is None else receipt.shaped.to_wire()
+    excluded = {} if receipt.excluded is None else {"exclude": receipt.excluded}
+    try:
+        return Views.read({receipt.view or "": {"include": receipt.fields, **excluded, **shaped}}, receipt.always or ())
+    except InvalidView:
+        raise _no_receipt("view") from None
+
+
+def _paths(receipt: Applied) -> tuple[FieldPath, ...]:
+    if len(receipt.fields) > MAX_PATHS:
+        raise _no_receipt("fields")
+    try:
+        return tuple(FieldPath.parse(text, deep=receipt.mode == "exclude") for text in receipt.fields)
+    except InvalidProjection:
+        raise _no_receipt("fields") from None
+
+
+def _bare(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:
+    """The paths without what may be wrapped around an output, with which they can be written or without."""
+    bare = tuple(paths)
+    for wrapper in TEXT_WRAPPERS:
+        bare = within_text(wrapper, bare)
+    return fold(bare)
+
+
+def _no_receipt(member: str) -> InvalidAnswer:
+    return InvalidAnswer(
+        f"the receipt of the answer cannot be read: {member!r} is not what it should be", member=member
+    )

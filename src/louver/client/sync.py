@@ -1,0 +1,104 @@
+"""The client for code that does not await: the same calls, each done when it returns.
+
+    with louver.SyncClient("http://127.0.0.1:8000/mcp") as client:
+        client.call_tool("get_user_profile", {"user_id": 7}, into=UserCard).data.name
+
+An event loop runs in a thread of its own for as long as the block lasts. Calls can come from several threads.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from anyio.from_thread import start_blocking_portal
+
+from louver.client.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from anyio.from_thread import BlockingPortal
+
+    from louver.client.client import Target
+    from louver.client.result import DryRun, ProjectedResult, Stats
+    from louver.core.json import Json
+
+T = TypeVar("T")
+
+
+class SyncClient:
+    """A connection to one server, open within `with`.
+
+    Args:
+        target: As for `Client`.
+        options: Likewise.
+    """
+
+    def __init__(self, target: Target, **options: Any) -> None:
+        self._client = Client(target, **options)
+        self._open = ExitStack()
+        self._portal: BlockingPortal | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._client))
+            self._portal, self._open = portal, stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._portal = None
+        self._open.__exit__(kind, error, trace)
+
+    @property
+    def stats(self) -> Stats:
+        """What its calls have cost so far."""
+        return self._client.stats
+
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: type[T],
+        strict: bool = False,
+        required: bool = False,
+    ) -> ProjectedResult[T]: ...
+
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        view: str | None = None,
+        strict: bool = False,
+        required: bool = False,
+        minimize: bool = False,
+    ) -> ProjectedResult[Any]: ...
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> ProjectedResult[Any]:
+        """The answer of a tool, or what was asked for of it: `Client.call_tool`."""
+        return self._run(partial(self._client.call_tool, name, arguments, **options))
+
+    def views(self, tool: str) -> dict[str, Json]:
+        """The views that a tool tells of: `Client.views`."""
+        return self._run(partial(self._client.views, tool))
+
+    def validate(self, tool: str, **options: Any) -> DryRun:
+        """What a request means for a tool, which is not called: `Client.validate`."""
+        return self._run(partial(self._client.validate, tool, **options))
+
+    def _run(self, call: Any) -> Any:
+        if self._portal is None:
+            raise RuntimeError("a SyncClient is open within `with`")
+        return self._portal.call(call)

@@ -1,0 +1,214 @@
+"""What a client knows of a server's tools: their schemas, their views, whether they can be projected.
+
+::
+
+    outputSchema of a server that knows nothing of projection    exact
+    _meta["dev.louver/projection"].outputSchema                  exact
+    outputSchema of a server that projects                       loosened, so that stock clients accept projections;
+                                                                 exact only if it says what loosening takes away
+
+From an exact schema the client derives what an answer must satisfy to the letter. From a loosened one it derives what
+members there can be, and what kinds they are of.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from anyio import Lock, to_thread
+
+from louver.catalogue.entry import Entry
+from louver.catalogue.plans import ReadyPlan
+from louver.core.json import is_array, is_object, members
+from louver.core.relax import relax
+from louver.core.validate import validator
+from louver.core.view import Views
+from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped
+from louver.errors import InvalidView, UnknownView
+from louver.protocol.hint import read_hint
+from louver.protocol.names import HINT_LITERAL, PROJECTION
+
+if TYPE_CHECKING:
+    from louver.catalogue.plans import Plans
+    from louver.client.wire import Wire
+    from louver.core.json import Schema
+    from louver.core.projection import Projection
+
+
+_WRAPPED: Final[dict[str, Any]] = {"type": "object", "properties": {WRAPPER: {}}, "x-fastmcp-wrap-result": True}
+"""All that is known of an output that is wrapped, without its schema."""
+
+
+class KnownTool:
+    """One tool.
+
+    Args:
+        tool: As it is listed, a wire object.
+        declared: Whether its server says of itself that it projects.
+        plans: Where plans are kept.
+    """
+
+    def __init__(self, tool: dict[str, Any], plans: Plans, *, declared: bool) -> None:
+        self.listed = tool
+        self.name: str = tool["name"]
+        extension: Any = members(tool.get("_meta")).get(PROJECTION)
+        literal: Any = members(tool.get("annotations")).get(HINT_LITERAL)
+        self.knows_options = declared or is_object(extension)
+        self.projects = self.knows_options or is_object(literal)
+        self._plans = plans
+        self.views = _views(tool, literal)
+        source, self.is_exact = _source(tool, members(extension), projects=self.projects)
+        self.entry = self.entry_of(source)
+
+    @property
+    def source(self) -> Schema | None:
+        """The schema of its output from which projected ones are derived, if any is known."""
+        return self.entry.output_schema
+
+    @property
+    def may_answer_text(self) -> bool:
+        """Whether its output may be one string, which can hold JSON text."""
+        properties = members(members(self.source).get("properties"))
+        if self.source is None or len(properties) != 1:
+            return self.source is None
+        [(name, held)] = properties.items()
+        kinds: Any = members(held).get("type")
+        return name in TEXT_WRAPPERS and (kinds == "string" or kinds == ["null", "string"])
+
+    def entry_of(self, schema: Schema | None) -> Entry:
+        """This tool with another output schema."""
+        listed = {name: part for name, part in self.listed.items() if name != "outputSchema"}
+        if schema is not None:
+            listed["outputSchema"] = schema
+        return Entry(listed, self.views, plans=self._plans)
+
+    def with_views(self, views: Views) -> KnownTool:
+        """This tool with more views than it has told of."""
+        known = object.__new__(KnownTool)
+        known.__dict__.update(self.__dict__)
+        known.views = self.views.joined(views)
+        known.entry = known.entry_of(self.source)
+        return known
+
+    def shape_plan(self, projection: Projection, wrapper: str | None, *, structured: bool) -> ReadyPlan:
+        """The plan of a request that knows no more than the request says.
+
+        Args:
+            projection: The request.
+            wrapper: The property that holds the values as JSON text; paths may or may not begin with it.
+            structured: Whether the values stand as they are, in what the SDK may have wrapped around them.
+        """
+        if structured and is_wrapped(self.source):
+            return self.entry_of(_WRAPPED).plan(projection)
+        plan = self.entry.plan_without_schema(projection, wrapper)
+        return ReadyPlan(plan, validator(plan.schema), plan.schema, plan.digest)
+
+    def check(self, projection: Projection, *, prunes: bool) -> None:
+        """Refuse what can be refused before the tool runs.
+
+        Args:
+            projection: The request.
+            prunes: Whether it is done here if the server does not do it.
+
+        Raises:
+            InvalidProjection: The request is not possible for this tool.
+        """
+        if projection.mode == "view" and projection.name not in self.views.named:
+            if prunes:
+                message = f"view {projection.name!r} is none that {self.name!r} tells of, so it cannot be done here"
+                raise UnknownView(message, view=projection.name, views=sorted(self.views.named))
+            # It may be one that only the server knows.
+            return
+        self.entry.check(projection)
+
+
+class Tools:
+    """The tools of one server: listed when one is first needed, and again when the list has changed.
+
+    Args:
+        wire: The connection.
+        plans: Where plans are kept.
+        declared: Whether the server says of itself that it projects.
+    """
+
+    def __init__(self, wire: Wire, plans: Plans, *, declared: bool) -> None:
+        self._wire = wire
+        self._plans = plans
+        self._declared = declared
+        self._listed: dict[str, dict[str, Any]] | None = None
+        self._known: dict[str, KnownTool] = {}
+        self._lock = Lock()
+
+    def forget(self) -> None:
+        """List the tools again when one is next needed."""
+        self._listed = None
+
+    async def find(self, name: str) -> KnownTool:
+        """What is known of a tool; of one that is not listed, next to nothing.
+
+        Raises:
+            InvalidAnswer: The list is none.
+            MCPError: The server refuses to list its tools.
+        """
+        async with self._lock:
+            is_fresh = self._listed is None
+            listed = await self._wire.tools() if self._listed is None else self._listed
+            if name not in listed and not is_fresh:
+                listed = await self._wire.tools()
+            self._listed = listed
+        tool = listed.get(name, {"name": name, "inputSchema": {}})
+        known = self._known.get(name)
+        if known is None or known.listed != tool:
+            # A hint, and a schema to be loosened, can be large.
+            known = await to_thread.run_sync(self._know, tool)
+            self._known[name] = known
+        return known
+
+    async def refreshed(self, tool: KnownTool) -> KnownTool | None:
+        """What is known of a tool now; `None` if that is what was known."""
+        self.forget()
+        newer = await self.find(tool.name)
+        return None if newer is tool else newer
+
+    def _know(self, tool: dict[str, Any]) -> KnownTool:
+        return KnownTool(tool, self._plans, declared=self._declared)
+
+
+def _views(tool: dict[str, Any], literal: Any) -> Views:
+    """The views that a tool tells of; none where they cannot be read, for a call need not be of a view."""
+    with suppress(InvalidView):
+        views, _ = read_hint(tool.get("_meta"))
+        # To add everything would be to leave nothing out.
+        views = Views(views.named, tuple(path for path in views.always if path.steps))
+        recommended: Any = members(literal).get("recommendedViews")
+        return views if views.named or not is_object(recommended) else Views.read(recommended).joined(views)
+    return Views()
+
+
+def _source(tool: dict[str, Any], extension: dict[str, Any], *, projects: bool) -> tuple[Schema | None, bool]:
+    """The best schema that there is, and whether it is the tool's own."""
+    exact: Any = extension.get("outputSchema")
+    if isinstance(exact, bool) or is_object(exact):
+        return exact, True
+    listed: Any = tool.get("outputSchema")
+    if not is_object(listed) or not projects:
+        return listed, listed is not None
+    if relax(listed) != listed:
+        return listed, True
+    return _marked(listed), False
+
+
+def _marked(listed: dict[str, Any]) -> dict[str, Any]:
+    """A loosened schema that says again whether the SDK has wrapped the output.
+
+    It does not say that the wrapper is required. Where views shape what is left, it has a branch for each of them.
+    """
+    branches: Any = listed.get("anyOf")
+    parts = [members(part) for part in branches] if is_array(branches) and branches else [listed]
+    held = [members(part.get("properties")) for part in parts]
+    if any(properties.keys() != {WRAPPER} for properties in held):
+        return listed
+    within = held[0] if len(held) == 1 else {WRAPPER: {"anyOf": [properties[WRAPPER] for properties in held]}}
+    rest = {name: argument for name, argument in listed.items() if name != "anyOf"}
+    return {**rest, "properties": within, "x-fastmcp-wrap-result": True}

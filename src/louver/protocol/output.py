@@ -1,0 +1,77 @@
+r"""Where the output of a tool stands in a result, and what of it can be projected.
+
+A tool's output can stand in three places::
+
+    structuredContent                       {"id": 1, "name": "Ann"}
+    a string in it, `result` or `content`   {"result": "{\"id\": 1, \"name\": \"Ann\"}"}
+    one text block                          {"type": "text", "text": "{\"id\": 1, ...}"}
+
+Who projects it and who reads the projection look in the same places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from louver.core import json
+from louver.core.json import is_array, is_object
+
+if TYPE_CHECKING:
+    from louver.core.json import Json
+
+Seat = Literal["structured", "wrapped text", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tool's output, and where in the result it stands.
+
+    Args:
+        value: What is projected.
+        seat: Where it stands.
+        wrapper: The property of the structured content that holds it as JSON text, if it does.
+    """
+
+    value: Json
+    seat: Seat
+    wrapper: str | None = None
+
+
+def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | None:
+    """The output that can be projected; `None` if there is none.
+
+    Args:
+        result: The wire object of a complete result.
+        wrapper: The property of the structured content, if any, whose string may be JSON text.
+    """
+    if "structuredContent" in result:
+        structured: Any = result["structuredContent"]
+        if wrapper is not None and is_object(structured) and (parsed := _parsed(structured.get(wrapper))) is not None:
+            return Output(parsed, "wrapped text", wrapper)
+        return Output(structured, "structured")
+    texts = [block for block in blocks(result) if block.get("type") == "text"]
+    if len(texts) == 1 and (parsed := _parsed(texts[0].get("text"))) is not None:
+        return Output(parsed, "text")
+    return None
+
+
+def texts_of(result: dict[str, Any]) -> list[str]:
+    """The texts among the blocks of a result's content."""
+    return [text for block in blocks(result) if isinstance(text := block.get("text"), str)]
+
+
+def blocks(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of a result's content, as far as they are any."""
+    content: Any = result.get("content")
+    return [block for block in content if is_object(block)] if is_array(content) else []
+
+
+def _parsed(text: object) -> Json | None:
+    """The object or array that a text holds; `None` if it holds no such JSON, or not strictly."""
+    if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.parse(text)
+    except json.NotJson:
+        return None

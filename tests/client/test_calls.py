@@ -1,0 +1,484 @@
+"""Calls of honest servers: those that project, those that do not, and those that leave it at that."""
+
+import anyio
+import mcp_types as types
+import pytest
+from jsonschema import Draft202012Validator
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+
+import louver
+from client.servers import PROFILE, SCHEMA, example, lowlevel, plain, structured, tool
+from fixtures.vector_server import build_server as vector_server
+from fixtures.vector_server import load_vectors
+from louver.core.wrapper import is_wrapped
+
+pytestmark = pytest.mark.anyio
+
+USER = ("get_user_profile", {"user_id": 42})
+ISSUES = ("list_issues", {"limit": 3})
+
+
+def satisfies(result):
+    Draft202012Validator.check_schema(result.schema)
+    return Draft202012Validator(result.schema).is_valid(result.data)
+
+
+# A server that projects
+
+
+async def test_the_named_fields_come_and_nothing_else(mode):
+    """#1704 sections 3 and 4."""
+    async with louver.Client(example(), mode=mode) as client:
+        result = await client.call_tool(*USER, include=["name", "address.city"])
+    assert result.data == {"name": "Ruben Keller", "address": {"city": "Wellington"}}
+    assert (result.applied, result.pruned) == (True, False)
+    assert result.receipt.fields == ["name", "address.city"]
+    assert result.raw["structuredContent"] == result.data
+    assert satisfies(result)
+    assert not Draft202012Validator(result.schema).is_valid({**result.data, "email": "a@example.com"})
+
+
+async def test_an_exclude_and_a_view_of_the_author(mode):
+    """#1704, "Three modes"."""
+    server = MCPServer("profiles")
+    views = {"minimal": ["id"], "public": {"include": ["name", "email"], "exclude": ["email"]}}
+
+    @server.tool(meta=louver.hint(views=views, always=["id"]))
+    def get_profile() -> dict[str, str]:
+        return {"id": "7", "name": "Ann", "email": "ann@example.com"}
+
+    louver.attach(server)
+    async with louver.Client(server, mode=mode) as client:
+        assert await client.views("get_profile") == {
+            "minimal": {"include": ["id"]},
+            "public": {"include": ["email", "name"], "exclude": ["email"]},
+        }
+        excluded = await client.call_tool("get_profile", exclude=["email"])
+        seen = await client.call_tool("get_profile", view="public")
+    assert excluded.data == seen.data == {"id": "7", "name": "Ann"}
+    assert excluded.applied
+    assert seen.receipt.view == "public"
+    assert satisfies(seen)
+
+
+async def test_a_shaped_view_is_taken_as_it_is_shaped(mode):
+    """Ours: its members have other names than the tool has."""
+    views = {"get_profile": {"flat": {"select": {"town": "address.city", "who": "name"}}}}
+    made = lowlevel(get_profile=tool(SCHEMA))
+    louver.attach(made.server, views=views)
+    async with louver.Client(made.server, mode=mode) as client:
+        result = await client.call_tool("get_profile", view="flat")
+    assert result.data == {"town": "Rome", "who": "Ann"}
+    assert satisfies(result)
+
+
+async def test_a_view_that_only_the_server_knows_is_taken_as_its_receipt_says(mode):
+    """Ours: a tool without an output schema does not list the views of files."""
+    made = lowlevel(get_profile=tool())
+    louver.attach(made.server, views={"get_profile": {"minimal": ["id", "name"]}})
+    async with louver.Client(made.server, mode=mode) as client:
+        assert await client.views("get_profile") == {}
+        result = await client.call_tool("get_profile", view="minimal")
+        assert result.data == {"id": 7, "name": "Ann"}
+        with pytest.raises(louver.UnknownView, match="'minimal'"):
+            await client.call_tool("get_profile", view="full")
+
+
+async def test_a_default_view_needs_no_request(mode):
+    """Ours: the receipt says that it was one."""
+    server = example(views={"get_user_profile": {"minimal": ["name"]}}, default_views={"get_user_profile": "minimal"})
+    async with louver.Client(server, mode=mode) as client:
+        result = await client.call_tool(*USER)
+    assert result.applied
+    assert result.data == {"name": "Ruben Keller"}
+
+
+@pytest.mark.parametrize("exact", [False, True])
+async def test_the_schema_is_derived_here_where_the_exact_one_is_known(mode, exact):
+    """Ours: then the digest is enough, and nothing more is sent of the schema."""
+    async with louver.Client(example(exact=exact), mode=mode) as client:
+        first = await client.call_tool(*ISSUES, include=["issues.title"])
+        again = await client.call_tool(*ISSUES, include=["issues.title"])
+    assert (first.receipt.projected_schema is None) is exact
+    assert again.receipt.projected_schema is None
+    assert first.schema == again.schema
+    assert first.schema["required"] == ["issues"]
+    assert satisfies(again)
+
+
+async def test_the_listed_schema_is_the_exact_one_where_it_is_not_loosened(mode):
+    """Ours: `strict` lists it, and projects for those who declare the extension."""
+    async with louver.Client(example(listing="strict"), mode=mode) as client:
+        result = await client.call_tool(*USER, include=["name"])
+    assert result.applied
+    assert result.receipt.projected_schema is None
+    assert result.schema["required"] == ["name"]
+
+
+async def test_a_server_that_lists_no_schemas_still_cannot_send_more(mode):
+    """Ours: what may be there follows from the request."""
+    async with louver.Client(example(listing="omit"), mode=mode) as client:
+        result = await client.call_tool(*USER, include=["name"])
+    assert result.data == {"name": "Ruben Keller"}
+    assert satisfies(result)
+
+
+async def test_what_the_sdk_wraps_comes_unwrapped(mode):
+    """Ours: paths may leave the wrapper out, and so does the data."""
+    async with louver.Client(example(), mode=mode) as client:
+        some = await client.call_tool("list_labels", include=["name"])
+        same = await client.call_tool("list_labels", include=["result.name"])
+        every = await client.call_tool("list_labels")
+    assert some.raw["structuredContent"] == {"result": some.data}
+    assert some.data[0] == {"name": "bug"}
+    assert same.data == some.data
+    assert satisfies(some)
+    assert every.data[0]["color"] == "d73a4a"
+    assert satisfies(every)
+
+
+async def test_json_in_a_text_is_projected_and_read(mode):
+    """Ours: many tools send it so."""
+    async with louver.Client(example(), mode=mode) as client:
+        result = await client.call_tool("export_stats", include=["users.total"])
+        again = await client.call_tool("export_stats", include=["users.total"])
+    assert result.data == again.data == {"users": {"total": 200}}
+    assert result.receipt.schema_source == "inferred"
+    assert satisfies(result)
+
+
+async def test_json_in_a_wrapped_string_is_read_too(mode):
+    """Ours."""
+    server = MCPServer("texts")
+
+    @server.tool()
+    def export() -> str:
+        return '{"id": 1, "name": "Ann"}'
+
+    louver.attach(server)
+    async with louver.Client(server, mode=mode) as client:
+        result = await client.call_tool("export", include=["name"])
+        assert (await client.call_tool("export")).data == '{"id": 1, "name": "Ann"}'
+    assert result.data == {"name": "Ann"}
+    assert satisfies(result)
+
+
+@pytest.mark.parametrize("vectors", ["2025-11-25", "2026-07-28"])
+async def test_every_vector_comes_as_it_says(vectors):
+    """The vectors name their sources; each is called in the revision that it is for."""
+    found = [
+        vector
+        for vector in load_vectors()
+        if {"request", "kept"} <= vector.keys()
+        and vectors in vector["eras"]
+        and vector.get("request")
+        # Requests that this client does not write: it asks for the schema as it needs it.
+        and not {"argument", "meta", "defaultView", "hint"} & vector.keys()
+    ]
+    assert len(found) > 100
+    kinds = {"include": "include", "exclude": "exclude", "view": "view"}
+    async with louver.Client(vector_server(), mode={"2025-11-25": "legacy"}.get(vectors, "auto")) as client:
+        for vector in found:
+            request = vector["request"]
+            named = {kinds[request["mode"]]: request.get("fields", request.get("view"))}
+            result = await client.call_tool(vector["id"], **named, strict=request.get("strict", False))
+            is_inside = is_wrapped(vector.get("schema")) and result.data != vector["kept"]
+            assert ({"result": result.data} if is_inside else result.data) == vector["kept"], vector["id"]
+            assert satisfies(result), vector["id"]
+
+
+# A server that knows nothing of projection
+
+
+async def test_a_server_that_does_not_project_sends_all(mode):
+    """#1704, "Graceful degradation"."""
+    async with louver.Client(plain(), mode=mode) as client:
+        result = await client.call_tool(*USER, include=["name"])
+    assert (result.applied, result.pruned, result.receipt) == (False, False, None)
+    assert len(result.data) == 15
+    assert satisfies(result)
+
+
+async def test_what_it_sends_can_be_taken_away_here(mode):
+    """Ours: `minimize`."""
+    async with louver.Client(plain(), mode=mode) as client:
+        result = await client.call_tool(*USER, include=["name"], minimize=True)
+        labels = await client.call_tool("list_labels", include=["name"], minimize=True)
+        text = await client.call_tool("export_stats", include=["users.total"], minimize=True)
+    assert (result.applied, result.pruned) == (False, True)
+    assert result.data == {"name": "Ruben Keller"}
+    assert result.raw["structuredContent"]["email"]
+    assert satisfies(result)
+    assert labels.data[0] == {"name": "bug"}
+    assert text.data == {"users": {"total": 200}}
+
+
+async def test_a_required_projection_is_refused_before_the_call(mode):
+    """Ours: nothing of such a server says that it could."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    async with louver.Client(made.server, mode=mode) as client:
+        with pytest.raises(louver.ProjectionRequired, match="says nothing of any"):
+            await client.call_tool("get_profile", include=["name"], required=True)
+    assert made.calls == []
+
+
+async def test_a_server_that_only_hints_is_asked_in_the_words_of_the_proposal(mode):
+    """#1704 sections 2 to 4: just those members, and a receipt of just those."""
+    asked = []
+
+    async def on_list_tools(_ctx, _params):
+        listed = {"name": "get", "inputSchema": {"type": "object"}}
+        return types.ListToolsResult(tools=[types.Tool.model_validate(listed)])
+
+    async def on_call_tool(_ctx, params):
+        raise AssertionError("the middleware answers")
+
+    server = lowlevel().server.__class__("literal", on_list_tools=on_list_tools, on_call_tool=on_call_tool)
+
+    async def middleware(ctx, call_next):
+        if ctx.method == "tools/call":
+            asked.append(ctx.params["_meta"]["projection"])
+            receipt = {"applied": True, **asked[-1], "projectedSchema": {"type": "object", "title": "Kept"}}
+            done = {"resultType": "complete"} if ctx.protocol_version != "2025-11-25" else {}
+            return {**done, **structured({"name": "Ann"}), "_meta": {"projection": receipt}}
+        answer = await call_next(ctx)
+        if ctx.method == "tools/list":
+            hint = {"supported": True, "recommendedViews": {"minimal": ["name"]}}
+            answer["tools"][0]["annotations"] = {"projectionHint": hint}
+        return answer
+
+    server.middleware.insert(0, middleware)
+    async with louver.Client(server, mode=mode) as client:
+        result = await client.call_tool("get", include=["name"], strict=True, required=True)
+        assert await client.views("get") == {"minimal": {"include": ["name"]}}
+    assert asked == [{"mode": "include", "fields": ["name"]}]
+    assert result.applied
+    assert result.data == {"name": "Ann"}
+    # What the server tells admits any member; what is told here does not.
+    assert not Draft202012Validator(result.schema).is_valid({"name": "Ann", "id": 7})
+
+
+async def test_an_answer_without_output_is_none(mode):
+    """Ours: what it says in prose stands in `raw`."""
+    made = lowlevel(say=tool(result={"content": [{"type": "text", "text": "hello"}]}))
+    louver.attach(made.server)
+    async with louver.Client(made.server, mode=mode) as client:
+        result = await client.call_tool("say", include=["name"])
+        assert result.data is None
+        assert not result.applied
+        assert result.receipt.reason == "no_structured_output"
+        with pytest.raises(louver.ProjectionRequired):
+            await client.call_tool("say", include=["name"], required=True)
+
+
+async def test_a_kept_result_comes_as_its_preview(mode):
+    """Ours: it is no projection, and satisfies no schema that is known."""
+    server = example(results=louver.KeptResults(over_bytes=1000), exact=True)
+    async with louver.Client(server, mode=mode) as client:
+        result = await client.call_tool("list_issues", {"limit": 20}, include=["issues.body"])
+        assert not result.applied
+        assert result.receipt.reason == "result_kept"
+        with pytest.raises(louver.ProjectionRequired):
+            await client.call_tool("list_issues", {"limit": 20}, include=["issues.body"], required=True)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("server", [example, plain])
+async def test_a_strict_request_is_refused_before_the_call(mode, server):
+    """Ours: with what was probably meant, whether the server projects or not."""
+    async with louver.Client(server(), mode=mode) as client:
+        with pytest.raises(louver.UnknownField) as refused:
+            await client.call_tool(*USER, include=["nmae"], strict=True)
+        assert client.stats.calls == 0
+    assert refused.value.fields == {"unmatched": ["nmae"], "suggestions": {"nmae": "name"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"include": ["a"], "exclude": ["b"]}, "at a time"),
+        ({"include": ["a"], "into": dict}, "at a time"),
+        ({"include": "name"}, "a list of field paths"),
+        ({"include": []}, "at least one"),
+        ({"include": ["a..b"]}, "expected a name"),
+        ({"strict": True}, "go with"),
+        ({"view": "nope", "minimize": True}, "cannot be done here"),
+    ],
+)
+async def test_a_request_that_is_none_is_refused(options, said):
+    """Ours."""
+    async with louver.Client(plain()) as client:
+        with pytest.raises(louver.InvalidProjection, match=said):
+            await client.call_tool(*USER, **options)
+
+
+async def test_an_error_of_the_tool_is_raised_with_its_content(mode):
+    """Ours: what it says stands in no message of ours."""
+    async with louver.Client(example(), mode=mode) as client:
+        with pytest.raises(louver.ToolFailed) as failed:
+            await client.call_tool("always_fails", include=["name"])
+    assert "this tool always fails" not in str(failed.value)
+    assert "this tool always fails" in failed.value.content[0]["text"]
+
+
+async def test_a_known_code_of_an_error_is_told(mode):
+    """Ours: here of a tool whose description was not read."""
+    async with louver.Client(example(disclosure="enforce"), mode=mode) as client:
+        with pytest.raises(louver.ToolFailed, match="TOOL_DESCRIPTION_REQUIRED"):
+            await client.call_tool(*USER, include=["name"])
+
+
+async def test_an_output_that_the_server_itself_finds_wrong_is_told(mode):
+    """Ours: OUTPUT_INVALID, which is no error of the tool's own."""
+    made = lowlevel(get_profile=tool(SCHEMA, structured({**PROFILE, "name": 7})))
+    louver.attach(made.server)
+    async with louver.Client(made.server, mode=mode) as client:
+        with pytest.raises(louver.OutputInvalid, match="says the server"):
+            await client.call_tool("get_profile", include=["name"])
+
+
+async def test_a_hint_that_cannot_be_read_counts_as_none(mode):
+    """Ours: a call need not be of a view."""
+    hint = {"recommendedViews": {"minimal": ["a..b"]}}
+    made = lowlevel(get_profile=tool(SCHEMA, meta={"dev.louver/projection": hint}))
+    async with louver.Client(made.server, mode=mode) as client:
+        assert await client.views("get_profile") == {}
+        assert (await client.call_tool("get_profile", include=["name"])).data == PROFILE
+
+
+async def test_a_tool_that_is_not_there_is_the_servers_to_refuse(mode):
+    """Ours."""
+    async with louver.Client(lowlevel_with_refusal(), mode=mode) as client:
+        with pytest.raises(MCPError, match="no such tool"):
+            await client.call_tool("nope", include=["name"])
+
+
+def lowlevel_with_refusal():
+    def refuse(_arguments):
+        raise MCPError(code=types.INVALID_PARAMS, message="no such tool")
+
+    made = lowlevel(nope=tool(SCHEMA, refuse))
+    louver.attach(made.server)
+    return made.server
+
+
+async def test_what_is_raised_within_the_block_comes_out_as_it_is(mode):
+    """Ours: the SDK's client puts it into a group."""
+    with pytest.raises(louver.UnknownField):
+        async with louver.Client(example(), mode=mode) as client:
+            await client.call_tool(*USER, include=["nmae"], strict=True)
+
+
+async def test_a_command_that_cannot_be_started_is_told():
+    """Ours: likewise."""
+    with pytest.raises(OSError, match="no-such-command"):
+        async with louver.Client("no-such-command --at all"):
+            pass
+    with pytest.raises(louver.LouverError, match="expected a URL"):
+        louver.Client("")
+
+
+# What is known of the tools
+
+
+async def test_tools_are_listed_once(mode):
+    """Ours: and not at every call."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    async with louver.Client(made.server, mode=mode) as client:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(client.call_tool, "get_profile")
+        await client.validate("get_profile", include=["name"])
+    assert made.listings == 1
+
+
+async def test_a_tool_that_has_changed_is_listed_again(mode):
+    """Ours: an answer that does not fit is no lie before that."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    async with louver.Client(made.server, mode=mode) as client:
+        await client.call_tool("get_profile")
+        newer = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+        made.tools["get_profile"] = tool(newer, structured({"id": "seven"}))
+        result = await client.call_tool("get_profile", include=["id"])
+    assert result.data == {"id": "seven"}
+    assert made.listings == 2
+
+
+async def test_a_new_tool_is_found(mode):
+    """Ours."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    async with louver.Client(made.server, mode=mode) as client:
+        await client.call_tool("get_profile")
+        made.tools["other"] = tool(SCHEMA)
+        assert (await client.validate("other", include=["nmae"])).unmatched == ("nmae",)
+
+
+async def test_a_change_of_the_list_is_heard_where_the_server_tells_of_it():
+    """MCP 2025-11-25: `notifications/tools/list_changed`; the client's own handler hears it too."""
+    heard = anyio.Event()
+    server = MCPServer("changing")
+
+    @server.tool()
+    async def change(ctx: Context) -> dict[str, int]:
+        await ctx.session.send_tool_list_changed()
+        return {"done": 1}
+
+    async def handler(message):
+        if isinstance(message, types.ToolListChangedNotification):
+            heard.set()
+
+    async with louver.Client(server, mode="legacy", message_handler=handler) as client:
+        await client.call_tool("change")
+
+        @server.tool()
+        def other() -> dict[str, int]:
+            return {"x": 1}
+
+        with anyio.fail_after(10):
+            await heard.wait()
+        assert (await client.validate("other", include=["x"])).is_exact
+
+
+async def test_all_pages_of_a_list_are_read(mode):
+    """Ours."""
+    made = lowlevel(1, first=tool(SCHEMA), second=tool(SCHEMA), third=tool(SCHEMA))
+    async with louver.Client(made.server, mode=mode) as client:
+        assert (await client.validate("third", include=["name"])).is_exact
+
+
+# A dry run, and what calls cost
+
+
+@pytest.mark.parametrize("exact", [False, True])
+async def test_a_dry_run_tells_what_a_request_means(mode, exact):
+    """Ours: the canonical fields, what is not there, and the schema of the answer; nothing is called."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    louver.attach(made.server, exact=exact)
+    async with louver.Client(made.server, mode=mode) as client:
+        run = await client.validate("get_profile", include=["nmae", "address.zip", "address", "id"])
+        all_of_it = await client.validate("get_profile")
+    assert run.fields == ("id", "address", "nmae")
+    assert (run.unmatched, run.suggestions) == (("nmae",), {"nmae": "name"})
+    assert (run.is_exact, run.projects) == (exact, True)
+    assert ("required" in run.schema) is exact
+    assert Draft202012Validator(run.schema).is_valid({"id": 7, "address": PROFILE["address"]})
+    assert not Draft202012Validator(run.schema).is_valid(PROFILE)
+    assert all_of_it.fields == ("*",)
+    assert made.calls == []
+
+
+async def test_what_calls_cost_is_counted(mode):
+    """Ours: what was asked for, and what came."""
+    async with louver.Client(plain(), mode=mode) as client:
+        await client.call_tool(*USER, include=["name"], minimize=True)
+        assert client.stats.bytes_asked == len('{"name":"Ruben Keller"}')
+        assert client.stats.bytes_had > 2000
+        assert (client.stats.calls, client.stats.applied) == (1, 0)
+    async with louver.Client(example(), mode=mode) as client:
+        await client.call_tool(*USER, include=["name"])
+        assert (client.stats.calls, client.stats.applied) == (1, 1)
+        assert client.stats.bytes_had < 1000

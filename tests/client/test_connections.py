@@ -1,0 +1,154 @@
+"""Over real transports, through the gateway, with what servers ask meanwhile; and the client that does not await."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import mcp_types as types
+import pytest
+from mcp import MCPError, StdioServerParameters
+
+import louver
+from client.servers import MODES, example, lowlevel, structured, tool
+from fixtures.process import http_process
+from gateway.gateways import EVERYTHING, LOUVER, everything, gateway
+
+pytestmark = pytest.mark.anyio
+
+USER = ("get_user_profile", {"user_id": 42})
+EXAMPLE = [*LOUVER, "--example"]
+PLAIN = [sys.executable, "-c", "from louver.example.server import build_server; build_server().run()"]
+NAME = {"name": "Ruben Keller"}
+
+
+@pytest.mark.parametrize(
+    "target", [EXAMPLE, shlex.join(EXAMPLE), StdioServerParameters(command=EXAMPLE[0], args=EXAMPLE[1:])]
+)
+async def test_a_command_is_started(mode, target):
+    """Ours: as words, as one text, as the SDK has it."""
+    async with louver.Client(target, mode=mode) as client:
+        assert (await client.call_tool(*USER, include=["name"])).data == NAME
+
+
+async def test_a_url_is_opened(mode):
+    """Ours: the vectors' server over Streamable HTTP."""
+    with http_process(Path(__file__).parents[1] / "fixtures" / "vector_server.py") as (url, _):
+        async with louver.Client(url, mode=mode) as client:
+            result = await client.call_tool("receipt-include", include=["id"])
+    assert result.applied
+    assert result.data == {"id": 1}
+
+
+@pytest.mark.parametrize("upstream", [PLAIN, EXAMPLE])
+async def test_a_gateway_projects_for_any_server(mode, upstream):
+    """Ours: also for one that projects itself."""
+    async with louver.Client([*LOUVER, "--", *upstream], mode=mode) as client:
+        result = await client.call_tool(*USER, include=["name"], required=True)
+        labels = await client.call_tool("list_labels", include=["result.name"])
+        text = await client.call_tool("export_stats", include=["users.total"])
+    assert result.data == NAME
+    assert result.applied
+    assert labels.data[0] == {"name": "bug"}
+    assert text.data == {"users": {"total": 200}}
+
+
+async def test_a_gateway_over_http(mode):
+    """Ours: in front of a server that speaks the protocol's every word."""
+    with everything() as upstream, gateway("--url", upstream) as url:
+        async with louver.Client(url, mode=mode) as client:
+            result = await client.call_tool("test_simple_text", include=["name"])
+    assert not result.applied
+    assert result.raw["content"][0]["text"] == "This is a simple text response for testing."
+
+
+async def test_arguments_are_sent_as_headers_too_where_the_tool_says_so(mode):
+    """MCP 2026-07-28: a server may refuse a call without them."""
+    with everything() as url:
+        async with louver.Client(url, mode=mode) as client:
+            result = await client.call_tool("test_x_mcp_header", {"region": "here"})
+    assert result.raw["content"][0]["text"] == "region=here"
+
+
+async def test_a_call_is_sent_again_once_where_its_headers_do_not_fit():
+    """MCP 2026-07-28: -32020; the tools are listed anew in between."""
+    refusals = [types.HEADER_MISMATCH]
+
+    def answer(_arguments):
+        if refusals:
+            raise MCPError(code=refusals.pop(), message="the headers are not those of the arguments")
+        return structured({"id": 7})
+
+    made = lowlevel(get=tool(result=answer))
+    async with louver.Client(made.server) as client:
+        assert (await client.call_tool("get")).data == {"id": 7}
+        assert made.listings == 2
+        refusals += [types.HEADER_MISMATCH] * 2
+        with pytest.raises(MCPError, match="the headers"):
+            await client.call_tool("get")
+
+
+async def test_a_url_where_nobody_answers_is_told():
+    """Ours: by what is wrong, not by a group of it."""
+    with pytest.raises(Exception, match="connect") as wrong:
+        async with louver.Client("http://127.0.0.1:9/mcp"):
+            pass
+    assert not isinstance(wrong.value, ExceptionGroup)
+
+
+@pytest.mark.parametrize("target", [EVERYTHING, None])
+async def test_questions_of_the_server_are_answered(mode, target):
+    """MCP 2026-07-28: by an answer that asks, after which the call is sent again; 2025-11-25: meanwhile."""
+
+    async def elicit(_context, _params):
+        return types.ElicitResult(action="accept", content={"name": "Ann"})
+
+    with everything() as url:
+        async with louver.Client(target or url, mode=mode, elicitation_callback=elicit) as client:
+            result = await client.call_tool("test_input_required_result_elicitation")
+    assert result.raw["content"][0]["text"] == "Hello, Ann!"
+
+
+async def test_a_question_that_is_refused_ends_the_call(mode):
+    """MCP: a client that has not said that it answers is not asked, or refuses."""
+
+    async def elicit(_context, _params):
+        return types.ErrorData(code=types.INVALID_REQUEST, message="not now")
+
+    async with louver.Client(EVERYTHING, mode=mode, elicitation_callback=elicit) as client:
+        with pytest.raises(MCPError, match="not now"):
+            await client.call_tool("test_input_required_result_elicitation")
+
+
+async def test_a_server_that_does_not_stop_to_ask_is_told():
+    """Ours: ten rounds."""
+    again = {"resultType": "input_required", "inputRequests": None, "requestState": "again"}
+    made = lowlevel(ask=tool(result=lambda _arguments: {**again, "inputRequests": {}}))
+    async with louver.Client(made.server) as client:
+        with pytest.raises(louver.InvalidAnswer, match="still asks after 10 rounds"):
+            await client.call_tool("ask")
+    assert len(made.calls) == 10
+
+
+# The client that does not await
+
+
+@pytest.mark.parametrize("mode_of", MODES.values())
+def test_the_same_calls_without_await(mode_of):
+    """Ours."""
+    with louver.SyncClient(example(), mode=mode_of) as client:
+        assert client.call_tool(*USER, include=["name"]).data == NAME
+        assert client.validate("get_user_profile", include=["nmae"]).suggestions == {"nmae": "name"}
+        assert client.views("get_user_profile") == {}
+        with pytest.raises(louver.UnknownField):
+            client.call_tool(*USER, include=["nmae"], strict=True)
+        assert client.stats.applied == 1
+    with pytest.raises(RuntimeError, match="open within"):
+        client.views("get_user_profile")
+
+
+def test_what_is_raised_within_its_block_comes_out_as_it_is():
+    """Ours."""
+    with pytest.raises(KeyError), louver.SyncClient(example()):
+        raise KeyError("mine")
+    with pytest.raises(OSError, match="no-such-command"), louver.SyncClient(["no-such-command"]):
+        pass

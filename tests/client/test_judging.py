@@ -1,0 +1,169 @@
+"""Laws of the judging, on generated (schema, value, request) triples, and what may be applied in bounded work."""
+
+import pytest
+from hypothesis import assume, given
+from jsonschema import Draft202012Validator
+
+import louver
+from louver.catalogue.plans import Plans
+from louver.client.answer import judge
+from louver.client.effort import is_affordable
+from louver.client.fit import clash
+from louver.client.tools import KnownTool
+from louver.core.relax import relax
+from louver.core.wrapper import is_wrapped
+from louver.protocol.receipt import Applied
+from strategies import Triple, triples
+
+
+def listed(schema, **hint):
+    return {"name": "t", "inputSchema": {}, "outputSchema": schema, "_meta": {"dev.louver/projection": hint}}
+
+
+def conversation(triple, *, loosened):
+    """A tool as a client knows it, a request, its plan at the server, and the honest answer."""
+    assume(isinstance(triple.schema, dict) and not is_wrapped(triple.schema))
+    projection = louver.Projection.from_wire({"mode": triple.request.mode, "fields": list(triple.request.fields)})
+    plan = louver.compile_projection(projection, triple.schema)
+    shown = relax(triple.schema)
+    assume(not loosened or isinstance(shown, dict))
+    hint = {} if loosened else {"outputSchema": triple.schema}
+    tool = KnownTool(listed(shown, **hint), Plans(), declared=True)
+    return tool, projection, plan, answer(plan, projection, plan(triple.value))
+
+
+def answer(plan, projection, value):
+    said = Applied(mode=projection.mode, fields=list(plan.fields), schema_digest=plan.digest)
+    return {"content": [], "structuredContent": value, "_meta": {"projection": said.to_wire()}}
+
+
+def check_honest(triple, *, loosened):
+    tool, projection, plan, result = conversation(triple, loosened=loosened)
+    judged = judge(tool, projection, result, prune=False)
+    assert judged.applied
+    assert judged.exact or loosened
+    held = judged.knowing(plan.schema)
+    for each in (judged, held):
+        value, schema = each.unwrapped()
+        Draft202012Validator.check_schema(schema)
+        assert Draft202012Validator(schema).is_valid(value)
+
+
+@given(triples())
+def test_an_honest_answer_is_taken(triple: Triple):
+    """Ours: whatever the schema, from the exact one, with what is told or without."""
+    check_honest(triple, loosened=False)
+
+
+@given(triples())
+def test_an_honest_answer_is_taken_where_the_listed_schema_is_loosened(triple: Triple):
+    """Ours."""
+    check_honest(triple, loosened=True)
+
+
+@given(triples())
+def test_an_answer_that_holds_more_is_not(triple: Triple):
+    """Ours: the whole value, with the receipt of a part."""
+    tool, projection, plan, result = conversation(triple, loosened=True)
+    assume(plan(triple.value) != triple.value)
+    with pytest.raises(louver.InvalidAnswer, match="more than was asked for"):
+        judge(tool, projection, {**result, "structuredContent": triple.value}, prune=False)
+
+
+@given(triples())
+def test_what_is_pruned_here_is_what_the_server_would_have_kept(triple: Triple):
+    """Ours: `minimize`."""
+    assume(isinstance(triple.schema, dict))
+    projection = louver.Projection.from_wire({"mode": triple.request.mode, "fields": list(triple.request.fields)})
+    plan = louver.compile_projection(projection, triple.schema)
+    tool = KnownTool({"name": "t", "inputSchema": {}, "outputSchema": triple.schema}, Plans(), declared=False)
+    judged = judge(tool, projection, {"content": [], "structuredContent": triple.value}, prune=True)
+    assert judged.value == plan(triple.value)
+    assert judged.pruned == (judged.value != triple.value)
+    assert Draft202012Validator(judged.schema).is_valid(judged.value)
+
+
+@given(triples())
+def test_what_is_generated_can_be_applied(triple: Triple):
+    """Ours: the bound is for schemas that nobody writes by hand."""
+    schema = louver.compile_projection(louver.Projection.include("*"), triple.schema).schema
+    assert is_affordable(schema, triple.value, 1)
+
+
+@given(triples())
+def test_a_schema_does_not_clash_with_itself(triple: Triple):
+    """Ours: there is a value that satisfies both."""
+    assert clash(triple.schema, triple.schema) is None
+
+
+OBJECT = {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "affordable"),
+    [
+        (True, {}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, 1, True),
+        (
+            {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"anyOf": [{"type": "null"}, {"type": "string"}]}}},
+            ["x"] * 10_000,
+            True,
+        ),
+        (
+            {"items": {"not": {"enum": [1]}}, "prefixItems": [True], "contains": {}, "unevaluatedItems": False},
+            [[1]],
+            True,
+        ),
+        ({"properties": {"a": {}}, "patternProperties": {"b": {}}, "propertyNames": {}}, {"a": 1, "b": 2}, True),
+        (
+            {"$ref": "#/$defs/l", "$defs": {"l": {"allOf": [{"properties": {"a": {"$ref": "#/$defs/l"}}}] * 2}}},
+            "deep",
+            False,
+        ),
+    ],
+)
+def test_the_ways_through_a_schema_are_counted_not_gone(schema, value, affordable):
+    """Ours: two references a level are 2^40 ways through a value of 40 levels."""
+    if value == "deep":
+        value = {}
+        for _ in range(40):
+            value = {"a": value}
+    assert is_affordable(schema, value, 10_000 if isinstance(value, list) else 1) is affordable
+
+
+STRING, NUMBER = {"type": "string"}, {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("takes", "has", "path"),
+    [
+        (STRING, STRING, None),
+        (STRING, NUMBER, "*"),
+        (STRING, {}, None),
+        ({"type": ["string", "null"]}, {"type": ["integer", "null"]}, "*"),
+        ({"type": ["string", "null"]}, {"type": "null"}, None),
+        ({"anyOf": [STRING, NUMBER]}, NUMBER, None),
+        ({"anyOf": [STRING, {"type": "array"}]}, NUMBER, "*"),
+        (
+            {"properties": {"a": STRING}},
+            {"$ref": "#/$defs/d", "$defs": {"d": {**OBJECT, "properties": {"a": NUMBER}}}},
+            "a",
+        ),
+        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "allOf": [{"properties": {"a": NUMBER}}]}, "a"),
+        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "additionalProperties": NUMBER}, "a"),
+        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "properties": {"b": NUMBER}}, None),
+        ({**OBJECT, "additionalProperties": STRING}, {**OBJECT, "additionalProperties": NUMBER}, "*"),
+        ({"type": "array", "items": STRING}, {"type": "array", "items": NUMBER}, "*"),
+        ({"const": 1}, {"enum": [2, 3]}, "*"),
+        ({"const": 1}, {"enum": [1, 3]}, None),
+        (STRING, False, None),
+        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "properties": {"a": False}}, None),
+        (OBJECT, {**OBJECT, "properties": {"result": STRING}, "required": ["result"]}, None),
+        (STRING, {"$schema": "https://example.com/unknown", "type": "integer"}, None),
+        (STRING, {"allOf": [{"anyOf": [{}] * 9}] * 3, "type": "string"}, None),
+    ],
+)
+def test_a_clash_is_where_no_value_can_be_of_both(takes, has, path):
+    """Ours: and none is told where one could."""
+    found = clash(takes, has)
+    assert (None if found is None else str(found.path)) == path

@@ -1,0 +1,233 @@
+"""Types as requests: their fields are the projection, and the answer is a value of them."""
+
+import dataclasses
+import datetime
+import enum
+import traceback
+from collections.abc import Callable
+from typing import Any, Literal, assert_type
+
+import pytest
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel
+from typing_extensions import TypedDict
+
+import louver
+from client.servers import CANARY, PROFILE, SCHEMA, example, liar, lowlevel, plain, structured, tool
+from louver.client.typed import Typed
+
+pytestmark = pytest.mark.anyio
+
+USER = ("get_user_profile", {"user_id": 42})
+
+
+class City(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    city: str
+    postcode: str = Field(alias="zip")
+
+
+class Card(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    address: City | None
+
+
+class Named(BaseModel):
+    name: str
+
+
+class Node(BaseModel):
+    name: str
+    children: list["Node"]
+
+
+class Kept(TypedDict):
+    id: int
+    cities: dict[str, City]
+
+
+@dataclasses.dataclass
+class Pair:
+    left: list[Card]
+    right: tuple[int, City]
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    id: int
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    tricks: list[str]
+
+
+class Choice(BaseModel):
+    pet: Cat | Dog = Field(discriminator="kind")
+    note: City | str
+    other: int = Field(default=0, validation_alias=AliasChoices("other", "Other"))
+
+
+@pytest.mark.parametrize(
+    ("type_", "paths"),
+    [
+        (Card, ["address.city", "address.zip", "name"]),
+        (list[Card], ["address.city", "address.zip", "name"]),
+        (Card | None, ["address.city", "address.zip", "name"]),
+        (RootModel[list[Card]], ["address.city", "address.zip", "name"]),
+        (dict[str, City], ["*.city", "*.zip"]),
+        (list[dict[str, City]], ["*.*.city", "*.*.zip"]),
+        (list[list[City]], ["city", "zip"]),
+        (dict[str, list[City]], ["*.city", "*.zip"]),
+        (Kept, ["cities.*.city", "cities.*.zip", "id"]),
+        (Pair, ["left.address.city", "left.address.zip", "left.name", "right"]),
+        (Node, ["children", "name"]),
+        (Choice, ["note", "other", "pet.kind", "pet.lives", "pet.tricks"]),
+        *((type_, ["*"]) for type_ in (Open, int, dict, Any, dict[str, int], list[str], dict[str, Any], Node | int)),
+    ],
+)
+def test_the_fields_of_a_type_are_the_projection(type_, paths):
+    """Ours: aliases, nesting, unions, lists, maps; what may be anything is asked for whole."""
+    assert [str(path) for path in Typed(type_).projection(strict=False, required=False).fields] == paths
+
+
+@pytest.mark.parametrize("type_", [type("Plain", (), {}), Callable[[], int]])
+def test_what_is_no_type_for_json_is_refused(type_):
+    """Ours."""
+    with pytest.raises(louver.UnfitType, match="no type"):
+        Typed(type_)
+
+
+@pytest.mark.parametrize("server", [example, plain])
+async def test_an_answer_comes_as_the_type(mode, server):
+    """Ours: also from a server that does not project, whose output is taken away here."""
+    async with louver.Client(server(), mode=mode) as client:
+        result = await client.call_tool(*USER, into=Card)
+        assert_type(result, louver.ProjectedResult[Card])
+        labels = await client.call_tool("list_labels", into=list[Named])
+        assert labels.data[0] == Named(name="bug")
+    assert result.data == Card(name="Ruben Keller", address=City(city="Wellington", zip="6066"))
+    assert result.applied is (server is example)
+    assert result.pruned is (server is plain)
+
+
+async def test_json_types_become_those_of_python(mode):
+    """Ours: as pydantic reads JSON."""
+
+    class Status(enum.Enum):
+        AWAY = "away"
+
+    class Known(BaseModel):
+        model_config = ConfigDict(strict=True)
+        joined_on: datetime.date
+        status: Status
+
+    async with louver.Client(example(), mode=mode) as client:
+        result = await client.call_tool(*USER, into=Known)
+        text = await client.call_tool("export_stats", into=dict[str, dict[str, int]])
+    assert result.data == Known(joined_on=datetime.date(2022, 2, 18), status=Status.AWAY)
+    assert text.data["users"]["total"] == 200
+
+
+def typed(name, type_, **defaults):
+    return type("Wanted", (BaseModel,), {"__annotations__": {name: type_}, **defaults})
+
+
+class Street(BaseModel):
+    city: int
+
+
+class Misspelt(BaseModel):
+    ctiy: str
+
+
+@pytest.mark.parametrize(
+    ("type_", "path", "said"),
+    [
+        (typed("name", int), "name", "takes number, where tool 'get_profile' has string"),
+        (typed("id", str), "id", "has number"),
+        (typed("address", Street), "address.city", "has string"),
+        (typed("address", list[Street]), "address", "takes array, where tool 'get_profile' has object"),
+        (typed("items", City), "items", "has array"),
+        (typed("items", list[typed("email", bool)]), "items.email", "has string"),
+        (typed("emial", str), "emial", "did you mean 'email'"),
+        (typed("address", Misspelt), "address.ctiy", "did you mean 'address.city'"),
+        (typed("status", Literal["gone"]), "status", "other values"),
+        (typed("status", int | None), "status", "takes null or number"),
+        (dict[str, int], "name", "has string"),
+        (list[Card], "*", "takes array"),
+        (int, "*", "takes number"),
+    ],
+)
+@pytest.mark.parametrize("loosened", [False, True])
+async def test_a_type_that_the_tool_cannot_answer_is_refused_before_the_call(type_, path, said, loosened):
+    """Ours: with the path that differs, of a server that projects or not."""
+    status = {"enum": ["here", None]}
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "status": status}}
+    made = lowlevel(get_profile=tool(schema))
+    if loosened:
+        louver.attach(made.server)
+    async with louver.Client(made.server) as client:
+        with pytest.raises(louver.UnfitType, match=said) as refused:
+            await client.call_tool("get_profile", into=type_)
+        with pytest.raises(louver.UnfitType):
+            await client.validate("get_profile", into=type_)
+    assert refused.value.fields["path"] == path
+    assert made.calls == []
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        Card,
+        typed("nope", int | None, nope=None),
+        typed("id", float),
+        typed("name", str | None),
+        typed("name", Any),
+        dict[str, Any],
+        typed("address", dict[str, str]),
+        typed("nextCursor", str | None),
+    ],
+)
+async def test_a_type_that_the_tool_may_answer_is_not(type_):
+    """Ours: an optional field that the tool does not have is just not there."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    async with louver.Client(made.server) as client:
+        assert (await client.call_tool("get_profile", into=type_)).data is not None
+
+
+async def test_an_answer_that_is_none_of_the_type_is_told_without_its_values(mode):
+    """Ours: pydantic's own error would quote it."""
+    made = lowlevel(get_profile=tool(result=structured({**PROFILE, "address": {"city": {CANARY: CANARY}, "zip": "1"}})))
+    async with louver.Client(made.server, mode=mode) as client:
+        with pytest.raises(louver.OutputInvalid, match="no Card: string_type") as wrong:
+            await client.call_tool("get_profile", into=Card)
+        with pytest.raises(louver.OutputInvalid, match="int_parsing at 'address") as unnamed:
+            await client.call_tool("get_profile", into=typed("address", dict[str, dict[str, int] | str]))
+    for error in (wrong, unnamed):
+        assert CANARY not in "".join(traceback.format_exception(error.value))
+    assert wrong.value.fields == {"path": "address.city", "kind": "string_type"}
+
+
+async def test_no_output_is_none_of_the_type():
+    """Ours."""
+    made = liar({"content": [{"type": "text", "text": CANARY}]}, output=None)
+    async with louver.Client(made.server) as client:
+        with pytest.raises(louver.OutputInvalid, match="no Card"):
+            await client.call_tool("get_profile", into=Card)
+
+
+async def test_an_annotated_type_that_is_no_key_is_read_too():
+    """Ours: types are remembered where they can be."""
+    from typing import Annotated
+
+    made = lowlevel(get_profile=tool(SCHEMA))
+    async with louver.Client(made.server) as client:
+        for _ in range(2):
+            result = await client.call_tool("get_profile", into=Annotated[Card, ["notes"]])
+            assert result.data.name == "Ann"
