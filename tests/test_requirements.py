@@ -1,6 +1,7 @@
-"""`conformance/requirements.yaml`: what the proposals demand, and the tests that hold Louver to it."""
+"""`conformance/requirements.yaml`: what is demanded, the tests that hold Louver to it, the checks for any server."""
 
 import ast
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,6 +12,11 @@ import yaml
 ROOT = Path(__file__).parents[1]
 PROPOSALS = yaml.safe_load((ROOT / "conformance" / "requirements.yaml").read_text("utf-8"))
 REQUIREMENTS = [(seed, entry) for seed, proposal in PROPOSALS.items() for entry in proposal["requirements"]]
+CHECKS = {
+    check["id"]: check for check in json.loads((ROOT / "conformance" / "checks.json").read_text("utf-8"))["checks"]
+}
+PREREQUISITES = {"connects", "tools-answer"}
+"""Checks of no sentence: without them nothing can be checked."""
 LEVELS = ("MUST", "SHOULD", "MAY", "criterion")
 
 each_requirement = pytest.mark.parametrize(
@@ -46,13 +52,13 @@ def test_every_requirement_has_an_id_of_its_own():
 
 @each_requirement
 def test_a_requirement_says_what_it_is(seed, entry):
-    """Ours: and has tests, or the reason why not."""
-    assert entry.keys() <= {"id", "section", "level", "says", "tests", "reason"}
+    """Ours: and has tests or checks, or the reason why not."""
+    assert entry.keys() <= {"id", "section", "level", "says", "tests", "checks", "reason"}
     assert entry["id"].startswith(f"{seed}-{entry['section']}")
     assert entry["level"] in LEVELS
     assert entry["says"].endswith(".")
-    assert ("tests" in entry) != ("reason" in entry)
-    assert entry.get("tests") or entry.get("reason")
+    assert bool(entry.get("tests") or entry.get("checks")) != ("reason" in entry)
+    assert entry.get("reason", "-")
 
 
 @each_requirement
@@ -61,6 +67,25 @@ def test_the_tests_of_a_requirement_are_there_and_say_whose_sentence_they_prove(
     for test in entry.get("tests", ()):
         assert test in TESTS, test
         assert cites(TESTS[test], seed), f"{test} does not cite {seed}"
+
+
+@each_requirement
+def test_the_checks_of_a_requirement_are_there_and_cite_it(seed, entry):
+    """Ours."""
+    for name in entry.get("checks", ()):
+        assert entry["id"] in CHECKS[name]["requirements"]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_cites_sentences_that_are_there_and_name_it(name):
+    """Ours: the other direction; and it fails a server only for what is not just recommended."""
+    by_id = {entry["id"]: entry for _, entry in REQUIREMENTS}
+    cited = [by_id[each] for each in CHECKS[name]["requirements"]]
+    assert bool(cited) != (name in PREREQUISITES)
+    assert all(name in entry["checks"] for entry in cited)
+    if cited:
+        is_recommended = all(entry["level"] == "SHOULD" for entry in cited)
+        assert CHECKS[name]["level"] == ("SHOULD" if is_recommended else "MUST")
 
 
 @pytest.mark.parametrize("seed", ["000", "003"])
@@ -75,3 +100,35 @@ def test_the_criteria_of_conformance_are_all_there():
     """Ours: section 9 of 000 has eight."""
     criteria = [entry["id"] for _, entry in REQUIREMENTS if entry["id"].startswith("000-9-")]
     assert criteria == [f"000-9-{number}" for number in range(1, 9)]
+
+
+def test_every_test_that_cites_field_projection_stands_in_one_of_its_requirements():
+    """Ours: 004 has few numbers, so whatever cites it counts."""
+    named = {test for entry in PROPOSALS["004"]["requirements"] for test in entry.get("tests", ())}
+    citing = {test for test, docstring in TESTS.items() if cites(docstring, "004")}
+    assert sorted(citing - named) == []
+
+
+SPECIFICATION = (ROOT / "docs" / "reference" / "specification.md").read_text("utf-8")
+NAMED = set(re.findall(r"`((?:000|002|004|ext)-[a-z0-9.-]+)`", SPECIFICATION))
+
+
+def test_every_sentence_that_the_specification_names_is_there():
+    """Ours."""
+    assert sorted(NAMED - {entry["id"] for _, entry in REQUIREMENTS}) == []
+
+
+def test_the_specification_names_every_must_of_projection():
+    """Ours."""
+    musts = {entry["id"] for seed, entry in REQUIREMENTS if seed in ("004", "ext") and entry["level"] == "MUST"}
+    assert sorted(musts - NAMED) == []
+
+
+def test_a_sentence_of_the_specification_has_the_word_of_its_level():
+    """Ours: MUST or MUST NOT, SHOULD or SHOULD NOT, before the name of a requirement."""
+    words = {"MUST": "MUST", "SHOULD": "SHOULD"}
+    by_id = {entry["id"]: entry["level"] for _, entry in REQUIREMENTS}
+    for sentence in re.split(r"(?<=`\))\s", SPECIFICATION):
+        ids = re.findall(r"`((?:004|ext)-[a-z0-9.-]+)`", sentence)
+        for name in ids:
+            assert re.search(rf"\b{words[by_id[name]]}\b", sentence), sentence

@@ -168,6 +168,18 @@ class UpstreamInvalidOutput(UpstreamError):
     code = "UPSTREAM_INVALID_OUTPUT"
 
 
+class NotSpoken(UpstreamError):
+    """A server that is checked answers, but does not speak the protocol revision."""
+
+
+class Broken(LouverError):
+    """A sentence of the specification that a server which is checked does not keep."""
+
+
+class NotOffered(LouverError):
+    """A server that is checked has nothing on which a sentence could be tried, and need not."""
+
+
 class InvalidInput(LouverError):
     """What was given to the command cannot be read."""
 

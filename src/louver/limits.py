@@ -439,3 +439,45 @@ MAX_TOLD_SCHEMAS = 256
 
 MAX_FIT_STEPS = 20_000
 """Pairs of schemas looked at to find out whether a type fits a tool. Over it every type fits: about 0.1 s."""
+
+CONFORMANCE_BYTES = 8 * 1024 * 1024
+"""Largest message of a target that the conformance suite reads, in bytes: as much as the gateway reads."""
+
+CONFORMANCE_STRAYS = 1000
+"""Messages of a target that are read while one answer is waited for."""
+
+CONFORMANCE_OPENING_S = 20.0
+"""How long a target may take to answer its first request, in seconds: `npx` may have to fetch it."""
+
+CONFORMANCE_ANSWER_S = 10.0
+"""How long it may take for any other answer, in seconds."""
+
+CONFORMANCE_RUN_S = 240.0
+"""How long all checks of one protocol revision may take, in seconds; then those that are left fail."""
+
+CONFORMANCE_ENDING_S = 2.0
+"""How long a target's process may take to end by itself, and then after SIGTERM, in seconds."""
+
+CONFORMANCE_JUDGING_S = 5.0
+"""How long it may take to say whether values satisfy a schema of a target, in seconds; it takes a millisecond."""
+
+CONFORMANCE_STOCK_S = 60.0
+"""How long the calls of a stock client may take, in seconds; a client that starts and calls a few tools takes two."""
+
+CONFORMANCE_SAMPLES = 6
+"""Tools of a target that are called to see what they answer. Each check needs one or two."""
+
+CONFORMANCE_TRIED = 24
+"""Calls of tools that are made to find them."""
+
+CONFORMANCE_LEAVES = 200
+"""Fields of an answer that are looked at, to choose those which are asked for; texts of it that must not be told."""
+
+CONFORMANCE_SAMPLE_BYTES = 1_000_000
+"""Largest answer of a tool that checks look at, in bytes of its JSON: each compares it many times."""
+
+CONFORMANCE_LISTED = 10_000
+"""Tools, or resources, of a target that are read."""
+
+CONFORMANCE_TOLD = 500
+"""Longest detail of a check that is told, in code points: names of a target's tools can be of any length."""

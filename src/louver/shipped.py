@@ -1,4 +1,4 @@
-"""Where the data stands that ships with the package: schemas, views, descriptions, vectors.
+"""Where the data stands that ships with the package: schemas, views, descriptions, vectors, checks.
 
 In a wheel it lies within the package, in a checkout at its top level.
 """
@@ -11,7 +11,7 @@ _PACKAGE = Path(__file__).parent
 
 
 def folder(name: str) -> Path:
-    """The folder of `name`: `schemas`, `views`, `tool_descriptions` or `vectors`."""
+    """The folder of `name`: `schemas`, `views`, `tool_descriptions`, `vectors` or `conformance`."""
     shipped = _PACKAGE / "_data" / name
     if shipped.is_dir():
         return shipped

@@ -8,6 +8,7 @@
     louver check (-- COMMAND... | --url URL | --config FILE)
     louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--query WORDS] [--json]
     louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
+    louver conformance TARGET [--era ERA] [--group GROUP] [--fixture FILE] [--baseline FILE] [--json] [--junit FILE]
     louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
                    [--out FOLDER] [--json]
     louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
@@ -34,6 +35,10 @@ from louver.errors import LouverError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
+"""Groups of checks, as `louver.conformance.checks` has them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -100,6 +105,24 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("--exclude", metavar="PATH", action="append", default=[], help="a field to leave out")
     call.add_argument("--view", metavar="NAME", help="a view of the tool")
     call.add_argument("--json", action="store_true", help="print the whole result, one JSON object")
+
+    conformance = commands.add_parser("conformance", help="see whether a server keeps the specification")
+    conformance.add_argument("target", metavar="TARGET", help="the server: its URL, or its command in one word")
+    conformance.add_argument(
+        "--era", action="append", default=[], choices=("2025-11-25", "2026-07-28"), help="a revision it must speak"
+    )
+    conformance.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        choices=_GROUPS,
+        metavar="GROUP",
+        help=f"just these checks, which it must offer: {', '.join(_GROUPS)}",
+    )
+    conformance.add_argument("--fixture", metavar="FILE", help="arguments for its tools, a JSON object")
+    conformance.add_argument("--baseline", metavar="FILE", help="failures that are known, a line each")
+    conformance.add_argument("--json", action="store_true", help="print the report as one JSON object")
+    conformance.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML")
 
     suggest = commands.add_parser(
         "suggest", help="call tools, see what weighs in their answers, and get a view for each"

@@ -1,0 +1,13 @@
+"""A name at any depth is refused."""
+
+from honest import Honest, Refused
+
+
+class Broken(Honest):
+    def understood(self, request):
+        if any(str(path).startswith("**") for path in request.get("fields", ())):
+            raise Refused({"code": "INVALID_PROJECTION", "message": "not at any depth"})
+        return request
+
+
+Broken().serve()

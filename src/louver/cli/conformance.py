@@ -1,0 +1,116 @@
+"""`louver conformance`: whether a server keeps the specification.
+
+louver conformance "python server.py" --fixture arguments.json
+louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection --junit report.xml
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from louver.cli import terminal
+from louver.cli.request import write
+from louver.conformance import baseline
+from louver.conformance.fixture import Fixture
+from louver.conformance.peer import Target
+from louver.conformance.report import as_json, as_junit
+from louver.conformance.run import line_of, with_baseline
+from louver.conformance.run import run as check
+from louver.errors import InvalidInput
+from louver.gateway.config import is_url
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from louver.conformance.run import Outcome, Report
+
+_STYLES = {"pass": "green", "fail": "red", "warn": "yellow", "known": "yellow"}
+
+
+def run(arguments: Namespace) -> int:
+    """Print what became of each check; 1 if one has failed that was not known to.
+
+    Raises:
+        InvalidInput: The target, the fixture or the baseline cannot be read, or the report not written.
+    """
+    target = _target(arguments.target)
+    fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
+    known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
+    report = with_baseline(
+        asyncio.run(check(target, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
+    )
+    if arguments.junit is not None:
+        _write(Path(arguments.junit), as_junit(report))
+    if arguments.json:
+        write(as_json(report))
+    else:
+        _show(report)
+    for line in report.fixed:
+        print(f"louver: the baseline lists '{line}', which passes", file=sys.stderr)
+    return 0 if report.is_passed else 1
+
+
+def _target(text: str) -> Target:
+    if is_url(text):
+        return Target(url=text)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InvalidInput(f"the target's command cannot be read: {error}") from None
+    if not words:
+        raise InvalidInput("expected a URL, or the command that starts a server")
+    return Target(command=tuple(words))
+
+
+def _write(path: Path, report: bytes) -> None:
+    try:
+        path.write_bytes(report)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _show(report: Report) -> None:
+    console = terminal.console()
+    for era in dict.fromkeys(outcome.era for outcome in report.outcomes):
+        console.print(_table(era, [outcome for outcome in report.outcomes if outcome.era == era]))
+    for era, why in report.unspoken.items():
+        console.print(f"{era} is not spoken: {escape(why)}")
+    counts = {outcome.status: report.count(outcome.status) for outcome in report.outcomes}
+    console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
+    for outcome in report.outcomes:
+        if outcome.status == "fail":
+            sentences = ", ".join(outcome.check.requirements)
+            console.print(f"[red]fail[/red] {line_of(outcome)}: {escape(outcome.detail)} [dim]{sentences}[/dim]")
+
+
+def _table(era: str, outcomes: list[Outcome]) -> Table:
+    table = Table(title=f"protocol {era}", title_justify="left", title_style="bold")
+    table.add_column("group")
+    table.add_column("check", overflow="fold")
+    table.add_column("")
+    table.add_column("", overflow="fold")
+    for outcome in _shortened(outcomes):
+        style = _STYLES.get(outcome.status, "dim")
+        said = escape(outcome.detail or outcome.check.says)
+        table.add_row(
+            outcome.check.group, outcome.check.id, f"[{style}]{outcome.status}[/{style}]", f"[dim]{said}[/dim]"
+        )
+    return table
+
+
+def _shortened(outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes with one for each group that is not offered."""
+    found: list[Outcome] = []
+    for group in dict.fromkeys(outcome.check.group for outcome in outcomes):
+        some = [outcome for outcome in outcomes if outcome.check.group == group]
+        is_missing = all(outcome.status == "not offered" for outcome in some)
+        found += [replace(some[0], check=replace(some[0].check, id="*"))] if is_missing else some
+    return found

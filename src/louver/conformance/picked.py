@@ -1,0 +1,59 @@
+"""Fields of an answer to ask for, by where they lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from louver.core.json import is_array, members
+from louver.core.path import FieldPath
+
+if TYPE_CHECKING:
+    from louver.conformance.sample import Sample
+    from louver.core.json import Json
+
+
+def parent(sample: Sample) -> tuple[str, ...]:
+    """A member that is an object, and a field in it; nothing if there is none."""
+    found = [path for path in sample.fields if len(path.steps) > 1]
+    return (str(FieldPath(found[0].steps[:1])), str(found[0])) if found else ()
+
+
+def nested(sample: Sample, *, through_array: bool | None) -> str:
+    """A field that lies within objects, or within an array, or either; empty if there is none."""
+    for path in sample.fields:
+        if len(path.steps) > 1 and (through_array is None or _meets_array(sample.value, path.steps) is through_array):
+            return str(path)
+    return ""
+
+
+def in_top_array(sample: Sample) -> tuple[str, ...]:
+    """An array of objects that is a member, and a member of its elements."""
+    for path in sample.fields:
+        if len(path.steps) == 2 and is_array(members(sample.value).get(path.steps[0] or "")):
+            return tuple(str(FieldPath((step,))) for step in path.steps)
+    return ()
+
+
+def plain_name(sample: Sample) -> str:
+    """A member of the output that is an identifier; empty if there is none."""
+    names = [str(path) for path in sample.fields if len(path.steps) == 1]
+    return next((name for name in names if name.isidentifier()), "")
+
+
+def is_closed(sample: Sample) -> bool:
+    """Whether the listed schema says which members there are, and leaves no room for others."""
+    schema = sample.tool.output_schema
+    if schema is None or schema.get("additionalProperties", False) is not False or "$ref" in schema:
+        return False
+    named = members(schema.get("properties"))
+    return (
+        bool(named) and set(named) != {"result"} and not {"patternProperties", "allOf", "anyOf", "oneOf"} & set(schema)
+    )
+
+
+def _meets_array(value: Json, steps: tuple[str | None, ...]) -> bool:
+    for step in steps:
+        if is_array(value):
+            return True
+        value = members(value).get(step or "")
+    return False

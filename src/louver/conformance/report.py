@@ -1,0 +1,65 @@
+"""A report as data, for programs.
+
+JSON, and JUnit as continuous integration reads it: a suite a revision, a case a check.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as Xml
+
+if TYPE_CHECKING:
+    from louver.conformance.run import Outcome, Report
+
+_NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as one JSON object."""
+    statuses = ("pass", "fail", "warn", "known", "not offered", "not tried")
+    return {
+        "passed": report.is_passed,
+        "counts": {status: report.count(status) for status in statuses},
+        "unspoken": report.unspoken,
+        "fixed": list(report.fixed),
+        "outcomes": [_outcome(outcome) for outcome in report.outcomes],
+    }
+
+
+def as_junit(report: Report) -> bytes:
+    """The report as XML."""
+    root = Xml.Element("testsuites", name="louver conformance")
+    for era, outcomes in groupby(report.outcomes, key=lambda outcome: outcome.era):
+        _suite(root, era, list(outcomes))
+    return Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _suite(root: Xml.Element, era: str, outcomes: list[Outcome]) -> None:
+    failures = sum(outcome.status == "fail" for outcome in outcomes)
+    skipped = sum(outcome.status in ("known", "not offered", "not tried") for outcome in outcomes)
+    counts = {"tests": str(len(outcomes)), "failures": str(failures), "skipped": str(skipped)}
+    suite = Xml.SubElement(root, "testsuite", {"name": era, **counts})
+    for outcome in outcomes:
+        case = Xml.SubElement(suite, "testcase", classname=f"{era}.{outcome.check.group}", name=outcome.check.id)
+        detail = _NOT_OF_XML.sub("�", outcome.detail)
+        if outcome.status == "fail":
+            Xml.SubElement(case, "failure", message=detail).text = " ".join(outcome.check.requirements)
+        elif outcome.status == "warn":
+            Xml.SubElement(case, "system-out").text = f"warning: {detail}"
+        elif outcome.status != "pass":
+            Xml.SubElement(case, "skipped", message=f"{outcome.status}: {detail}")
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "check": outcome.check.id,
+        "group": outcome.check.group,
+        "era": outcome.era,
+        "level": outcome.check.level,
+        "status": outcome.status,
+        "detail": outcome.detail,
+        "says": outcome.check.says,
+        "requirements": list(outcome.check.requirements),
+    }

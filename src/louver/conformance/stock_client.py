@@ -1,0 +1,47 @@
+"""Calls of tools by the client of the installed `mcp` SDK: one job on standard input, one line on standard output.
+
+::
+
+    <- {"url": "", "command": ["python", "server.py"], "era": "2025-11-25", "descriptions": null,
+        "calls": [{"tool": "get_user", "arguments": {"id": 7}, "meta": {"projection": {...}}}]}
+    -> {"thrown": ["", "RuntimeError"]}
+
+What it throws is told by its name alone, since its messages quote answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+from louver.conformance.peer import HANDSHAKE
+from louver.conformance.tools import grants_in
+from louver.core import json
+
+
+async def _run(job: dict[str, Any]) -> list[str]:
+    command = job["command"]
+    target: Any = job["url"] or StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    async with Client(target, mode="legacy" if job["era"] == HANDSHAKE else "auto") as client:
+        await client.list_tools()
+        grant: dict[str, Any] = {}
+        if job["descriptions"] is not None:
+            grant = grants_in((await client.read_resource(job["descriptions"])).meta or {})
+        return [await _thrown(client, call, grant) for call in job["calls"]]
+
+
+async def _thrown(client: Client, call: dict[str, Any], grant: dict[str, Any]) -> str:
+    meta: Any = {**grant, **call["meta"]}
+    try:
+        answer = await client.call_tool(call["tool"], call["arguments"], meta=meta)
+    except Exception as error:  # noqa: BLE001 - that it throws is what is to be seen
+        return type(error).__name__
+    return "no exception, and takes an error" if answer.is_error else ""
+
+
+if __name__ == "__main__":
+    print(json.compact({"thrown": asyncio.run(_run(json.parse(sys.stdin.read())))}))

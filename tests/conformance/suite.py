@@ -1,0 +1,48 @@
+"""Runs of the suite: in this process, against a target in another one."""
+
+import sys
+from pathlib import Path
+
+from louver.conformance.fixture import Fixture
+from louver.conformance.peer import HANDSHAKE, STATELESS, Target
+from louver.conformance.run import run
+
+BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
+OLD, NEW = HANDSHAKE, STATELESS
+LOUVER = (sys.executable, "-m", "louver")
+
+PEOPLE = Fixture(
+    {
+        "get_user_profile": [{"user_id": 7}, {"user_id": 8}],
+        "get_issue": [{"number": 1}, {"number": 2}],
+        "list_issues": [{"limit": 3}],
+        "gateway": [{"action": "list"}],
+        "list-server-tools": [{"luaServerName": "upstream"}],
+    }
+)
+"""Arguments for the tools of the example, and for those of the gateway before it."""
+
+
+def script(path):
+    """A target that is a file of Python."""
+    return Target(command=(sys.executable, str(path)))
+
+
+def broken(name):
+    """A server of `conformance/broken`."""
+    return script(BROKEN / f"{name}.py")
+
+
+def inline(code):
+    """A target that is a few lines of Python."""
+    return Target(command=(sys.executable, "-c", code))
+
+
+def found(report, *statuses):
+    """The checks that came out so."""
+    return {outcome.check.id for outcome in report.outcomes if outcome.status in statuses}
+
+
+async def failures(target, *eras, groups=(), fixture=None):
+    """The checks that a target does not pass."""
+    return found(await run(target, eras=eras, groups=groups, fixture=fixture), "fail", "warn")

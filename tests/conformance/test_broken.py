@@ -1,0 +1,55 @@
+"""The servers of `conformance/broken`: each breaks one sentence, and fails just that."""
+
+import json
+import os
+
+import pytest
+
+from conformance.suite import BROKEN, NEW, OLD, broken, found
+from louver.conformance.checks import GROUPS, all_checks
+from louver.conformance.fixture import Fixture
+from louver.conformance.run import run
+
+EXPECTED = json.loads((BROKEN / "expected.json").read_text("utf-8"))
+VALUES = ("Ann", "Ben", "example.com", "Lisbon", "Porto", "Rua", "door", "bell", "coming")
+"""Of what the tool of these servers answers: none is ever told."""
+FIXTURE = Fixture.read(BROKEN / "fixture.json")
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_the_honest_server_passes_every_check(era):
+    """Ours: so that what fails beside it is the one change."""
+    report = await run(broken("honest"), eras=[era], fixture=FIXTURE)
+    assert found(report, "fail", "warn", "not tried") == set()
+    assert found(report, "not offered") == ({"grant-in-the-schema"} if era == OLD else set())
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+async def test_a_broken_server_fails_the_check_of_its_sentence_and_no_other(name):
+    """Ours: STYLE, "a test that proves a guard shows it biting"."""
+    expected = EXPECTED[name]
+    # A stock client takes longer to start than all else together.
+    is_whole = "CI" in os.environ or expected["fails"].startswith("stock-")
+    groups = () if is_whole else GROUPS[:-1]
+    report = await run(broken(name), eras=[expected.get("era", OLD)], groups=groups, fixture=FIXTURE)
+    assert found(report, "fail", "warn") == {expected["fails"]}
+    told = " ".join(outcome.detail for outcome in report.outcomes)
+    assert not [value for value in VALUES if value in told]
+
+
+async def test_every_server_is_expected_to_fail_something():
+    """Ours."""
+    assert {path.stem for path in BROKEN.glob("*.py")} == {*EXPECTED, "honest"}
+
+
+async def test_nearly_every_check_is_failed_by_a_server():
+    """Ours: a check that never fails proves nothing. Of the rest, the first two are failed in `test_run.py`."""
+    unbroken = {check.id for check in all_checks()} - {expected["fails"] for expected in EXPECTED.values()}
+    assert unbroken == {"connects", "tools-answer", "gate-opens", "request-is-of-one-client"}

@@ -1,0 +1,133 @@
+"""What the suite reads: fixtures, baselines, and its own checks."""
+
+import json
+import re
+
+import pytest
+
+from conformance.suite import BROKEN
+from louver.cli import _GROUPS
+from louver.conformance import baseline
+from louver.conformance.checks import FUNCTIONS, GROUPS, all_checks
+from louver.conformance.fixture import Fixture, Witness
+from louver.conformance.run import run
+from louver.errors import InvalidInput
+
+CHECKS = all_checks()
+
+
+def written(tmp_path, text):
+    path = tmp_path / "file"
+    path.write_text(text)
+    return path
+
+
+def test_a_fixture_has_one_set_of_arguments_or_many(tmp_path):
+    """Ours."""
+    fixture = Fixture.read(
+        written(
+            tmp_path, '{"a": {"x": 1}, "b": [{"x": 1}, {"x": 2}], "$witness": {"tool": "c", "arguments": {"y": 3}}}'
+        )
+    )
+    assert fixture.arguments == {"a": [{"x": 1}], "b": [{"x": 1}, {"x": 2}]}
+    assert fixture.witness == Witness("c", {"y": 3})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "a fixture is one JSON object: tool -> arguments, or a list of them"),
+        ("{", r"file:1: not JSON"),
+        ('{"a": 7}', "'a': a fixture is one JSON object"),
+        ('{"a": []}', "'a': a fixture is one JSON object"),
+        ('{"a": [7]}', "'a': a fixture is one JSON object"),
+        ('{"$witness": {"name": "a"}}', r"'\$witness' is an object with the name of a 'tool'"),
+    ],
+)
+def test_what_is_no_fixture_is_refused(tmp_path, text, said):
+    """Ours: with the file, and what would have been right."""
+    with pytest.raises(InvalidInput, match=said):
+        Fixture.read(written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    """Ours."""
+    for read in (Fixture.read, baseline.read):
+        with pytest.raises(InvalidInput, match="cannot be read: FileNotFoundError"):
+            read(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("schema", "sets"),
+    [
+        ({}, [{}]),
+        ({"properties": {"a": {"type": "string"}}}, [{}]),
+        ({"properties": {"a": {"type": "string"}}, "required": ["a"]}, []),
+        ({"properties": {"a": {"default": 7, "enum": [8]}}, "required": ["a"]}, [{"a": 7}]),
+        ({"properties": {"a": {"enum": [8, 9, 10]}}, "required": ["a"]}, [{"a": 8}, {"a": 9}]),
+        (
+            {"properties": {"a": {"examples": [1, 2]}, "b": {"const": 3}}, "required": ["a", "b"]},
+            [{"a": 1, "b": 3}, {"a": 2, "b": 3}],
+        ),
+        ({"properties": 7, "required": [7, "a"]}, []),
+        ({"properties": {"a": {"examples": 7}}, "required": ["a"]}, []),
+    ],
+)
+def test_arguments_are_made_of_what_a_schema_gives(schema, sets):
+    """Ours: of tools that only read; others are called only if they are named."""
+    assert Fixture().arguments_of("t", schema, only_reads=True) == sets
+    assert Fixture().arguments_of("t", schema, only_reads=False) == []
+    assert Fixture({"t": [{"z": 1}]}).arguments_of("t", schema, only_reads=False) == [{"z": 1}]
+
+
+def test_a_baseline_is_lines(tmp_path):
+    """Ours: comments and white space aside."""
+    text = "# known\n\n 2025-11-25   connects # why\n2026-07-28 schema-given\n"
+    assert baseline.read(written(tmp_path, text)) == ["2025-11-25 connects", "2026-07-28 schema-given"]
+
+
+@pytest.mark.parametrize(
+    "line", ["connects", "2025-11-25", "2024-11-05 connects", "2025-11-25 nothing", "2025-11-25 connects x"]
+)
+def test_a_line_that_names_no_check_is_refused(tmp_path, line):
+    """Ours: else a misspelt one would stay for ever."""
+    with pytest.raises(InvalidInput, match=r"file:2: expected a revision and a check"):
+        baseline.read(written(tmp_path, f"#\n{line}\n"))
+
+
+def test_every_check_is_carried_out_and_comes_after_those_that_it_needs():
+    """Ours."""
+    ids = [check.id for check in CHECKS]
+    assert len(set(ids)) == len(ids)
+    for number, check in enumerate(CHECKS):
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", check.id)
+        assert check.group in GROUPS
+        assert check.says.endswith(".")
+        assert set(check.after) <= set(ids[:number])
+
+
+@pytest.mark.anyio
+async def test_every_function_is_of_a_check_and_every_check_has_one():
+    """Ours: both ways. They are there once something was checked."""
+    from conformance.suite import inline
+
+    await run(inline(""))
+    assert FUNCTIONS.keys() == {check.id for check in CHECKS}
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def test_the_command_has_the_groups():
+    """Ours: it does not import the suite just to tell its options."""
+    assert _GROUPS == GROUPS
+
+
+def test_every_broken_server_says_what_it_breaks():
+    """Ours: in one sentence; and is expected to fail a check that there is."""
+    expected = json.loads((BROKEN / "expected.json").read_text("utf-8"))
+    for name, entry in expected.items():
+        assert re.match(r'"""[A-Z][^\n]+\."""\n', (BROKEN / f"{name}.py").read_text("utf-8")), name
+        assert entry["fails"] in {check.id for check in CHECKS}

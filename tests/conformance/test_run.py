@@ -1,0 +1,246 @@
+"""The suite against servers of ours, of others, and of nobody's."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.suite import BROKEN, LOUVER, NEW, OLD, PEOPLE, broken, failures, found, inline, script
+from fixtures.process import http_process
+from gateway.gateways import gateway
+from louver.conformance import peer
+from louver.conformance.fixture import Fixture
+from louver.conformance.peer import Target
+from louver.conformance.run import run, with_baseline
+from stock.run import python_with
+
+HERE = Path(__file__).parent
+PLAIN = (sys.executable, str(HERE / "plain_example.py"))
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+# Ours
+
+
+async def test_the_example_passes_in_both_revisions():
+    """Ours: over standard input and output."""
+    report = await run(Target(command=(*LOUVER, "serve", "--example")), fixture=PEOPLE)
+    assert found(report, "fail", "warn", "not tried") == set()
+    assert {outcome.era for outcome in report.outcomes} == {OLD, NEW}
+    assert {outcome.check.group for outcome in report.outcomes if outcome.status == "not offered"} >= {"search"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"listing": "strict"},
+        {"listing": "omit", "exact": True},
+        {"disclosure": "advise", "search": True},
+        {
+            "views": {"get_user_profile": {"minimal": ["id", "name"]}},
+            "default_views": {"get_user_profile": "minimal"},
+        },
+    ],
+    ids=lambda options: "-".join(options),
+)
+async def test_so_does_a_server_with_other_options(options):
+    """Ours: a strict listing is for clients that declare the extension; a default view is no request that sticks."""
+    target = Target(command=(sys.executable, str(HERE / "attached_example.py"), json.dumps(options)))
+    assert await failures(target, NEW, fixture=PEOPLE) == set()
+
+
+@pytest.mark.parametrize(
+    ("exposure", "known"),
+    [
+        ("full", set()),
+        ("minimal", set()),
+        ("discovery", set()),
+        # Gap, pinned: it says that `tools/list` can be searched, and lists its one tool whatever the query.
+        ("gateway", {"search-leaves-out", "search-takes-text", "search-has-a-bound"}),
+    ],
+)
+async def test_the_gateway_passes_in_each_exposure(exposure, known):
+    """Ours: over HTTP, in both revisions, before a server that knows nothing of projection."""
+    with gateway("--exposure", exposure, "--", *PLAIN) as url:
+        report = await run(Target(url=url), fixture=PEOPLE)
+    assert found(report, "fail", "warn") == known
+    assert len(found(report, "pass")) > 40
+
+
+async def test_the_vector_server_passes_with_a_witness():
+    """Ours: what a refused call leaves behind is seen."""
+    fixture = Fixture.read(HERE / "vectors.fixture.json")
+    vectors = script(HERE.parent / "fixtures" / "vector_server.py")
+    report = await run(vectors, eras=[OLD], groups=["errors"], fixture=fixture)
+    assert found(report, "fail", "warn") == set()
+    assert "nothing-has-run" in found(report, "pass")
+
+
+async def test_a_vector_server_over_http_passes_too():
+    """Ours: an answer may come as a stream of events."""
+    with http_process(HERE.parent / "fixtures" / "vector_server.py") as (url, _):
+        fixture = Fixture.read(HERE / "vectors.fixture.json")
+        assert await failures(Target(url=url), OLD, NEW, groups=["projection"], fixture=fixture) == set()
+
+
+# Others'
+
+
+async def test_a_server_that_knows_nothing_of_projection_fails_to_declare_it():
+    """Ours: and nothing else, since it offers nothing else."""
+    report = await run(Target(command=PLAIN), fixture=PEOPLE)
+    assert found(report, "fail", "warn") == {"capability-declared"}
+    assert "stock-client-accepts-full" in found(report, "pass")
+    assert {outcome.era for outcome in report.outcomes} == {OLD, NEW}
+
+
+async def test_a_group_that_is_named_must_be_offered():
+    """Ours: a missing prerequisite fails."""
+    report = await run(Target(command=PLAIN), eras=[OLD], groups=["search", "errors"], fixture=PEOPLE)
+    assert {outcome.check.group for outcome in report.outcomes} == {"search", "errors"}
+    assert {outcome.status for outcome in report.outcomes} == {"fail", "warn"}
+
+
+@pytest.mark.stock
+async def test_a_proxy_of_fastmcp_does_not_crash_it():
+    """Ours: before a server that projects, it passes on some of what is said, and so fails some checks."""
+    command = (str(python_with("fastmcp>=4.1,<5")), str(HERE / "fastmcp_proxy.py"), sys.executable)
+    report = await run(Target(command=(*command, str(BROKEN / "honest.py"))), fixture=PEOPLE)
+    details = {outcome.detail for outcome in report.outcomes if outcome.status == "fail"}
+    assert "capability-declared" in found(report, "fail")
+    assert not [detail for detail in details if "cannot be judged" in detail]
+
+
+async def test_a_server_of_one_revision_is_checked_in_that():
+    """Ours: unless the other one is asked for."""
+    old = inline(_HONEST + "def discover(self, params):\n  raise Refused({'message': 'no'}, -32601)\nServer().serve()")
+    fixture = Fixture.read(BROKEN / "fixture.json")
+    report = await run(old, fixture=fixture, groups=["hint"])
+    assert report.is_passed
+    assert {outcome.era for outcome in report.outcomes} == {OLD}
+    assert report.unspoken.keys() == {NEW}
+    assert await failures(old, NEW, groups=["hint"], fixture=fixture) == {"connects"}
+
+
+_HONEST = f"""\
+import sys
+sys.path.insert(0, {str(BROKEN)!r})
+from honest import *
+class Server(Honest):
+ """
+
+# Nobody's
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("", id="ends at once"),
+        pytest.param("print('hello')", id="no JSON"),
+        pytest.param("print('[' * 100000)", id="an abyss"),
+        pytest.param("import sys; sys.stdout.write('x' * 9_000_000)", id="a long line"),
+        pytest.param("import sys\nfor line in sys.stdin: print(line, flush=True)", id="an echo"),
+        pytest.param('for n in range(2000): print(\'{"jsonrpc": "2.0", "method": "n"}\')', id="a chatterbox"),
+        pytest.param('print(\'{"jsonrpc": "2.0", "id": 1}\')', id="neither result nor error"),
+        pytest.param('print(\'{"jsonrpc": "2.0", "id": 1, "result": NaN}\')', id="no number"),
+        pytest.param("import sys; sys.stdout.buffer.write(b'\\xff\\n')", id="no UTF-8"),
+    ],
+)
+async def test_what_is_no_server_fails_to_connect(code):
+    """Ours: and is no error of the suite."""
+    assert await failures(inline(code)) == {"connects"}
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_who_does_not_answer_is_not_waited_for(monkeypatch, era):
+    """Ours: for longer than is said."""
+    monkeypatch.setattr(peer, "CONFORMANCE_OPENING_S", 0.2)
+    report = await run(inline("import sys; sys.stdin.read()"), eras=[era])
+    (outcome,) = report.outcomes
+    assert (outcome.check.id, outcome.detail) == ("connects", "the target has not answered for 0.2 seconds")
+
+
+async def test_what_is_left_when_time_is_up_fails(monkeypatch):
+    """Ours: a target that takes long for each answer does not take for ever."""
+    monkeypatch.setattr(peer.Clock.__init__, "__defaults__", (0.0,))
+    assert await failures(broken("honest"), OLD) == {"connects"}
+
+
+@pytest.mark.parametrize("target", [Target(command=("no-such-command",)), Target(url="http://127.0.0.1:9/mcp")])
+async def test_what_is_not_there_fails_to_connect(target):
+    """Ours."""
+    assert await failures(target) == {"connects"}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def list_tools(self, params): return {'tools': 7}",
+        "def list_tools(self, params): return {'tools': []}",
+        "def list_tools(self, params): return {'tools': [{'name': {}}, 7, {}]}",
+        "def list_tools(self, params): return {'tools': [], 'nextCursor': 'again'}",
+        "def call_tool(self, params): sys.exit()",
+        "def call_tool(self, params): return {'content': 7, 'structuredContent': [[]] * 9}",
+        "def contents(self, uri, value): return {'contents': [7]}",
+        "def listed(self, name): return {'name': name, 'annotations': 7, '_meta': 7, 'inputSchema': 7}",
+    ],
+)
+async def test_a_server_whose_tools_cannot_be_used_fails_to_answer(method):
+    """Ours: whatever it sends."""
+    report = await run(inline(f"{_HONEST}{method}\nServer().serve()"), eras=[OLD], groups=["projection"])
+    assert found(report, "fail") == {"tools-answer"}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def receipt(self, plan, kept, value): return []",
+        "def receipt(self, plan, kept, value): return {'applied': True, 'fields': {}, 'projectedSchema': 7}",
+        "def projected(self, plan, value, key): return {'structuredContent': 1, '_meta': {key: {'applied': True}}}",
+        "def schema(self, plan, kept): return {'$ref': '#', 'properties': 7, 'type': [[]], 'allOf': {}}",
+        "def capabilities(self): return {**super().capabilities(), 'tools': []}",
+        "def hint(self): return {'supported': True, 'recommendedViews': {'a': [7, [], {}]}}",
+    ],
+)
+async def test_whatever_a_server_answers_is_a_failure_of_checks(method):
+    """Ours: nothing that it sends is an error of the suite."""
+    fixture = Fixture.read(BROKEN / "fixture.json")
+    server = inline(f"{_HONEST}{method}\nServer().serve()")
+    report = await run(
+        server, eras=[OLD], groups=["capability", "hint", "projection", "schema", "errors"], fixture=fixture
+    )
+    assert not report.is_passed
+
+
+async def test_a_schema_that_cannot_be_judged_fails_in_time():
+    """Ours: it refers to itself twice, forty levels deep."""
+    bomb = (
+        "def schema(self, plan, kept):\n"
+        "  names = {f'l{n}': {'allOf': [{'$ref': f'#/$defs/l{n + 1}'}] * 2} for n in range(40)}\n"
+        "  return {'$ref': '#/$defs/l0', '$defs': {**names, 'l40': {'type': 'object'}}}"
+    )
+    report = await run(inline(f"{_HONEST}{bomb}\nServer().serve()"), eras=[OLD], groups=["schema"])
+    (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "schema-accepts-what-is-left"]
+    assert outcome.status == "fail"
+
+
+# Known failures
+
+
+async def test_a_known_failure_does_not_count_and_one_that_passes_is_told():
+    """Ours."""
+    report = await run(broken("exclude_adds"), eras=[OLD], groups=["projection"])
+    assert not report.is_passed
+    failing, passing = f"{OLD} exclude-leaves-out", f"{OLD} include-keeps-named"
+    known = with_baseline(report, [failing, passing])
+    assert known.is_passed
+    assert found(known, "known") == {"exclude-leaves-out"}
+    assert known.fixed == (passing,)
+    assert not with_baseline(report, [passing]).is_passed
