@@ -14,12 +14,13 @@ from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND
 from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 
+from louver.core.json import members
 from louver.errors import UpstreamError
 from louver.gateway.calls import upstream_problem
 from louver.gateway.clients import Client, Turn, client_of, handshake_client, open_client, when_closed
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
-from louver.protocol.names import ARGUMENT
+from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 from louver.protocol.results import kept_at, kept_for
 from louver.server.wire import result_dict
 
@@ -37,6 +38,7 @@ GUIDANCE = (
 )
 """What a model is told of the reserved argument, once for all tools."""
 
+_ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL)
 _OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 
 
@@ -73,7 +75,7 @@ class Forward:
             if ctx.method == "subscriptions/listen":
                 return await self._listen(turn, ctx, call_next)
             async with turn.answered():
-                result = await self._routes.answer(turn, ctx.method, dict(ctx.params or {}))
+                result = await self._routes.answer(turn, ctx.method, _passed_on(ctx))
                 note_what_came(ctx, result)
                 await self._note_kept(ctx, result)
                 return result
@@ -118,6 +120,16 @@ class Forward:
         if client is not None and ctx.method not in _OWN_NOTIFICATIONS:
             await self._routes.notify(client, ctx.method, dict(ctx.params) if ctx.params else None)
         return result
+
+
+def _passed_on(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    """The params of a request, without what is answered here: of an output that came trimmed nobody knows of what."""
+    params = dict(ctx.params or {})
+    said = members(params.get("_meta"))
+    if ctx.method == "tools/call" and not said.keys().isdisjoint(_ANSWERED_HERE):
+        meta = {key: value for key, value in said.items() if key not in _ANSWERED_HERE}
+        params = {key: value for key, value in params.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
+    return params
 
 
 def _client(ctx: ServerRequestContext[Any, Any]) -> Client:

@@ -22,6 +22,7 @@ from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients import Turn, client_of
 from louver.gateway.eras import ENVELOPE
+from louver.protocol.capability import not_searchable
 from louver.server.answers import inside
 from louver.server.refusals import error_result
 from louver.server.wire import envelope, result_dict
@@ -139,6 +140,8 @@ class OwnTools:
 
     def _introduced(self, said: dict[str, Any]) -> dict[str, Any]:
         capabilities: dict[str, Any] = {"tools": {}, **members(said.get("capabilities"))}
+        if self._offer.hides:
+            capabilities = not_searchable(capabilities)
         told = {} if self._offer.instructions is None else {"instructions": self._offer.instructions}
         return {**said, **told, "capabilities": capabilities}
 

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from louver.core.json import members
 from louver.core.projection import Mode, SchemaForm
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
 from louver.protocol.model import WireModel
@@ -84,3 +85,10 @@ def searchable(capabilities: dict[str, Any]) -> dict[str, Any]:
         "tools": {**capabilities["tools"], FILTERING_LITERAL: True},
         "extensions": {**(capabilities.get("extensions") or {}), SEARCH: SearchCapability().to_wire()},
     }
+
+
+def not_searchable(capabilities: dict[str, Any]) -> dict[str, Any]:
+    """`capabilities` without search: where the tools that could be found are not listed."""
+    tools = {key: said for key, said in members(capabilities.get("tools")).items() if key != FILTERING_LITERAL}
+    extensions = {key: said for key, said in members(capabilities.get("extensions")).items() if key != SEARCH}
+    return {**capabilities, "tools": tools, **({"extensions": extensions} if "extensions" in capabilities else {})}

@@ -137,7 +137,6 @@ class ScriptHost:
         hint = f": {meant(near, '')}" if near else ""
         raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}{hint}", nearest=near)
 
-
     async def _listed_names(self, server: str) -> Mapping[str, str]:
         """The tools of a server as it has them now, listed once a script; who asks meanwhile waits for that list."""
         async with self._listing:

@@ -54,6 +54,12 @@ _SERVER: Final = {"luaServerName": _text("From list-servers.")}
 _TOOL: Final = {**_SERVER, "luaToolName": _text("From list-server-tools.")}
 _STRING: Final = {"type": "string"}
 _BOOLEAN: Final = {"type": "boolean"}
+_INTEGER: Final = {"type": "integer"}
+_ARRAY: Final = {"type": "array"}
+
+
+def _strings(names: str) -> dict[str, Any]:
+    return dict.fromkeys(names.split(), _STRING)
 
 
 def _list_of(needed: str, /, **properties: Any) -> dict[str, Any]:
@@ -197,13 +203,18 @@ _DEFINITIONS: Final = {
             "list-servers",
             "The MCP servers that are there, with their Lua identifiers.",
             {},
-            _object("servers", servers=_list_of("name luaName state", name=_STRING, luaName=_STRING, state=_STRING)),
+            _object("servers", servers=_list_of("name luaName state", **_strings("name luaName state instructions"))),
         ),
         _definition(
             "list-server-tools",
             "The tools of a server, in a line each.",
             _SERVER,
-            _object("tools", tools=_list_of("name luaName", name=_STRING, luaName=_STRING, description=_STRING)),
+            _object(
+                "server luaName tools",
+                server=_STRING,
+                luaName=_STRING,
+                tools=_list_of("name luaName", **_strings("name luaName description")),
+            ),
         ),
         _definition(
             "tool-details",
@@ -211,9 +222,11 @@ _DEFINITIONS: Final = {
             _TOOL,
             _object(
                 "name callName parameters",
-                name=_STRING,
-                callName=_STRING,
-                parameters=_list_of("name type required", name=_STRING, type=_STRING, required=_BOOLEAN),
+                **_strings("server luaServerName name luaName callName description"),
+                readOnly=_BOOLEAN,
+                parameters=_list_of("name type required", required=_BOOLEAN, **_strings("name type description")),
+                fields=_list_of("path type", **_strings("path type")),
+                views={"type": "array", "items": _STRING},
             ),
         ),
         _definition(
@@ -224,7 +237,17 @@ _DEFINITIONS: Final = {
                 "sampleArgs": {"type": "object", "description": "Arguments of the call."},
                 "full": {"type": "boolean", "description": "Also the answer itself."},
             },
-            _object("ran bytes", ran=_BOOLEAN, bytes={"type": "integer"}),
+            _object(
+                "ran bytes",
+                **_strings("server luaServerName name luaName seat"),
+                ran=_BOOLEAN,
+                bytes=_INTEGER,
+                elements=_INTEGER,
+                blocks=_ARRAY,
+                fields=_ARRAY,
+                suggestedView={"type": "object"},
+                data={},
+            ),
         )
         | {"annotations": {"readOnlyHint": True, "openWorldHint": True}},
     )
