@@ -116,6 +116,20 @@ class OutputInvalid(LouverError):
     code = "OUTPUT_INVALID"
 
 
+class Withheld(LouverError):
+    """What a server under a policy has said, and what nobody can tell which part of may be seen.
+
+    Args:
+        message: What is withheld.
+        correlation_id: Names it in the log.
+    """
+
+    code = "WITHHELD"
+
+    def __init__(self, message: str, *, correlation_id: str | None = None) -> None:
+        super().__init__(message, correlation_id=correlation_id)
+
+
 class InvalidAnswer(LouverError):
     """An answer that is not what it says: no result at all, or one whose receipt tells what is not so."""
 
@@ -228,6 +242,12 @@ class InvalidDescription(_Located):
     """A file that describes a tool and cannot be used."""
 
     code = "INVALID_DESCRIPTION"
+
+
+class InvalidPolicy(_Located):
+    """A file of field policy that cannot be used."""
+
+    code = "INVALID_POLICY"
 
 
 class InvalidGuidance(LouverError):
@@ -401,6 +421,18 @@ class NotReadOnly(LouverError):
     """A sample call of a tool that does not say of itself that it only reads."""
 
     code = "NOT_READ_ONLY"
+
+
+class AuditFailed(LouverError):
+    """An audit record that is not written, or a file that records cannot be written to."""
+
+    code = "AUDIT_FAILED"
+
+
+class AuthUnavailable(LouverError):
+    """Whether a token is good cannot be found out, since its issuer does not answer as it should."""
+
+    code = "AUTH_UNAVAILABLE"
 
 
 def _where(file: str | None, line: int | None) -> str:

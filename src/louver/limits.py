@@ -18,6 +18,18 @@ MAX_REMEMBERED_PATHS = 32
 MAX_SEGMENTS = 32
 """Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
 
+MAX_TOLD_FIELDS = 256
+"""Fields of one answer that an audit record names. More are not told: a value can have a name for each row."""
+
+MAX_AUDIENCES = 64
+"""Sets of callers that may see the same, for which lists, plans and searches are kept. Each keeps its own."""
+
+MAX_SIGHTS = 16_384
+"""What callers see of tools, made ready: one for each tool and each set of rules that counts for somebody."""
+
+MAX_TWIN_PATHS = 1024
+"""Denied paths of one rule, with those that twins of their names make of them. A schema has few twins, if any."""
+
 MAX_MASK_STATES = 4096
 """States of a determinised mask. Twelve short paths with wildcards can ask for 196,406."""
 
@@ -424,6 +436,51 @@ TOOLS_A_TURN = 500
 
 TOOLS_LISTED = 50
 """Tools that the one tool lists at a time, unless it is asked for more or fewer."""
+
+AUDIT_DAYS = 365.0
+"""How long an audit record is kept, in days, unless the configuration says otherwise: auditors look at a year."""
+
+AUDIT_SWEPT_S = 86_400.0
+"""How often records that are older go while the server runs, in seconds: once a day."""
+
+AUDIT_BUSY_S = 5.0
+"""How long a record waits for another process that writes to the same file, in seconds. A write takes milliseconds."""
+
+CLOCK_SKEW_S = 30
+"""By how much the clock of an issuer may differ from ours, in seconds: clocks that a network sets differ by less."""
+
+MAX_TOKEN_CHARACTERS = 16 * 1024
+"""Longest bearer token that is looked at, in characters. Tokens with many groups have some 8,000."""
+
+MAX_AUTH_BYTES = 256 * 1024
+"""Largest answer of an issuer, in bytes: a hundred keys with their certificates."""
+
+AUTH_FETCH_S = 5.0
+"""How long an issuer may take to answer, in seconds: the client waits meanwhile."""
+
+MAX_JWKS = 100
+"""Keys of one issuer. Ten are many."""
+
+JWKS_AGAIN_S = 60.0
+"""How often an issuer's keys are read again at most, in seconds, whatever keys tokens name."""
+
+JWKS_RETRY_S = 5.0
+"""Likewise, while none are known."""
+
+JWKS_FRESH_S = 600.0
+"""After how long an issuer's keys are read again, in seconds: so long a key counts that was taken back."""
+
+JWKS_KEPT_S = 3600.0
+"""How long keys count that cannot be read again, in seconds; then no token is taken."""
+
+INTROSPECTED_S = 30.0
+"""How long it counts what an issuer has said of a token, in seconds: so long a token counts that was taken back."""
+
+MAX_INTROSPECTED = 10_000
+"""Tokens of which that is remembered, those that were asked about longest ago go first."""
+
+MAX_INTROSPECTIONS = 16
+"""Questions about tokens that are asked at once; others wait. Anybody can send tokens to ask about."""
 
 MAX_CHECKS = 100_000
 """How often schemas are applied to an answer that a client reads, beside `MAX_CHECKS_A_PART`: 3 s in Python.

@@ -22,6 +22,12 @@ SECTIONS = {
     "when": "when a rule fires",
     "warnings": "warnings",
     "results": "kept results",
+    "auth": "authentication",
+    "introspection": "introspection",
+    "tokens": "a file of tokens",
+    "token": "a token",
+    "principal": "a principal",
+    "audit": "audit",
 }
 """Definition -> the heading of its table."""
 

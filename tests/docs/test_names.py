@@ -46,6 +46,7 @@ BOUNDS = (
     "MAX_RESULTS",
     "MAX_RESULTS_BYTES",
     "ITEMS_A_PAGE",
+    "MAX_TOKEN_CHARACTERS",
 )
 """The bounds for which a client can be refused."""
 

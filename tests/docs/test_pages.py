@@ -11,14 +11,16 @@ HOSTS = (
     "datatracker.ietf.org",
     "github.com",
     "google.aip.dev",
+    "id.example",
     "json-schema.org",
     "louver.dev",
+    "mcp.example",
     "modelcontextprotocol.io",
     "www.rfc-editor.org",
 )
 """Where a page may point."""
 
-TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 

@@ -74,7 +74,8 @@ def test_every_setting_of_ours_becomes_a_field():
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Upstream)}
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name != "upstreams"}
-    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields
+    # Policies have the key that they make pseudonyms with.
+    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {"pseudonymkey"}
 
 
 def test_what_is_said_of_descriptions_on_demand(tmp_path):
@@ -195,10 +196,12 @@ def test_the_examples_of_the_schema_are_read(tmp_path):
     """Ours."""
     (tmp_path / "views").mkdir()
     (tmp_path / "descriptions").mkdir()
+    (tmp_path / "tokens.json").touch()
+    rules = {"rules": [{"name": "all", "hash": ["author"]}]}
+    (tmp_path / "tracker.policy.json").write_text(json.dumps({"version": "1", "tools": {"list_issues": rules}}))
+    environ = {"TRACKER_TOKEN": "t", "LOUVER_GRANT_KEY": 32 * "k", "LOUVER_PSEUDONYM_KEY": 32 * "p"}
     for example in schema()["examples"]:
-        assert read_config(
-            write(tmp_path, json.dumps(example)), {"TRACKER_TOKEN": "t", "LOUVER_GRANT_KEY": 32 * "k"}
-        ).upstreams
+        assert read_config(write(tmp_path, json.dumps(example)), environ).upstreams
 
 
 WRONG_WORDS = {

@@ -70,7 +70,8 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'exports', 'grantKeys', 'warnings', 'keepResults'; did you mean 'listing'?",
+        "'inspect', 'exports', 'grantKeys', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit'; "
+        "did you mean 'listing'?",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),
@@ -208,8 +209,8 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'views', 'defaultViews', 'readyViews', 'descriptions', 'isolation', "
-        "'timeoutSeconds'",
+        "unknown key 'timeout': expected one of 'policy', 'views', 'defaultViews', 'readyViews', 'descriptions', "
+        "'isolation', 'timeoutSeconds'",
     ),
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',

@@ -35,6 +35,7 @@ class Entry:
         file: The file of views that was read for it.
         plans: Where its plans are kept.
         default_view: The view that a call without a request gets, if the views themselves have one for that.
+        hides_views: Whether there can be views that its caller must not know of.
     """
 
     def __init__(
@@ -45,6 +46,8 @@ class Entry:
         file: ViewFile | None = None,
         plans: Plans | None = None,
         default_view: str | None = None,
+        *,
+        hides_views: bool = False,
     ) -> None:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
@@ -53,6 +56,7 @@ class Entry:
         self.content: ContentMode = content
         self.file = file
         self.default_view = default_view
+        self.hides_views = hides_views
         self._meta = tool.get("_meta")
         self._plans = Plans() if plans is None else plans
         self._text_views: dict[str | None, tuple[Views, str]] = {}

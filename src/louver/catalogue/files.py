@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from louver.catalogue.lines import line_of_second
 from louver.core import json
-from louver.errors import InvalidDescription, InvalidView
+from louver.errors import InvalidDescription, InvalidPolicy, InvalidView
 
 if TYPE_CHECKING:
     import logging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json
 
-Invalid = type[InvalidView] | type[InvalidDescription]
+Invalid = type[InvalidView] | type[InvalidDescription] | type[InvalidPolicy]
 
 
 class _File(Protocol):
@@ -49,7 +49,7 @@ def read_json(path: Path, what: str, invalid: Invalid) -> tuple[Json, str]:
         invalid: The error of such a file.
 
     Raises:
-        InvalidView | InvalidDescription: The file cannot be read, or is not JSON; with file and line.
+        InvalidView | InvalidDescription | InvalidPolicy: The file cannot be read, or is not JSON; with file and line.
     """
     try:
         text = path.read_text(encoding="utf-8")

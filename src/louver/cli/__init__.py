@@ -11,6 +11,9 @@
     louver conformance TARGET [--era ERA] [--group GROUP] [--fixture FILE] [--baseline FILE] [--json] [--junit FILE]
     louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
                    [--out FOLDER] [--json]
+    louver explain --policy FILE --as WHO --tool TOOL [--schema FILE | -- COMMAND... | --url URL | --config FILE]
+    louver audit FILE [--by tool|principal|field] [--since 7d|TIME] [--json | --export]
+    louver token (--subject NAME | --client NAME) [--scopes WORDS] [--roles WORDS] [--days NUMBER]
     louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
     louver project (--include PATH | --exclude PATH)... [--schema FILE] < value.json
     louver project --view NAME --views FILE [--schema FILE] < value.json
@@ -26,6 +29,7 @@ and `--version` answer at once.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -59,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever has read has gone; what is still to be written would fail once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -142,6 +150,34 @@ def _parser() -> argparse.ArgumentParser:
     suggest.add_argument("--out", metavar="FOLDER", help="write the files of views there")
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
+    explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")
+    explain.add_argument("--policy", metavar="FILE", required=True, help="the file of policy")
+    explain.add_argument(
+        "--as",
+        dest="who",
+        metavar="WHO",
+        required=True,
+        help="nobody, or for example role:support,scope:orders:read,client:desk",
+    )
+    explain.add_argument("--tool", metavar="TOOL", required=True, help="the tool's name at its server")
+    described = _add_upstreams(explain, required=False)
+    described.add_argument("--schema", metavar="FILE", help="the tool's output schema")
+    explain.add_argument("--upstream", metavar="NAME", help="just this server of the file")
+    audit = commands.add_parser("audit", help="see which fields of which tools went to whom")
+    audit.add_argument("file", metavar="FILE", help="the file of audit records, as the configuration names it")
+    audit.add_argument("--by", choices=("tool", "principal", "field"), default="tool", help="what is summed up")
+    audit.add_argument("--since", metavar="TIME", help="since so long ago, 7d, 12h or 30m, or since a time of ISO 8601")
+    form = audit.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON array")
+    form.add_argument("--export", action="store_true", help="print every record, one JSON object a line")
+
+    token = commands.add_parser("token", help="make a bearer token, and the line for a file of tokens")
+    token.add_argument("--subject", metavar="NAME", help="whose it is")
+    token.add_argument("--client", metavar="NAME", help="the program that sends it")
+    token.add_argument("--scopes", metavar="WORDS", default="", help="what it allows")
+    token.add_argument("--roles", metavar="WORDS", default="", help="what the subject is")
+    token.add_argument("--days", metavar="NUMBER", type=float, help="how long it is good; for ever by default")
+
     init = commands.add_parser("init", help="write a configuration with the servers that an MCP host has")
     init.add_argument("--from", dest="host", choices=("claude", "cursor", "vscode"), required=True, help="the host")
     init.add_argument("--file", metavar="FILE", help="the host's file, if it is not in its place")
@@ -157,9 +193,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_upstreams(parser: argparse.ArgumentParser) -> Any:
-    """The options that name servers, of which one must be there; their group."""
-    chosen = parser.add_mutually_exclusive_group(required=True)
+def _add_upstreams(parser: argparse.ArgumentParser, *, required: bool = True) -> Any:
+    """The options that name servers, of which one must be there if that is required; their group."""
+    chosen = parser.add_mutually_exclusive_group(required=required)
     chosen.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
     chosen.add_argument("--url", help="a server, by its URL")
     chosen.add_argument("--config", metavar="FILE", help="the servers of a file, as hosts have them: mcp.json")

@@ -22,7 +22,13 @@ def run(arguments: Namespace) -> int:
 
 
 async def _run(arguments: Namespace) -> int:
-    async with upstreams.opened(upstreams.read(arguments)) as (gateway, states):
+    config = upstreams.read(arguments)
+    if config.auth is not None:
+        # Imported here: who asks nobody for tokens needs no cryptography.
+        from louver.gateway.auth.authenticated import verifier_of
+
+        verifier_of(config.auth)
+    async with upstreams.opened(config) as (gateway, states):
         problems = [problem for state in states for problem in gateway.problems_of(state)]
     terminal.console().print(upstreams.table(states))
     for problem in problems:

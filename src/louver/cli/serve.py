@@ -18,8 +18,9 @@ import sys
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from louver.catalogue.principals import NOBODY
 from louver.cli import logs, upstreams
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.config_file import ConfigFile
@@ -29,6 +30,7 @@ from louver.gateway.gateway import Gateway
 from louver.gateway.serving import listening_at, serve
 from louver.gateway.stdio_front import serve_stdio
 from louver.limits import FOLLOWED_S, RETRY_MS
+from louver.server.principals import served_as
 
 if TYPE_CHECKING:
     import socket
@@ -36,7 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
 
+    from starlette.types import ASGIApp
+
+    from louver.gateway.auth.settings import Auth
+
 logger = logging.getLogger(__name__)
+
+_OF_THE_START: Final = ("auth", "principal", "audit")
+"""Settings that count from the start on, whatever the file says later."""
 
 
 def run(arguments: Namespace) -> int:
@@ -67,7 +76,11 @@ def run(arguments: Namespace) -> int:
         execute=arguments.execute,
         ready_views=arguments.ready_views,
     )
-    asyncio.run(_gateway_over_stdio(made, file) if address is None else _gateway_over_http(made, file, *address))
+    if address is None:
+        with served_as(config.principal or NOBODY):
+            asyncio.run(_gateway_over_stdio(made, file))
+    else:
+        asyncio.run(_gateway_over_http(made, file, config.auth, *address))
     return 0
 
 
@@ -90,16 +103,29 @@ async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | N
         await gateway.close()
 
 
-async def _gateway_over_http(made: Callable[..., Gateway], file: ConfigFile | None, host: str, port: int) -> None:
+async def _gateway_over_http(
+    made: Callable[..., Gateway], file: ConfigFile | None, auth: Auth | None, host: str, port: int
+) -> None:
     with listening_at(host, port) as listening:
         gateway = made(serves_one=False)
         try:
-            app = gateway.server.streamable_http_app(event_store=Events(), retry_interval=RETRY_MS)
-            front = in_front_of(app, gateway.server)
+            front = _front(gateway, auth)
             async with _meanwhile(_tell_and_settle(gateway)), _following(gateway, file):
                 await serve(front, listening, gateway.listening.close, partial(_tell_address, host, listening))
         finally:
             await gateway.close()
+
+
+def _front(gateway: Gateway, auth: Auth | None) -> ASGIApp:
+    """What is served over HTTP; where tokens are asked for, nothing of it stands open."""
+    made = partial(gateway.server.streamable_http_app, event_store=Events(), retry_interval=RETRY_MS)
+    if auth is None:
+        return in_front_of(made(), gateway.server)
+    # Imported here: who asks nobody for tokens needs no cryptography.
+    from louver.gateway.auth.authenticated import Authenticated, security_of
+
+    app = made(transport_security=security_of(auth))
+    return Authenticated(in_front_of(app, gateway.server), auth)
 
 
 def _following(gateway: Gateway, file: ConfigFile | None) -> AbstractAsyncContextManager[None]:
@@ -124,10 +150,13 @@ async def _tell_and_settle(gateway: Gateway) -> None:
 
 
 async def _follow(gateway: Gateway, file: ConfigFile) -> None:
+    started = file.current
     while True:
         await asyncio.sleep(FOLLOWED_S)
         if not file.refresh():
             continue
+        if any(getattr(file.current, name) != getattr(started, name) for name in _OF_THE_START):
+            logger.error("who clients are and where is audited stays as it was: start again for what the file says")
         try:
             await gateway.change(file.current)
         except LouverError as error:
@@ -189,6 +218,6 @@ def _address(text: str) -> tuple[str, int]:
     except ValueError:
         loopback = False
     if not loopback:
-        # There is no authentication here, so nobody else may reach it.
+        # What is said is not encrypted, nor need anybody be authenticated, so nobody else may reach it.
         raise InvalidInput(f"--http takes an address of the loopback, for example 127.0.0.1, not {host!r}")
     return host, int(port)

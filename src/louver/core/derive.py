@@ -61,27 +61,34 @@ class Derived:
     precision: Precision
 
 
-def derive(schema: Schema, mask: Mask, *, wrapped: bool = False) -> Derived:
+def derive(schema: Schema, mask: Mask, *, wrapped: bool = False, silent: bool = False) -> Derived:
     """The schema of everything that `project(value, mask)` can return for a valid value.
 
     Args:
         schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
         mask: What is kept.
         wrapped: Whether the values are wrapped, and what the wrapper holds is projected like a root.
+        silent: Whether names that are left out are not told, though that admits them: so it is not tight.
 
     Returns:
         One self-contained document of draft 2020-12, without annotations.
     """
     try:
-        return Derived(Derivation().document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
+        derivation = Derivation(silent=silent)
+        return Derived(derivation.document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
     except (OverBudget, UnknownDialect):
-        return Derived(Derivation().document(document(True), mask, wrapped, None), "shape")
+        return Derived(Derivation(silent=silent).document(document(True), mask, wrapped, None), "shape")
 
 
 class Derivation:
-    """One derivation: every pair of a place and a mask node that it meets is dealt with once."""
+    """One derivation: every pair of a place and a mask node that it meets is dealt with once.
 
-    def __init__(self) -> None:
+    Args:
+        silent: Whether names that are left out are not told, and nothing is counted of which they were a part.
+    """
+
+    def __init__(self, *, silent: bool = False) -> None:
+        self.silent = silent
         self.budget = Budget()
         self.definitions = Definitions()
         kinds = Kinds(self.budget)
@@ -156,8 +163,9 @@ class Derivation:
 
     def _shape(self, mask: Mask) -> Schema:
         out: dict[str, Any] = {} if mask.exclude else typed(kind.STRUCTURE)
-        if mask.children:
-            out["properties"] = {name: self.shape(below) for name, below in mask.children.items()}
+        told = {name: below for name, below in mask.children.items() if not (self.silent and below is NONE)}
+        if told:
+            out["properties"] = {name: self.shape(below) for name, below in told.items()}
         if mask.other is not ALL:
             out["additionalProperties"] = self.shape(mask.other)
         if mask.elem is NONE:

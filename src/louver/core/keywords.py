@@ -32,6 +32,9 @@ Keywords = dict[str, Any]
 class Walk(Protocol):
     """What a rule asks for the parts of its keyword (`louver.core.derive`)."""
 
+    silent: bool
+    """Whether names that are left out are not told."""
+
     def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
         """The projected schema of a place."""
         ...
@@ -210,6 +213,8 @@ def _open_members(here: Here) -> Keywords:
     for name, below in mask.children.items():
         if below is not NONE:
             listed[name] = here.member(name)
+        elif walk.silent:
+            continue
         elif not sealed or any(walk.matches(pattern, name) is not False for pattern in patterns):
             # Not admitted by `additionalProperties: false`, or else admitted again by a pattern.
             listed[name] = False
@@ -272,7 +277,7 @@ def _member_counts(here: Here) -> Keywords:
     out = _kept(here, "maxProperties")
     least: Any = here.words.get("minProperties")
     others_stay = here.mask.other is ALL or here.mask.other.exclude
-    if here.mask.exclude and others_stay and isinstance(least, int | float):
+    if here.mask.exclude and others_stay and isinstance(least, int | float) and not here.walk.silent:
         least -= sum(not here.survives(name) for name in here.mask.children)
         if least > 0:
             out["minProperties"] = least

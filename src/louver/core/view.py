@@ -84,6 +84,22 @@ class Views:
         }
         return Views(named, change(self.always))
 
+    def without(self, hides: Callable[[FieldPath], bool]) -> Views:
+        """These views without the paths that are hidden; one that keeps nothing, or lacks what it selects, is gone."""
+
+        def left(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+            return tuple(path for path in paths if not hides(path))
+
+        named: dict[str, View] = {}
+        for name, view in self.named.items():
+            select = view.shaping.select
+            selected = () if select is None else tuple(source.path for _, source in select.members)
+            is_whole = left(selected) == selected and (select is None or not hides(select.at))
+            kept = View(left(view.include), left(view.exclude), view.shaping)
+            if is_whole and (kept.include or not view.include) and (kept.exclude or kept.include or kept.shaping):
+                named[name] = kept
+        return Views(named, left(self.always))
+
     def to_json(self) -> Json:
         """A JSON value that is the same for the same views."""
         named = {

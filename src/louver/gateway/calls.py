@@ -18,12 +18,14 @@ from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.rounds import Parked, answered
 from louver.gateway.subscriptions import Subscriptions
+from louver.server.policed import Raw
 from louver.server.refusals import error_result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from louver.gateway.clients import Caller, Client
+    from louver.gateway.session import Session
     from louver.gateway.upstream import Upstream
 
 _SAFE = frozenset(
@@ -57,19 +59,35 @@ class Calls:
             MCPError: The upstream answers with an error, or does not answer as it should.
         """
         try:
-            return await self._send(upstream, turn, method, params)
+            return await self.ask(upstream, turn, method, params)
         except UpstreamUnavailable as error:
             if method not in _SAFE and not upstream.is_safe(method, params):
                 return _failed(error, turn, method)
         except UpstreamError as error:
             return _failed(error, turn, method)
         try:
-            return await self._send(upstream, turn, method, params)
+            return await self.ask(upstream, turn, method, params)
         except UpstreamError as error:
             return _failed(error, turn, method)
 
-    async def _send(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def ask(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Likewise, asked once.
+
+        Raises:
+            MCPError: The upstream answers with an error.
+            UpstreamError: It does not answer as it should.
+        """
         session = await upstream.session(turn.client)
+        if upstream.guard is None:
+            return await self._asked(session, turn, method, params)
+
+        async def ask(quiet: Caller, said: dict[str, Any]) -> dict[str, Any]:
+            return await self._asked(session, quiet, method, said)
+
+        return await upstream.guard.send(session, turn, method, params, ask)
+
+    async def _asked(self, session: Session, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer of a session, in the client's era."""
         if method in _WANTS:
             return await _WANTS[method](session.subscriptions, turn, params)
         if session.is_modern == turn.client.is_modern:
@@ -91,6 +109,8 @@ async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGene
     """Have resources watched meanwhile: address -> whose it is. One that cannot be watched never changes."""
     watched: list[tuple[Upstream, str]] = []
     for uri, upstream in upstreams.items():
+        if upstream.guard is not None and not upstream.guard.policed.policy.covers(uri):
+            continue
         with suppress(MCPError, UpstreamError):
             session = await upstream.session(turn.client)
             await session.subscriptions.watch(turn, {"uri": uri})
@@ -111,6 +131,8 @@ async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
     """
     session = await upstream.session(client)
     opening = session.opened.opening
+    if upstream.guard is not None:
+        opening = upstream.guard.policed.opening(Raw(opening)).value
     if session.is_modern == client.is_modern:
         return opening
     return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)

@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from louver.catalogue.policy import Policy
+    from louver.catalogue.principals import Principal
     from louver.catalogue.rules import Rule
+    from louver.gateway.auth.settings import Auth
     from louver.gateway.discovery.service import Inspect
     from louver.server.asked import Argument
+    from louver.server.audit import Audited
     from louver.server.listing import Listing
     from louver.server.results import KeptResults
     from louver.server.warnings import Warnings
@@ -69,6 +73,7 @@ class Upstream:
         isolation: `None` where the client's transport and era decide.
         timeout_seconds: How long it may take to answer.
         guidance: What is said of its tools' answers, and when.
+        policy: Who may see what of it; `None` where everybody may see everything.
     """
 
     name: str
@@ -85,6 +90,7 @@ class Upstream:
     isolation: Isolation | None = None
     timeout_seconds: float = 30
     guidance: tuple[Rule, ...] = ()
+    policy: Policy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,9 @@ class Config:
         warnings: When is warned of large answers, if ever.
         keep_results: Which answers are kept instead of sent, if any.
         exports: The folder that whole answers are written to, which is there.
+        auth: Which tokens clients must send over HTTP; without it, everybody is served.
+        principal: Who the one client over stdio is, if that is said.
+        audit: Where audit records are written, if they are.
     """
 
     upstreams: tuple[Upstream, ...]
@@ -114,6 +123,9 @@ class Config:
     warnings: Warnings | None = None
     keep_results: KeptResults | None = None
     exports: Path | None = None
+    auth: Auth | None = None
+    principal: Principal | None = None
+    audit: Audited | None = None
 
     @classmethod
     def of_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:

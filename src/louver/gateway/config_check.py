@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SERVERS: Place = ("mcpServers",)
 
-_ABSENT = ("oneOf", "required")
+_ABSENT = ("oneOf", "anyOf", "required")
 """Keywords that miss something. They are told last, for what is missing may stand there, misspelled."""
 
 
@@ -49,7 +49,9 @@ def parsed(text: str, file: str) -> Json:
         raise InvalidConfig(f"not JSON: {error.reason}{key}", file=file, line=line) from None
 
 
-def check(content: Json, text: str, file: str, where: Callable[[Place], Place] = tuple) -> None:
+def check(
+    content: Json, text: str, file: str, where: Callable[[Place], Place] = tuple, *, part: str | None = None
+) -> None:
     """Hold a configuration against the schema.
 
     Args:
@@ -57,13 +59,14 @@ def check(content: Json, text: str, file: str, where: Callable[[Place], Place] =
         text: Where it was read from, to tell lines by.
         file: The name of that.
         where: A place in the configuration -> that in the text, if they are not the same.
+        part: The definition of the schema that says what is right, if it is not a whole configuration.
 
     Raises:
         InvalidConfig: It is not one; the first line of all that is wrong.
     """
     found = [
         (error.validator in _ABSENT, nearest_line(text, where(place)), place, message)
-        for error in _validator().iter_errors(content)
+        for error in _validator(part).iter_errors(content)
         for place, message in _problems(error)
     ]
     if found:
@@ -92,11 +95,12 @@ def schema() -> dict[str, Any]:
 
 
 @cache
-def _validator() -> Validator:
+def _validator(part: str | None) -> Validator:
     from jsonschema import Draft202012Validator
     from referencing import Registry
 
-    return Draft202012Validator(schema(), registry=Registry())
+    rules = schema() if part is None else {"$ref": f"#/$defs/{part}", "$defs": schema()["$defs"]}
+    return Draft202012Validator(rules, registry=Registry())
 
 
 def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
@@ -110,7 +114,9 @@ def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
             if key not in rules["properties"]:
                 yield (*place, key), _unknown(key, rules["properties"])
     elif "propertyNames" in error.absolute_schema_path:
-        yield (*place, found), f"{_named((*place, found))}expected {rules['title']}"
+        # A name of this kind may be the secret itself, written where something made of it should stand.
+        named = "" if "x-secret" in rules else _named((*place, found))
+        yield (*place, found), f"{named}expected {rules['title']}"
     elif keyword == "dependentRequired":
         for key, needed in wanted.items():
             if key in found and needed[0] not in found:
@@ -119,7 +125,8 @@ def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
         missing = next(key for key in wanted if key not in found)
         yield place, f"{missing!r} is missing" + (", which its 'type' needs" if "type" in found else "")
     elif keyword == "oneOf":
-        yield place, "expected either 'command' or 'url'"
+        names = [repr(each["required"][0]) for each in wanted]
+        yield place, f"{_named(place)}expected either {', '.join(names[:-1])} or {names[-1]}"
     else:
         yield place, _named(place) + _expected(keyword, wanted, rules, found)
 

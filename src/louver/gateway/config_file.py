@@ -1,6 +1,6 @@
-"""A configuration that follows its file.
+"""A configuration that follows its file, and the files of policy that it names.
 
-A file that has changed is read again. If it is wrong now, that is logged, and the last good configuration stays in
+What has changed is read again. If it is wrong now, that is logged, and the last good configuration stays in
 force until the file changes once more.
 """
 
@@ -10,7 +10,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from louver.errors import InvalidConfig
+from louver.errors import InvalidConfig, InvalidPolicy
 from louver.gateway.config_read import read_config
 
 if TYPE_CHECKING:
@@ -31,12 +31,16 @@ class ConfigFile:
 
     Raises:
         InvalidConfig: The file cannot be read, or is no configuration.
+        InvalidPolicy: Likewise, a file of policy.
     """
 
     def __init__(self, path: Path, environ: Mapping[str, str] = os.environ) -> None:
         self._path, self._environ = path, environ
-        self._stamp = self._now()
+        self._policies: list[Path] = []
+        before = _stamp(path)
         self._current = read_config(path, environ)
+        self._policies = self._named()
+        self._stamps = [before, *map(_stamp, self._policies)]
 
     @property
     def current(self) -> Config:
@@ -44,23 +48,38 @@ class ConfigFile:
         return self._current
 
     def refresh(self) -> bool:
-        """Read the file again if it has changed; whether another configuration is in force now."""
-        stamp = self._now()
-        if stamp == self._stamp:
+        """Read the files again if one has changed; whether another configuration is in force now."""
+        stamps = self._now()
+        if stamps == self._stamps:
             return False
-        self._stamp = stamp
+        self._stamps = stamps
         try:
             read = read_config(self._path, self._environ)
-        except InvalidConfig as error:
+        except (InvalidConfig, InvalidPolicy) as error:
             logger.error("the configuration stays as it was: %s", error)
             return False
         changed, self._current = read != self._current, read
+        if self._named() != self._policies:
+            # Files that were not followed yet; one that changes just now is read once more for it.
+            self._policies = self._named()
+            self._stamps = [stamps[0], *map(_stamp, self._policies)]
         return changed
 
-    def _now(self) -> tuple[int, ...] | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        # Beside the time, for some file systems tell that only to 10 ms or more.
-        return found.st_mtime_ns, found.st_size, found.st_ino
+    def _named(self) -> list[Path]:
+        files = (each.policy.file for each in self._current.upstreams if each.policy is not None)
+        return [file for file in files if file is not None]
+
+    def _now(self) -> list[_Stamp | None]:
+        return [_stamp(path) for path in (self._path, *self._policies)]
+
+
+_Stamp = tuple[int, ...]
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    # Beside the time, for some file systems tell that only to 10 ms or more.
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,8 +1,9 @@
 """Reading the gateway's configuration from its file: what fits the schema becomes values.
 
-Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`, `store` and
-the names of folders; paths are relative to the file. What is wrong with it is told by file and line. A server that is
-disabled is not read further, so its variables need not be set.
+Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`,
+`pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders; paths are
+relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further, so
+its variables need not be set.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.grants import MIN_KEY_BYTES
+from louver.catalogue.policy import Policy
 from louver.catalogue.rules import Rule
 from louver.core.json import members
 from louver.errors import InvalidConfig, InvalidGuidance
+from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.config import Config, Upstream, is_url
 from louver.gateway.config_check import SERVERS, check, nearest_line, parsed, whose
 from louver.gateway.config_env import Unresolved, resolved
@@ -24,7 +27,7 @@ from louver.server.stores import MEMORY
 from louver.server.warnings import Warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from louver.catalogue.lines import Place
@@ -39,25 +42,32 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
 
     Raises:
         InvalidConfig: The file cannot be read, or is no configuration; with file and line.
+        InvalidPolicy: A file of policy that it names cannot be read, or is none; likewise.
     """
     text = text_of(path)
     content = parsed(text, str(path))
     check(content, text, str(path))
-    source = _Source(path, text, environ)
+    source = Source(path, text, environ)
+    settings = dict(content.get("louver", {}))
+    pseudonyms = source.secret(("louver", "pseudonymKey"), settings.pop("pseudonymKey", ""))
     upstreams = [
-        source.upstream(name, server)
+        source.upstream(name, server, pseudonyms)
         for name, server in content["mcpServers"].items()
         if not server.get("disabled", False)
     ]
-    settings = dict(content.get("louver", {}))
     keys = source.keys(settings.pop("grantKeys", []))
     warnings, kept = settings.pop("warnings", False), settings.pop("keepResults", None)
+    auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
+    source.check_is_audited(upstreams, is_audited=audit is not None)
     return Config(
         tuple(upstreams),
         grant_keys=keys,
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept is None else source.kept(kept),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
+        auth=None if auth is None else read_auth(auth, source),
+        principal=None if principal is None else read_principal(principal, source),
+        audit=None if audit is None else read_audit(audit, source),
         **settings,
     )
 
@@ -76,14 +86,15 @@ def text_of(path: Path, encoding: str = "utf-8") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """A file that fits the schema, and what it stands in."""
 
     path: Path
     text: str
     environ: Mapping[str, str]
 
-    def upstream(self, name: str, server: dict[str, Any]) -> Upstream:
+    def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> Upstream:
+        """One server."""
         at = (*SERVERS, name)
         reached = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
@@ -97,30 +108,43 @@ class _Source:
             isolation=settings.get("isolation"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
+            policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),
         )
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
         """The secrets for grants."""
-        keys = [self._string(("louver", "grantKeys", number), key) for number, key in enumerate(written)]
-        for number, key in enumerate(keys):
-            if len(key.encode()) < MIN_KEY_BYTES:
-                message = f"'grantKeys': expected at least {MIN_KEY_BYTES} bytes of secret randomness"
-                raise self._wrong(("louver", "grantKeys", number), message)
-        return tuple(keys)
+        places = [("louver", "grantKeys", number) for number in range(len(written))]
+        return tuple(self.secret(place, key).decode() for place, key in zip(places, written, strict=True))
+
+    def secret(self, place: Place, written: str) -> bytes:
+        """A secret; empty if there is none."""
+        key = self.string(place, written).encode()
+        if written and len(key) < MIN_KEY_BYTES:
+            raise self.wrong(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
+        return key
 
     def kept(self, written: dict[str, Any]) -> KeptResults:
         """Which results are kept, and where."""
         place = ("louver", "keepResults", "store")
-        store: Path | str = self._string(place, written.get("store", MEMORY))
-        if store != MEMORY:
-            store = self.path.parent / store
-            if not store.parent.is_dir():
-                raise self._wrong(place, "'store': there is no such folder")
+        store = written.get("store", MEMORY)
         return KeptResults(
             over_bytes=written.get("overBytes", KEPT_OVER_BYTES),
             minutes=written.get("minutes", KEPT_MINUTES),
-            store=store,
+            store=store if self.string(place, store) == MEMORY else self.file(place, store),
         )
+
+    def check_is_audited(self, upstreams: Sequence[Upstream], *, is_audited: bool) -> None:
+        """See that what is under a policy is written down, and that there is something to write down."""
+        under = next((each.name for each in upstreams if each.policy is not None), None)
+        if under is not None and not is_audited:
+            message = "'policy' needs 'audit' under 'louver' at the top: who gets which fields is written down"
+            raise self.wrong((*SERVERS, under, "louver", "policy"), message)
+        if under is None and is_audited:
+            message = "'audit': no server is under a 'policy', so there is nothing to write down"
+            raise self.wrong(("louver", "audit"), message)
+
+    def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
+        return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)
 
     def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[Rule, ...]:
         rules: list[Rule] = []
@@ -128,52 +152,61 @@ class _Source:
             try:
                 rules.append(Rule.read(rule))
             except InvalidGuidance as error:
-                raise self._wrong((*at, number, "when"), error.message) from None
+                raise self.wrong((*at, number, "when"), error.message) from None
         return tuple(rules)
 
     def _stdio(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
-        args = [self._string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]
-        command = self._string((*at, "command"), server["command"])
+        args = [self.string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]
+        command = self.string((*at, "command"), server["command"])
         if not command:
-            raise self._wrong((*at, "command"), "'command': expected a command")
+            raise self.wrong((*at, "command"), "'command': expected a command")
         cwd = server.get("cwd")
         return {
             "transport": "stdio",
             "command": (command, *args),
             "env": self._strings((*at, "env"), server.get("env", {})),
-            "cwd": None if cwd is None else self.path.parent / self._string((*at, "cwd"), cwd),
+            "cwd": None if cwd is None else self.path.parent / self.string((*at, "cwd"), cwd),
         }
 
     def _http(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
-        url = self._string((*at, "url"), server["url"])
+        url = self.string((*at, "url"), server["url"])
         if not is_url(url):
-            raise self._wrong((*at, "url"), "'url': expected a URL that begins with http:// or https://")
+            raise self.wrong((*at, "url"), "'url': expected a URL that begins with http:// or https://")
         headers = self._strings((*at, "headers"), server.get("headers", {}))
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):
-                raise self._wrong((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
+                raise self.wrong((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
         return {"transport": "http", "url": url, "headers": headers}
 
     def folder(self, place: Place, written: str | None) -> Path | None:
         """A folder that a setting names."""
         if written is None:
             return None
-        found = self.path.parent / self._string(place, written)
+        found = self.path.parent / self.string(place, written)
         if not found.is_dir():
-            raise self._wrong(place, f"{place[-1]!r}: there is no such folder")
+            raise self.wrong(place, f"{place[-1]!r}: there is no such folder")
         return found
 
     def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:
-        return {key: self._string((*at, key), value) for key, value in written.items()}
+        return {key: self.string((*at, key), value) for key, value in written.items()}
 
-    def _string(self, place: Place, written: str) -> str:
+    def file(self, place: Place, written: str) -> Path:
+        """A file that a setting names, in a folder that is there."""
+        found = self.path.parent / self.string(place, written)
+        if not found.parent.is_dir():
+            raise self.wrong(place, f"{place[-1]!r}: there is no such folder")
+        return found
+
+    def string(self, place: Place, written: str) -> str:
+        """A text that a setting says."""
         try:
             value = resolved(written, self.environ)
         except Unresolved as error:
-            raise self._wrong(place, str(error)) from None
+            raise self.wrong(place, str(error)) from None
         if "\0" in value:
-            raise self._wrong(place, f"{place[-1]!r}: expected a text without the character U+0000")
+            raise self.wrong(place, f"{place[-1]!r}: expected a text without the character U+0000")
         return value
 
-    def _wrong(self, place: Place, message: str) -> InvalidConfig:
+    def wrong(self, place: Place, message: str) -> InvalidConfig:
+        """What is wrong at a place."""
         return InvalidConfig(whose(place) + message, file=str(self.path), line=nearest_line(self.text, place))

@@ -90,7 +90,7 @@ class Connections:
                     lambda: Connection(self._free, self._lost),
                     self._url.raw_host.decode("ascii"),
                     self._url.port or (443 if secure else 80),
-                    ssl=_trust() if secure else None,
+                    ssl=trust() if secure else None,
                 )
         except (OSError, UnicodeError) as error:  # of time that has run out, and of hosts that no address can have
             raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None
@@ -110,6 +110,6 @@ class Connections:
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def trust() -> ssl.SSLContext:
     """Whom `https` trusts; made once, since that takes 15 ms."""
     return httpx2.create_ssl_context(trust_env=False)

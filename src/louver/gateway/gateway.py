@@ -31,6 +31,7 @@ from louver.gateway.config import Config, Execute, Exposure
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.service import DiscoveryService
 from louver.gateway.eras import enveloped
+from louver.gateway.guard import Guard
 from louver.gateway.http import HttpLink
 from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
@@ -39,7 +40,9 @@ from louver.gateway.stack import Files, Stack
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
+from louver.server.audit import Audit
 from louver.server.listing import Listing
+from louver.server.policed import Policed
 from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from louver.gateway import config
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.link import Link, Listener, Params
+    from louver.server.audit import Audited
 
 UPSTREAMS: Final = "louver.upstream."
 """The loggers of what upstreams write to their standard error begin so; then comes the upstream's name."""
@@ -110,6 +114,8 @@ class Gateway:
         self.upstreams: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
         self._stack = Stack(self.server, opened)
+        self._audit: Audit | None = None
+        self._audited: Audited | None = None
         self._config = Config(())
         self._lay_out(config)
 
@@ -142,9 +148,8 @@ class Gateway:
             UpstreamError: The upstream does not answer as it should.
         """
         itself = _itself()
-        session = await self.upstreams[upstream].session()
         said = {"name": tool, "arguments": dict(arguments)}
-        return await session.call(itself, "tools/call", enveloped(said, GATEWAY.envelope))
+        return await self._calls.ask(self.upstreams[upstream], itself, "tools/call", enveloped(said, GATEWAY.envelope))
 
     async def change(self, config: Config) -> None:
         """Serve another configuration from now on; a server that is the same in it is left alone."""
@@ -161,17 +166,22 @@ class Gateway:
         self._calls.close()
         scripts = [] if self._stack.scripts is None else [self._stack.scripts]
         await asyncio.gather(*(each.close() for each in (*self.upstreams.values(), *scripts)))
+        if self._audit is not None:
+            self._audit.close()
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         """The names of a tool's views."""
         return sorted(self._views.entry(self._named(upstream, tool), None).views.named)
 
     def problems_of(self, state: State) -> list[str]:
-        """What is wrong with the views of an upstream's tools, and with its rules of guidance."""
+        """What is wrong with the views of an upstream's tools, with its rules of guidance, and with its policy."""
         named = {tool["name"] for tool in state.tools}
-        rules = next((each.guidance for each in self._config.upstreams if each.name == state.name), ())
+        configured = next((each for each in self._config.upstreams if each.name == state.name), None)
+        rules, policy = (configured.guidance, configured.policy) if configured is not None else ((), None)
         unknown = Guidance({"": rules}).unknown(named) if state.problem is None else []
         problems = [f"{state.name}: guidance is given for a tool {name!r}, which it does not have" for name in unknown]
+        if policy is not None and state.problem is None:
+            problems += [f"{state.name}: {problem}" for problem in policy.misfits(state.tools)]
         for tool in state.tools:
             try:
                 self._views.check(self._named(state.name, tool))
@@ -189,7 +199,7 @@ class Gateway:
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
             InvalidDescription: Likewise, one of descriptions.
-            LouverError: Results cannot be kept where they should be; likewise.
+            LouverError: Results cannot be kept, or audit records written, where they should be; likewise.
         """
         config = self._chosen(config)
         files = Files(config, self._says)
@@ -198,11 +208,25 @@ class Gateway:
             # Just what is exported: no answer is as large as that.
             kept = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         results = self._stack.results_for(kept)
+        audit = self._audit_for(config.audit)
         gone = self._take_up(config)
         self._views = files.views
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
-        return [*gone, *self._stack.build(config, files, results, self.upstreams, self._routes)]
+        return [*gone, *self._stack.build(config, files, results, self.upstreams, self._routes, audit)]
+
+    def _audit_for(self, wanted: Audited | None) -> Audit | None:
+        """Where records are written: the file that is open, if that is what a configuration wants.
+
+        Raises:
+            AuditFailed: It cannot be written.
+        """
+        if wanted != self._audited:
+            audit = None if wanted is None else Audit(wanted.file, wanted.retention_days)
+            if self._audit is not None:
+                self._audit.close()
+            self._audit, self._audited = audit, wanted
+        return self._audit
 
     def _chosen(self, config: Config) -> Config:
         """The configuration with what was chosen whatever it says.
@@ -247,6 +271,7 @@ class Gateway:
             per_era=each.transport == "http",
             hello=None if self._serves_one else GATEWAY,
             told=self._told,
+            guard=None if each.policy is None else Guard(Policed(each.name, each.policy)),
         )
 
     async def _told(self, method: str, params: Params) -> None:
@@ -275,6 +300,8 @@ def _itself() -> Itself:
 
 def _link(each: config.Upstream, listener: Listener) -> Link:
     told = logging.getLogger(f"{UPSTREAMS}{each.name}")
+    # What a server under a policy writes there is not looked into, so it may hold anything.
+    told.disabled = each.policy is not None and "logging" not in each.policy.lets
     if each.transport == "http":
         return HttpLink(each.url, headers=each.headers, listener=listener, logger=told)
     return StdioLink(each.command, env=each.env, cwd=each.cwd, listener=listener, logger=told)

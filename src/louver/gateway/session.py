@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.audience import Audience
     from louver.gateway.clients import Caller, Client
+    from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
 
 logger = logging.getLogger(__name__)
@@ -58,6 +59,7 @@ class Session:
         told: Gets every notification that no call belongs to.
         ended: Called when the connection ends by itself, with the reason.
         listed: Gets the tools that were listed.
+        guard: Says what of what it says reaches clients, if it is under a policy.
     """
 
     def __init__(
@@ -70,8 +72,10 @@ class Session:
         told: Callable[[str, Params], Awaitable[None]],
         ended: Callable[[Session, str], None],
         listed: Callable[[list[dict[str, Any]]], None],
+        guard: Guard | None = None,
     ) -> None:
         self.lists = Lists()
+        self._guard = guard
         self._name = name
         self._audience = audience
         self._make_link = link
@@ -170,6 +174,8 @@ class Session:
         if (kept := self.lists.find(method, params)) is not None:
             return kept
         state = self.lists.state
+        if self._guard is not None:
+            turn = self._guard.quiet(turn)
         if not self.is_modern:
             params = without_envelope(params)
         elif not turn.client.is_modern:
@@ -218,7 +224,7 @@ class Session:
         if (turn := self._turn()) is not None:
             return await turn.asked(method, params)
         clients = self._audience.clients
-        if len(clients) == 1 and not self._turns:
+        if len(clients) == 1 and not self._turns and self._may_say(method, params):
             return await next(iter(clients)).ask(method, params)
         logger.warning(
             "upstream %r: its question %r is refused: several clients could be meant, or none",
@@ -234,7 +240,12 @@ class Session:
             self._changes.stop()
         self._ended(self, reason)
 
+    def _may_say(self, method: str, params: Params) -> bool:
+        return self._guard is None or self._guard.policed.may_say(method, (params or {}).get("uri"))
+
     async def _tell(self, method: str, params: Params) -> None:
+        if not self._may_say(method, params):
+            return
         await self._told(method, params)
         if method == "notifications/message" and (turn := self._turn()) is not None:
             await turn.heard(method, params)

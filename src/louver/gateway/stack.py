@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.rules import Guidance
+from louver.core.json import digest
 from louver.gateway.actions.exports import ExportedFiles, ExportedResults
 from louver.gateway.actions.tool import PARAMETERS, Actions
 from louver.gateway.discovery.scripts import Scripts
@@ -26,22 +27,31 @@ from louver.gateway.own import OwnTools
 from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
 from louver.server.attach import projecting
+from louver.server.audiences import Audiences
+from louver.server.auditing import UNKNOWN, Auditing, Owned
 from louver.server.disclosure import Disclosure
+from louver.server.principals import principal_of
 from louver.server.reads import Reads
 from louver.server.results import Results
 from louver.server.schemas import ProjectedSchemas
 from louver.server.views import ToolViews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from mcp.server import Server
+    from mcp.server.context import ServerMiddleware
 
+    from louver.catalogue.principals import Principal
+    from louver.core.path import FieldPath
     from louver.gateway.actions.exports import Exports
     from louver.gateway.config import Config, Execute
     from louver.gateway.own import Offer
     from louver.gateway.routes import Routes
     from louver.gateway.upstream import Upstream
+    from louver.server.asked import Argument
+    from louver.server.audit import Audit
+    from louver.server.policed import Policed
     from louver.server.results import KeptResults
     from louver.server.search import Search
 
@@ -64,14 +74,41 @@ class Files:
         self.default_views = {
             f"{before[each.name]}{tool}": view for each in config.upstreams for tool, view in each.default_views.items()
         }
-        views = {before[each.name]: each.views for each in config.upstreams if each.views is not None}
+        self._views = {before[each.name]: each.views for each in config.upstreams if each.views is not None}
+        self._policed = {before[each.name]: each.name for each in config.upstreams if each.policy is not None}
         described = {before[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None}
-        ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
-        self.ready = tuple(ready)
-        self.views = ToolViews(None, self.default_views, views, ready)
+        self._ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
+        self.ready = tuple(self._ready)
+        self.views = ToolViews(None, self.default_views, self._views, self._ready)
         rules = {before[each.name]: each.guidance for each in config.upstreams if each.guidance}
         self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(described)
+
+    def views_seen_by(self, principal: Principal, upstreams: Mapping[str, Upstream]) -> ToolViews:
+        """The views that a caller may know of."""
+
+        def hides(tool: str, path: FieldPath) -> bool:
+            found = self._policed_of(upstreams, tool)
+            return found is not None and found[0].hides(found[1], principal, path)
+
+        return ToolViews(None, self.default_views, self._views, self._ready, hides)
+
+    def whose(self, upstreams: Mapping[str, Upstream], tool: str) -> Owned | None:
+        """Whose a tool is that is under a policy, by the name that clients know."""
+        found = self._policed_of(upstreams, tool)
+        if found is None:
+            return None
+        policed, own = found
+        # Of a tool that is not there, the name is the client's.
+        told = own if policed.knows(own) else UNKNOWN
+        return Owned(policed.server, told, policed.policy.version, policed.names_of(own, principal_of()))
+
+    def _policed_of(self, upstreams: Mapping[str, Upstream], tool: str) -> tuple[Policed, str] | None:
+        """The policy that a tool is under, and its own name."""
+        for prefix, name in self._policed.items():
+            if tool.startswith(prefix) and (guard := upstreams[name].guard) is not None:
+                return guard.policed, tool.removeprefix(prefix)
+        return None
 
 
 class Stack:
@@ -90,7 +127,9 @@ class Stack:
         self._tracing = list(server.middleware)
         self._grants = Grants(audience="louver")
         self._grant_keys: tuple[str, ...] = ()
-        self._disclosure: Disclosure | None = None
+        self._argument: Argument = "off"
+        self._audit: Audit | None = None
+        self._close: Callable[[], None] = _nothing
         self._results: Results | None = None
 
     def results_for(self, options: KeptResults | None) -> Results | None:
@@ -111,50 +150,79 @@ class Stack:
         results: Results | None,
         upstreams: Mapping[str, Upstream],
         routes: Routes,
+        audit: Audit | None,
     ) -> list[Scripts]:
         """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
-        self._results = results
-        # The one tool has parameters for what it asks for on behalf of who calls.
-        by = PARAMETERS if config.exposure == "gateway" else ()
-        beside = Beside(files.guidance, config.warnings, results, by)
-        server = self._server
+        policed = [up.guard.policed for up in upstreams.values() if up.guard is not None]
+
+        def audience() -> Hashable:
+            return tuple((each.id, each.policy.audience(principal_of())) for each in policed)
+
+        if policed and results is not None:
+            # What is kept for an audience is of its policy.
+            results = results.within(lambda: digest(repr(audience())))
+        self._results, self._audit = results, audit
         gone = self._take_up_scripts(config.execute)
         if self.scripts is not None:
             self.scripts.names.clear()
         if config.grant_keys != self._grant_keys:
             self._grants, self._grant_keys = Grants(config.grant_keys, audience="louver"), config.grant_keys
-        if self._disclosure is not None:
-            self._disclosure.close()
-            self._disclosure = None
+        self._close()
+        layers = partial(self._layers, config, files, upstreams)
         # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
-        scripted = config.exposure == "discovery" and self.scripts is not None
-        argument = "off" if scripted or config.exposure == "gateway" else config.argument
-        forward = Forward(routes, self._opened, argument=argument != "off", results=results)
-        server.middleware[:] = [*self._tracing, forward]
+        self._argument = config.argument
+        if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
+            self._argument = "off"
+        forward = Forward(routes, self._opened, argument=self._argument != "off", results=results)
+        innermost = [*self._tracing, forward]
         # Made anew from what is listed.
-        server.get_tool_input_schema = None
-        schemas = ProjectedSchemas()
-        projects = projecting(
-            server,
-            files.views,
-            Asking(argument, files.default_views, files.ready),
-            config.listing,
-            exact=config.exposure != "full",
-            search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
-            schemas=schemas,
-            beside=beside,
-        )
-        server.middleware.insert(0, projects)
+        self._server.get_tool_input_schema = None
+        if policed:
+            audiences = Audiences(audience, lambda: layers(files.views_seen_by(principal_of(), upstreams)))
+            self._server.middleware[:], self._close = [audiences, *innermost], audiences.close
+        else:
+            outermost, self._close = layers(files.views)
+            self._server.middleware[:] = [*outermost, *innermost]
+        return gone
+
+    def _layers(
+        self,
+        config: Config,
+        files: Files,
+        upstreams: Mapping[str, Upstream],
+        views: ToolViews,
+    ) -> tuple[list[ServerMiddleware[Any]], Callable[[], None]]:
+        """What stands before the routes for who may see the same, the outermost first; and what closes it."""
+        server, schemas = self._server, ProjectedSchemas()
+        # The one tool has parameters for what it asks for on behalf of who calls.
+        by = PARAMETERS if config.exposure == "gateway" else ()
+        beside = Beside(files.guidance, config.warnings, self._results, by)
+        layers: list[ServerMiddleware[Any]] = [
+            projecting(
+                server,
+                views,
+                Asking(self._argument, files.default_views, files.ready),
+                config.listing,
+                exact=config.exposure != "full",
+                search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
+                schemas=schemas,
+                beside=beside,
+            )
+        ]
+        if self._audit is not None:
+            layers.insert(0, Auditing(self._audit, partial(files.whose, upstreams)))
+        close = _nothing
         if config.exposure == "minimal":
-            self._disclosure = Disclosure(server, files.descriptions, self._grants, Reads())
-            server.middleware.insert(0, self._disclosure)
+            disclosure = Disclosure(server, files.descriptions, self._grants, Reads())
+            close = disclosure.close
+            layers.insert(0, disclosure)
         if (offer := self._offer(config, upstreams)) is not None:
             own, asking = ToolViews(None, {}), Asking("off", {})
             # The one tool says itself what is said beside the answers that it gives.
             said = NOTHING if config.exposure == "gateway" else beside
             before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
-            server.middleware.insert(0, OwnTools(server, offer, before))
-        return gone
+            layers.insert(0, OwnTools(server, offer, before))
+        return layers, close
 
     def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
         before = self.scripts
@@ -163,20 +231,25 @@ class Stack:
         self.scripts = None if level in (None, "off") else Scripts(level)
         return [] if before is None else [before]
 
-    def _exports(self, config: Config) -> Exports:
-        """Where the one tool puts whole answers."""
-        if config.exports is not None:
-            return ExportedFiles(config.exports)
-        assert self._results is not None, "in this exposure there is a store of results"
-        return ExportedResults(self._results)
-
     def _offer(self, config: Config, upstreams: Mapping[str, Upstream]) -> Offer | None:
         """What the gateway has of its own."""
         if config.exposure == "gateway":
-            return Actions(upstreams, self.scripts, self._exports(config))
+            return Actions(upstreams, self.scripts, _exports(config, self._results))
         if config.exposure == "discovery":
             return Discovery(upstreams, config.inspect, self.scripts)
         return None if self.scripts is None else Executing(upstreams, self.scripts)
+
+
+def _exports(config: Config, results: Results | None) -> Exports:
+    """Where the one tool puts whole answers."""
+    if config.exports is not None:
+        return ExportedFiles(config.exports)
+    assert results is not None, "in this exposure there is a store of results"
+    return ExportedResults(results)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _search(*, alone: bool) -> Search:

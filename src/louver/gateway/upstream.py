@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
     from louver.gateway.clients import Caller, Client
+    from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class Upstream:
         per_era: Whether it can be spoken to in both eras at once: over HTTP, but not one process.
         hello: What it is told where a session serves everybody; without one, what the first client says of itself.
         told: Gets every notification that no call belongs to.
+        guard: Stands before it, if it is under a policy.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class Upstream:
         per_era: bool,
         hello: Hello | None,
         told: Callable[[str, Params], Awaitable[None]],
+        guard: Guard | None = None,
     ) -> None:
         self.name = name
+        self.guard = guard
         self.problem: str | None = None
         self.says: str | None = None
         """What it says itself that it is called, once it was opened."""
@@ -186,6 +190,7 @@ class Upstream:
                 self._told,
                 self._ended,
                 self._listed,
+                self.guard,
             )
             try:
                 await session.open()

@@ -79,8 +79,9 @@ class Asking:
         return by_meta or by_argument or name in self.defaults or name.startswith(self.ready)
 
     def default_view(self, entry: Entry) -> str | None:
-        """The view that a call of the tool without a request gets, if any."""
-        return self.defaults.get(entry.name, entry.default_view)
+        """The view that a call of the tool without a request gets, if any, and if its caller may know of it."""
+        view = self.defaults.get(entry.name, entry.default_view)
+        return None if entry.hides_views and view not in entry.views.named else view
 
     def offers_argument(self, entry: Entry) -> bool:
         """Whether the tool takes the reserved argument: then that is ours, and the tool never sees it."""

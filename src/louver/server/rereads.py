@@ -34,6 +34,7 @@ from louver.errors import LouverError, OutputInvalid, UnknownResult
 from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT, RESULTS_URI
 from louver.protocol.results import Read, out_of_pages
+from louver.server.accounts import account
 from louver.server.content import Output
 from louver.server.keeping import Kept, keep, receipt
 from louver.server.refusals import protocol_error
@@ -84,6 +85,7 @@ class Rereads:
         try:
             wanted = Read.of(uri)
             about, value = await self._results.find(wanted.handle, ctx)
+            account().tool, account().has_run = about.tool, True
             if about.elsewhere:
                 return await _read_there(ctx, call_next)
             entry = await self._entry(about, ctx, call_next)

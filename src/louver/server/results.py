@@ -17,6 +17,7 @@ import hashlib
 import json
 import secrets
 import time
+from copy import copy
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -107,6 +108,17 @@ class Results:
         self.options = options
         self._store = store_at(options.store, options.clock)
         self._swept_by: asyncio.AbstractEventLoop | None = None
+        self._scope: Callable[[], str] = str
+
+    def within(self, scope: Callable[[], str]) -> Results:
+        """The same store, and in it the results of those alone who share a scope.
+
+        Args:
+            scope: That of whoever makes the request that is served.
+        """
+        scoped = copy(self)
+        scoped._scope = scope
+        return scoped
 
     async def keep(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> str | None:
         """Keep a value for who makes the request.
@@ -120,7 +132,7 @@ class Results:
             The URI that it is read by; `None` if it is too large to be kept.
         """
         handle = secrets.token_urlsafe(HANDLE_BYTES)
-        is_kept = await self._put(_key(handle, ctx), self.options.seconds, about, text)
+        is_kept = await self._put(self._key(handle, ctx), self.options.seconds, about, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
 
     async def keep_handle(self, uri: str, seconds: float, ctx: ServerRequestContext[Any, Any]) -> None:
@@ -131,7 +143,7 @@ class Results:
             seconds: How long it is kept.
             ctx: The request.
         """
-        key = _key(uri.removeprefix(RESULTS_URI), ctx)
+        key = self._key(uri.removeprefix(RESULTS_URI), ctx)
         await self._put(key, seconds, About("", elsewhere=True), "null")
 
     async def find(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
@@ -140,7 +152,7 @@ class Results:
         Raises:
             UnknownResult: There is none under this handle, or it is not theirs.
         """
-        key = _key(handle, ctx)
+        key = self._key(handle, ctx)
         # Others may have left something in the file.
         self._sweep_in(self.options.seconds)
 
@@ -152,6 +164,10 @@ class Results:
             return About(**about), value
 
         return await to_thread.run_sync(found)
+
+    def _key(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> str:
+        """What a result is found by."""
+        return hashlib.sha256(canonical([handle, holder(ctx), self._scope()])).hexdigest()
 
     async def _put(self, key: str, seconds: float, about: About, text: str) -> bool:
         expires = self.options.clock() + seconds
@@ -178,11 +194,6 @@ class Results:
     def _swept(self, swept: asyncio.Future[float | None]) -> None:
         if (expires := swept.result()) is not None:
             self._sweep_in(max(0.0, expires - self.options.clock()))
-
-
-def _key(handle: str, ctx: ServerRequestContext[Any, Any]) -> str:
-    """What a result is found by."""
-    return hashlib.sha256(canonical([handle, holder(ctx)])).hexdigest()
 
 
 def _bytes(text: str) -> bytes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.entry import Entry
 from louver.catalogue.plans import Plans
@@ -20,6 +21,9 @@ from louver.catalogue.views import ViewFile, ViewFolder, misfit
 from louver.core.view import Views
 from louver.errors import InvalidView
 from louver.protocol.hint import read_hint
+
+if TYPE_CHECKING:
+    from louver.core.path import FieldPath
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +36,7 @@ class ToolViews:
         defaults: Tool name -> the view that a call without a request gets, which must exist.
         folders: What the names of tools begin with -> a folder of files, of tools named without that.
         ready: Likewise -> what the server says that it is called, for its ready views; a file in a folder goes before.
+        hides: Whether the caller may not know of a path of a tool: then views are without it.
 
     Raises:
         InvalidView: A file of views, or a view, is not well formed.
@@ -43,7 +48,9 @@ class ToolViews:
         defaults: Mapping[str, str],
         folders: Mapping[str, Path] | None = None,
         ready: Mapping[str, Callable[[], str | None]] | None = None,
+        hides: Callable[[str, FieldPath], bool] | None = None,
     ) -> None:
+        self._hides = hides
         self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
         if isinstance(views, str | os.PathLike):
             self._folders[""] = ViewFolder(Path(views))
@@ -86,9 +93,14 @@ class ToolViews:
         schema = tool.get("outputSchema")
         file = self._file(name)
         hinted, content = read_hint(tool.get("_meta"))
+        sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
+        if self._hides is not None:
+            # Whether they fit was seen by who may see all of the tool.
+            views = self._visible(tool, sources)
+            default = COMPACT if file is not None and file is self._ready_file(name) else None
+            return Entry(tool, views, content, file, self.plans, default, hides_views=True)
         if file is not None and schema is not None:
             file.check(schema)
-        sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
         for views in sources[:2]:
             if schema is not None and (problem := misfit(views, schema)) is not None:
                 raise InvalidView(f"tool {name!r}: {problem.message}")
@@ -111,6 +123,17 @@ class ToolViews:
         for name in named:
             if name not in tools:
                 logger.warning("a file holds views of a tool %r, which the server does not have", name)
+
+    def _visible(self, tool: dict[str, Any], sources: list[Views]) -> Views:
+        """The views that are left of what the caller may know; those that then fit what it sees."""
+        hides: Any = self._hides
+        left = sources[0].joined(sources[1]).joined(sources[2]).without(partial(hides, tool["name"]))
+        schema = tool.get("outputSchema")
+        if schema is None:
+            return left
+        always = left.always if misfit(Views({}, left.always), schema) is None else ()
+        fitting = {name: view for name, view in left.named.items() if misfit(Views({name: view}), schema) is None}
+        return Views(fitting, always)
 
     def _file(self, tool: str) -> ViewFile | None:
         for prefix, folder in self._folders.items():

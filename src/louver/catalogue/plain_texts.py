@@ -1,0 +1,54 @@
+"""Texts about a tool as they may be shown: without characters that steer what is seen, and without denied names.
+
+::
+
+    "Get a user. The field ssn holds ..."   without ssn:   "Get a user."
+
+Control and bidirectional characters let a text show something else than it says. A sentence that tells a name which
+is denied is left out whole. Source: PRIVACY.md, P6, P7 and P18; that sentences are the unit is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_array, is_object
+
+if TYPE_CHECKING:
+    from louver.core.json import Json
+    from louver.core.unsaid import Names
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_SHOWN = ("title", "description")
+"""Keywords of a schema whose text models read."""
+
+
+def plain(text: str) -> str:
+    """A text without control and bidirectional characters."""
+    return _UNSEEN.sub("", text)
+
+
+def untold(text: str, names: Names) -> str:
+    """Likewise, without the sentences that tell one of the names."""
+    text = plain(text)
+    if not names.are_told(text):
+        return text
+    return " ".join(sentence for sentence in _SENTENCES.split(text) if not names.are_told(sentence)).strip()
+
+
+def untold_schema(schema: Json, names: Names) -> Json:
+    """An input schema whose titles and descriptions tell none of the names."""
+    if is_array(schema):
+        return [untold_schema(each, names) for each in schema]
+    if not is_object(schema):
+        return schema
+    shown: dict[str, Any] = {}
+    for keyword, argument in schema.items():
+        if keyword in _SHOWN and isinstance(argument, str):
+            if said := untold(argument, names):
+                shown[keyword] = said
+        else:
+            shown[keyword] = untold_schema(argument, names)
+    return shown

@@ -1,0 +1,130 @@
+"""`louver explain`: what a policy lets somebody see of a tool's output, and by which rule.
+
+    louver explain --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
+    louver explain --policy crm.policy.json --as nobody --tool get_customer --config mcp.json --upstream crm
+
+The fields of the tool and what becomes of each, then the schema that the caller is listed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.table import Table
+
+from louver.catalogue.files import read_json
+from louver.catalogue.policy import Policy, definition_digest
+from louver.catalogue.principals import Principal
+from louver.cli import terminal, upstreams
+from louver.cli.request import write
+from louver.core.outline import outline
+from louver.core.visible import Sight
+from louver.errors import InvalidInput, InvalidPolicy
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from louver.catalogue.policy import Rule, ToolPolicy
+    from louver.core.json import Schema
+
+_EXPLAINED: Final = b"\0" * 32
+"""Instead of the key of pseudonyms: no value is looked at here."""
+
+_WORDS: Final = ("role", "scope", "client", "subject")
+
+
+def run(arguments: Namespace) -> int:
+    """Print what is seen.
+
+    Raises:
+        LouverError: The policy or the principal is none, the policy does not fit, or there is no such tool.
+    """
+    policy, principal = Policy.read(Path(arguments.policy), _EXPLAINED), principal_of(arguments.who)
+    said = policy.of(arguments.tool)
+    if said is None:
+        print(f"{arguments.tool}: there for nobody, for the policy does not name it")
+        return 1
+    definition = _definition(arguments)
+    if (problem := None if definition is None else said.misfit(definition)) is not None:
+        raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=arguments.policy)
+    _show(said, said.ruling(principal), definition)
+    return 0
+
+
+def principal_of(text: str) -> Principal:
+    """The principal that a text describes.
+
+    Args:
+        text: `nobody`, or words with a comma between: `role:support,scope:orders:read,client:desk`.
+
+    Raises:
+        InvalidInput: It is not of this form.
+    """
+    found: dict[str, list[str]] = {word: [] for word in _WORDS}
+    for part in [] if text == "nobody" else text.split(","):
+        word, separator, value = part.strip().partition(":")
+        if not separator or not value or word not in found:
+            raise InvalidInput("--as takes 'nobody', or for example role:support,scope:orders:read,client:desk")
+        found[word].append(value)
+    last = {word: values[-1] if values else None for word, values in found.items()}
+    return Principal(last["subject"], last["client"], frozenset(found["scope"]), frozenset(found["role"]))
+
+
+def _definition(arguments: Namespace) -> dict[str, Any] | None:
+    """The tool's definition, as far as the options lead to one.
+
+    Raises:
+        LouverError: They do not lead to the tool.
+    """
+    if arguments.schema is not None:
+        schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
+        return {"name": arguments.tool, "inputSchema": {}, "outputSchema": schema}
+    if arguments.config is None and arguments.url is None and not arguments.command_line:
+        return None
+    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
+    return asyncio.run(_listed(arguments.tool, config))
+
+
+async def _listed(tool: str, config: Any) -> dict[str, Any]:
+    async with upstreams.opened(config) as (_, states):
+        for state in states:
+            if state.problem is not None:
+                raise InvalidInput(f"server {state.name!r}: {state.problem}")
+        found = [each for state in states for each in state.tools if each["name"] == tool]
+    if not found:
+        raise InvalidInput(f"there is no tool {tool!r}")
+    print(f"The definition of {tool} is {definition_digest(found[0])}, for 'digest'.")
+    return found[0]
+
+
+def _show(said: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str, Any] | None) -> None:
+    console = terminal.console()
+    names = ", ".join(repr(rule.name) for rule in rules)
+    is_met = len(rules) == 1 and len(said.rules) > 1
+    console.print(f"By rule {names}." if is_met or len(said.rules) == 1 else f"No rule is met, so all are: {names}.")
+    if definition is None:
+        console.print("To see the fields and the schema, name a server, or the output schema with --schema.")
+        return
+    schema: Schema | None = definition.get("outputSchema")
+    if schema is None:
+        console.print("The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.")
+        return
+    console.print(_table(rules, schema))
+    write(Sight([rule.fields for rule in rules], schema, _EXPLAINED).schema)
+
+
+def _table(rules: tuple[Rule, ...], schema: Schema) -> Table:
+    table = Table()
+    table.add_column("field", overflow="fold")
+    table.add_column("is")
+    table.add_column("by rule")
+    apart = [(rule.name, Sight([rule.fields], schema, _EXPLAINED)) for rule in rules]
+    for member in outline(schema):
+        fates = [(sight.fate(member.path), name) for name, sight in apart]
+        fate = next((each for each in fates if each[0] == "dropped"), None) or next(
+            (each for each in reversed(fates) if each[0] != "seen"), ("seen", "")
+        )
+        table.add_row(str(member.path), *fate)
+    return table

@@ -1,0 +1,45 @@
+"""`louver token`: a fresh bearer token, and the line for the file that the gateway knows it by.
+
+    $ louver token --subject ann --scopes orders:read --days 90
+    token: kq0W...
+    "9f86d081884c7d65...": {"subject":"ann","scopes":["orders:read"],"expires":"2026-04-01T00:00:00Z"}
+
+The token is for the client and stands nowhere else; the line goes under `tokens` of the file.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from louver.core.json import compact
+from louver.errors import InvalidInput
+from louver.gateway.auth.static import digest_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+_BYTES: Final = 32
+_MOST_DAYS: Final = 36_500
+
+
+def run(arguments: Namespace) -> int:
+    """Print both.
+
+    Raises:
+        InvalidInput: It would be nobody's token, or good for no time at all or for more than a century.
+    """
+    if not arguments.subject and not arguments.client:
+        raise InvalidInput("a token is somebody's: expected --subject, --client, or both")
+    said: dict[str, object] = {"subject": arguments.subject, "client": arguments.client}
+    said |= {name: getattr(arguments, name).split() for name in ("scopes", "roles")}
+    if arguments.days is not None:
+        if not 0 < arguments.days <= _MOST_DAYS:
+            raise InvalidInput(f"--days takes a number over 0 and at most {_MOST_DAYS}, not {arguments.days}")
+        expires = datetime.now(UTC) + timedelta(days=arguments.days)
+        said["expires"] = expires.isoformat(timespec="seconds").replace("+00:00", "Z")
+    token = secrets.token_urlsafe(_BYTES)
+    print(f"token: {token}")
+    print(f'"{digest_of(token)}": {compact({name: value for name, value in said.items() if value})}')
+    return 0

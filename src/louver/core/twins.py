@@ -1,0 +1,122 @@
+"""Names that people take for one another: what is denied under one of them is denied under all.
+
+::
+
+    ssn    SSN    the same in full width    the same with a zero width space in it    are twins
+
+Member names are code points, and a client gets just what it names (P13). A policy that denies `ssn` means more than
+that: two names are twins if they are the same once compatibility forms, case and characters that nobody sees are
+taken away (NFKC, `str.casefold`, without the characters of category Cf).
+
+Source: PRIVACY.md, P13; that characters which nobody sees do not count is ours.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from louver.core.json import is_array, is_object, strings
+from louver.core.mask import ALL, NONE, Mask
+from louver.core.path import FieldPath
+from louver.errors import ProjectionLimit
+from louver.limits import MAX_TWIN_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from louver.core.json import Schema
+
+
+def key_of(name: str) -> str:
+    """What all twins of a name have in common."""
+    return name.lower() if name.isascii() else _key(name)
+
+
+@lru_cache(maxsize=1024)
+def _key(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).casefold()
+    return "".join(character for character in folded if unicodedata.category(character) != "Cf")
+
+
+class TwinMask(Mask):
+    """A mask that finds its children by any twin of their names."""
+
+    __slots__ = ()
+
+    def child(self, name: str) -> Mask:
+        """The node of the member `name`."""
+        return self.children.get(key_of(name), self.other)
+
+
+def twinned(mask: Mask, out: Mask = NONE) -> Mask:
+    """The mask that does to all twins what an exclude's mask does to the names that it was made of.
+
+    Args:
+        mask: Of paths whose names are keys (`keyed`).
+        out: What stands for a place that `mask` leaves out.
+    """
+    made: dict[Mask, Mask] = {ALL: ALL, NONE: out}
+    inner = [node for node in mask.nodes() if node.is_inner()]
+    made.update((node, TwinMask(exclude=True)) for node in inner)
+    for node in inner:
+        twin = made[node]
+        twin.children = {name: made[below] for name, below in node.children.items()}
+        twin.other, twin.elem = made[node.other], made[node.elem]
+    return made[mask]
+
+
+def keyed(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:
+    """The paths, with the key of each name instead of the name."""
+    return tuple(
+        FieldPath(tuple(None if step is None else key_of(step) for step in path.steps), path.deep) for path in paths
+    )
+
+
+def with_twins(paths: Iterable[FieldPath], names: Iterable[str]) -> tuple[FieldPath, ...]:
+    """The paths, and beside each those that it becomes by twins of its names.
+
+    Args:
+        paths: What is denied.
+        names: Those that a schema has.
+
+    Raises:
+        ProjectionLimit: They are more than `MAX_TWIN_PATHS`.
+    """
+    twins: dict[str, set[str]] = {}
+    for name in names:
+        twins.setdefault(key_of(name), set()).add(name)
+    found: dict[FieldPath, None] = {}
+    for path in paths:
+        choices = [[None] if step is None else sorted(twins.get(key_of(step), set()) | {step}) for step in path.steps]
+        for steps in product(*choices):
+            found[FieldPath(steps, path.deep)] = None
+            if len(found) > MAX_TWIN_PATHS:
+                message = f"the names of the schema have too many twins: more than {MAX_TWIN_PATHS} paths"
+                raise ProjectionLimit(message, limit=MAX_TWIN_PATHS)
+    return tuple(found)
+
+
+def names_in(schema: Schema) -> set[str]:
+    """Every name of a member that a schema speaks of, wherever it stands."""
+    names: set[str] = set()
+    todo: list[object] = [schema]
+    while todo:
+        value = todo.pop()
+        if is_array(value):
+            todo += value
+        elif is_object(value):
+            for keyword, argument in value.items():
+                if keyword in _NAMING and is_object(argument):
+                    names.update(argument)
+                if keyword == "required":
+                    names.update(strings(argument))
+                elif keyword in ("dependentRequired", "dependencies") and is_object(argument):
+                    names.update(name for listed in argument.values() for name in strings(listed))
+            todo += value.values()
+    return names
+
+
+_NAMING = frozenset({"properties", "dependentRequired", "dependentSchemas", "dependencies"})

@@ -1,0 +1,57 @@
+"""What is asked of an issuer over HTTP: bounded in size and time, and of nobody else.
+
+No redirect is followed, no proxy is taken from the environment, nothing is decompressed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from louver.errors import AuthUnavailable
+from louver.gateway.connections import trust
+from louver.limits import AUTH_FETCH_S, MAX_AUTH_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PLAIN = (None, "identity")
+
+
+async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tuple[str, str] | None = None) -> bytes:
+    """The body of an answer.
+
+    Args:
+        url: Whom to ask.
+        form: What to post; without it, the URL is read.
+        credentials: Name and password.
+
+    Raises:
+        AuthUnavailable: There is no answer, or it is not one of success, or too large.
+    """
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    verb = "GET" if form is None else "POST"
+    try:
+        async with (
+            asyncio.timeout(AUTH_FETCH_S),
+            httpx2.AsyncClient(verify=trust(), trust_env=False, follow_redirects=False) as client,
+            client.stream(verb, url, data=form, auth=credentials, headers=headers) as response,
+        ):
+            return await _body(response)
+    except (httpx2.HTTPError, OSError) as error:  # of time that has run out too
+        raise AuthUnavailable(f"the issuer cannot be asked: {type(error).__name__}") from None
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    if response.status_code != 200:
+        raise AuthUnavailable(f"the issuer answers with HTTP {response.status_code}: expected 200, without a redirect")
+    if response.headers.get("content-encoding") not in _PLAIN:
+        raise AuthUnavailable("the issuer answers in an encoding that it was not asked for")
+    body = b""
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > MAX_AUTH_BYTES:
+            raise AuthUnavailable(f"the issuer answers with more than {MAX_AUTH_BYTES:,} bytes")
+    return body

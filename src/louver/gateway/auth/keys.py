@@ -1,0 +1,109 @@
+"""The public keys of an issuer, as they are now.
+
+    {"keys": [{"kty": "RSA", "kid": "2026-01", "use": "sig", "alg": "RS256", "n": "...", "e": "AQAB"}]}
+
+They are read again once they are old, and when a token names a key that is not among them, for issuers change keys.
+That is bounded, since anybody can name a key. Where they cannot be read, those that are known count for a while.
+Source: RFC 7517; the times are ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+import jwt
+
+from louver.core import json
+from louver.core.json import is_array, is_object, members
+from louver.errors import AuthUnavailable
+from louver.limits import JWKS_AGAIN_S, JWKS_FRESH_S, JWKS_KEPT_S, JWKS_RETRY_S, MAX_JWKS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+logger = logging.getLogger(__name__)
+
+_KINDS = ("RSA", "EC", "OKP")
+
+
+class Keys:
+    """The keys of one issuer.
+
+    Args:
+        read: Reads them, as JSON.
+        clock: Seconds, from any time on.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[bytes]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._keys: list[dict[str, Any]] = []
+        self._made: dict[tuple[int, str], jwt.PyJWK | None] = {}
+        self._read_at = self._tried_at = -JWKS_KEPT_S
+        self._reading = asyncio.Lock()
+
+    async def find(self, name: str | None, algorithm: str) -> jwt.PyJWK | None:
+        """The key of this name, for this algorithm; where no name is said, the only one there is.
+
+        Raises:
+            AuthUnavailable: There are no keys.
+        """
+        if self._clock() - self._read_at >= JWKS_FRESH_S and not (self._keys and self._reading.locked()):
+            await self._refresh()
+        found = self._pick(name, algorithm)
+        if found is None:
+            await self._refresh()
+            found = self._pick(name, algorithm)
+        if not self._keys:
+            raise AuthUnavailable("the issuer's keys are not known")
+        return found
+
+    async def _refresh(self) -> None:
+        asked = self._clock()
+        async with self._reading:
+            wait = JWKS_AGAIN_S if self._keys else JWKS_RETRY_S
+            if asked - self._tried_at < wait:
+                return
+            self._tried_at = asked
+            try:
+                self._take(await self._read())
+            except (AuthUnavailable, OSError, json.NotJson, UnicodeDecodeError) as error:
+                said = error if isinstance(error, AuthUnavailable | json.NotJson) else type(error).__name__
+                logger.error("the issuer's keys cannot be read: %s", said)
+                if self._clock() - self._read_at >= JWKS_KEPT_S:
+                    self._keys, self._made = [], {}
+
+    def _take(self, body: bytes) -> None:
+        keys = members(json.parse(body.decode())).get("keys")
+        if not is_array(keys) or len(keys) > MAX_JWKS:
+            raise json.NotJson(f"expected an object with at most {MAX_JWKS} 'keys'")
+        self._keys, self._made = [key for key in keys if is_object(key) and _is_usable(key)], {}
+        self._read_at = self._clock()
+
+    def _pick(self, name: str | None, algorithm: str) -> jwt.PyJWK | None:
+        fitting = [
+            made
+            for number, key in enumerate(self._keys)
+            if name in (None, key.get("kid")) and (made := self._key(number, algorithm)) is not None
+        ]
+        return fitting[0] if (fitting and name is not None) or len(fitting) == 1 else None
+
+    def _key(self, number: int, algorithm: str) -> jwt.PyJWK | None:
+        """One of the keys, made for an algorithm, if it is of that kind."""
+        if (number, algorithm) not in self._made:
+            key = self._keys[number]
+            try:
+                made = jwt.PyJWK(key, algorithm) if key.get("alg", algorithm) == algorithm else None
+            except jwt.PyJWTError:
+                made = None
+            self._made[number, algorithm] = made
+        return self._made[number, algorithm]
+
+
+def _is_usable(key: dict[str, Any]) -> bool:
+    """Whether a key is a public one, for signatures."""
+    uses = key.get("key_ops", ["verify"])
+    return key.get("kty") in _KINDS and key.get("use", "sig") == "sig" and is_array(uses) and "verify" in uses

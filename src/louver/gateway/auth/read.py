@@ -1,0 +1,118 @@
+"""Reading who clients must be, and what is written of their calls, from a configuration that fits the schema."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
+
+from louver.catalogue.principals import Principal
+from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
+from louver.gateway.config import is_url
+from louver.limits import AUDIT_DAYS
+from louver.server.audit import Audited
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from louver.catalogue.lines import Place
+    from louver.errors import InvalidConfig
+
+_AUTH: Final = ("louver", "auth")
+
+
+class Source(Protocol):
+    """The file that is read."""
+
+    def string(self, place: Place, written: str) -> str:
+        """A text, with the variables that it names."""
+        ...
+
+    def file(self, place: Place, written: str) -> Path:
+        """A file, in a folder that is there."""
+        ...
+
+    def wrong(self, place: Place, message: str) -> InvalidConfig:
+        """What is wrong at a place."""
+        ...
+
+
+def read_auth(written: dict[str, Any], source: Source) -> Auth:
+    """Which tokens are taken.
+
+    Raises:
+        InvalidConfig: A URL is none or not secure, a file is not there, or tokens for other servers would be taken.
+    """
+    issuer, resource = (_url(written, name, source) for name in ("issuer", "resource"))
+    audience = source.string((*_AUTH, "audience"), written["audience"]) if "audience" in written else resource
+    if audience is None and "tokens" not in written:
+        message = "'auth': expected 'audience' or 'resource': without them tokens for other servers would be taken"
+        raise source.wrong(_AUTH, message)
+    return Auth(
+        _way(written, source),
+        required_scopes=tuple(written.get("requiredScopes", ())),
+        resource=resource,
+        issuer=issuer,
+        audience=audience,
+    )
+
+
+def read_principal(written: dict[str, Any], source: Source) -> Principal:
+    """Who the one client over stdio is."""
+    at = ("louver", "principal")
+    said = {name: source.string((*at, name), written[name]) for name in ("subject", "client") if name in written}
+    words = [frozenset[str](written.get(name, ())) for name in ("scopes", "roles")]
+    return Principal(said.get("subject"), said.get("client"), *words)
+
+
+def read_audit(written: dict[str, Any], source: Source) -> Audited:
+    """Where audit records are written.
+
+    Raises:
+        InvalidConfig: The folder of the file is not there.
+    """
+    return Audited(source.file(("louver", "audit", "file"), written["file"]), written.get("retentionDays", AUDIT_DAYS))
+
+
+def _way(written: dict[str, Any], source: Source) -> Jwks | Introspection | Tokens:
+    if "tokens" in written:
+        return Tokens(_existing("tokens", written["tokens"], source))
+    if "jwks" in written:
+        place = source.string((*_AUTH, "jwks"), written["jwks"])
+        keys = _url(written, "jwks", source) if "://" in place else _existing("jwks", written["jwks"], source)
+        assert keys is not None, "it is there"
+        return Jwks(keys, tuple(written.get("algorithms", ALGORITHMS)))
+    asked, at = written["introspection"], (*_AUTH, "introspection")
+    endpoint = _url(asked, "endpoint", source, at)
+    assert endpoint is not None, "the schema wants it"
+    names = ("clientId", "clientSecret")
+    return Introspection(endpoint, *(source.string((*at, name), asked[name]) for name in names))
+
+
+def _existing(name: str, written: str, source: Source) -> Path:
+    found = source.file((*_AUTH, name), written)
+    if not found.is_file():
+        raise source.wrong((*_AUTH, name), f"{name!r}: there is no such file")
+    return found
+
+
+def _url(written: dict[str, Any], name: str, source: Source, at: Place = _AUTH) -> str | None:
+    """A URL that nobody on the way can read or change what is sent to: over TLS, or to this machine itself."""
+    if name not in written:
+        return None
+    url = source.string((*at, name), written[name])
+    if not is_url(url) or "#" in url or not _is_secure(url):
+        message = f"{name!r}: expected a URL that begins with https://, without '#'; http:// is for the loopback alone"
+        raise source.wrong((*at, name), message)
+    return url
+
+
+def _is_secure(url: str) -> bool:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

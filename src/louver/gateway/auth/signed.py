@@ -1,0 +1,76 @@
+"""Tokens that an issuer has signed: JSON Web Tokens. Source: RFC 7519, RFC 8725, RFC 9068.
+
+A token is taken if a key of the issuer has signed it, by an algorithm that has public keys; if it is of this issuer,
+for this audience, and says until when it is good. All of that PyJWT looks at; here is said what has to hold.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jwt
+
+from louver.gateway.auth.claims import access_of
+from louver.gateway.auth.fetch import fetch
+from louver.gateway.auth.keys import Keys
+from louver.limits import CLOCK_SKEW_S, MAX_AUTH_BYTES, MAX_TOKEN_CHARACTERS
+
+if TYPE_CHECKING:
+    from mcp.server.auth.provider import AccessToken
+
+    from louver.gateway.auth.settings import Auth, Jwks
+
+logger = logging.getLogger(__name__)
+
+
+class Signed:
+    """Looks at signed tokens.
+
+    Args:
+        by: The keys, and what they sign by.
+        auth: What else has to hold.
+    """
+
+    def __init__(self, by: Jwks, auth: Auth) -> None:
+        read = partial(_read_file, by.keys) if isinstance(by.keys, Path) else partial(fetch, by.keys)
+        self._keys = Keys(read)
+        self._algorithms = by.algorithms
+        self._auth = auth
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Whose a token is; `None` if it is not taken.
+
+        Raises:
+            AuthUnavailable: The keys of the issuer are not known.
+        """
+        if len(token) > MAX_TOKEN_CHARACTERS:
+            return None
+        try:
+            header = jwt.get_unverified_header(token)
+            if (algorithm := header.get("alg")) not in self._algorithms:
+                raise jwt.InvalidAlgorithmError
+            key = await self._keys.find(header.get("kid"), algorithm)
+            if key is None:
+                raise jwt.InvalidKeyError
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=self._algorithms,
+                audience=self._auth.audience,
+                issuer=self._auth.issuer,
+                leeway=CLOCK_SKEW_S,
+                options={"require": ["exp", "aud"], "enforce_minimum_key_length": True},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            # The name alone: what PyJWT says can hold what stands in the token.
+            logger.info("a token is not taken: %s", type(error).__name__)
+            return None
+        return access_of(claims)
+
+
+async def _read_file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_AUTH_BYTES)

@@ -1,0 +1,120 @@
+"""Tokens that are listed in a file, which knows them by their digests only.
+
+    {"tokens": {"<SHA-256 of the token, in hex>":
+                  {"subject": "ann", "client": "desk", "scopes": ["orders:read"], "roles": ["support"],
+                   "expires": "2027-01-01T00:00:00Z"}}}
+
+`louver token` makes a token and the line for it. A changed file counts from the next request on; while it is wrong no
+token counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.auth.provider import AccessToken
+
+from louver.errors import InvalidConfig
+from louver.gateway.config_check import check, nearest_line, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+
+class Static:
+    """Looks tokens up.
+
+    Args:
+        file: Where they are listed.
+
+    Raises:
+        InvalidConfig: It cannot be read, is no list of tokens, or can be read by others than its owner.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._stamp = self._now()
+        self._known: Mapping[str, AccessToken] = _read(file)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Whose a token is; `None` if it is not listed. That it has expired the SDK sees."""
+        self._refresh()
+        return self._known.get(digest_of(token))
+
+    def _refresh(self) -> None:
+        stamp = self._now()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._known = _read(self._file)
+        except InvalidConfig as error:
+            self._known = {}
+            logger.error("no token counts until this is right: %s", error)
+
+    def _now(self) -> tuple[int, ...] | None:
+        try:
+            found = self._file.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def digest_of(token: str) -> str:
+    """The name of a token in the file."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(file: Path) -> Mapping[str, AccessToken]:
+    try:
+        with file.open("rb") as opened:
+            mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
+            text = opened.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidConfig(f"the tokens cannot be read: {reason}", file=str(file)) from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        message = f"others than its owner can read or write it (mode {mode:o}): expected 600, by chmod 600"
+        raise InvalidConfig(message, file=str(file))
+    content = parsed(text, str(file))
+    check(content, text, str(file), part="tokens")
+    try:
+        return {digest: _access(digest, said) for digest, said in content["tokens"].items()}
+    except _NoTime as error:
+        line = nearest_line(text, ("tokens", str(error), "expires"))
+        message = "'expires': expected a time with its zone, like 2027-01-01T00:00:00Z"
+        raise InvalidConfig(message, file=str(file), line=line) from None
+
+
+class _NoTime(ValueError):
+    """When a token expires cannot be read; the message is its digest."""
+
+
+def _access(digest: str, said: dict[str, Any]) -> AccessToken:
+    expires = said.get("expires")
+    return AccessToken(
+        token="",
+        client_id=said.get("client", ""),
+        subject=said.get("subject"),
+        scopes=said.get("scopes", []),
+        expires_at=None if expires is None else _seconds(digest, expires),
+        claims={"roles": said.get("roles", [])},
+    )
+
+
+def _seconds(digest: str, text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise _NoTime(digest) from None
+    if moment.tzinfo is None:
+        raise _NoTime(digest)
+    return int(moment.timestamp())

@@ -1,0 +1,139 @@
+"""The file of audit records: a SQLite database in WAL mode, which several processes write at once and others read.
+
+    about     the key by which principals are named
+    records   one row a call
+    fields    one row a field of it
+
+It is made aside and then put in its place whole, so that nobody opens one that is half made.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Final
+
+from louver.errors import AuditFailed, InvalidInput
+from louver.limits import AUDIT_BUSY_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OURS: Final = 0x4C565241
+"""The `application_id` of such a file, "LVRA"."""
+
+_KEY_BYTES: Final = 32
+
+_TABLES: Final = f"""
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE about (key BLOB NOT NULL);
+CREATE TABLE records (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, principal TEXT NOT NULL, server TEXT NOT NULL,
+    tool TEXT NOT NULL, policy TEXT, mode TEXT NOT NULL, kept INTEGER NOT NULL, dropped INTEGER NOT NULL,
+    outcome TEXT NOT NULL, duration_ms REAL NOT NULL, correlation TEXT NOT NULL);
+CREATE INDEX records_by_time ON records (time);
+CREATE TABLE fields (
+    record INTEGER NOT NULL REFERENCES records ON DELETE CASCADE, path TEXT NOT NULL,
+    PRIMARY KEY (record, path)) WITHOUT ROWID;
+PRAGMA application_id = {_OURS};
+"""
+
+
+def opened_to_write(path: Path) -> sqlite3.Connection:
+    """The file, made if it is not there, in a folder that is; readable by its owner alone.
+
+    Raises:
+        AuditFailed: It cannot be made or opened, or is a file of another kind.
+    """
+    try:
+        if not path.exists():
+            _make(path)
+        database = _opened(path, "rw")
+        # Durable when the commit returns, even if the machine loses its power then.
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("PRAGMA foreign_keys = ON")
+    except (OSError, sqlite3.Error) as error:
+        raise AuditFailed(f"audit records cannot be written to {os.fspath(path)!r}: {reason(error)}") from None
+    return database
+
+
+def opened_to_read(path: Path) -> sqlite3.Connection:
+    """The file, for who asks it only.
+
+    Raises:
+        InvalidInput: It is not there, cannot be opened, or is a file of another kind.
+    """
+    try:
+        return _opened(path, "ro")
+    except (OSError, sqlite3.Error) as error:
+        raise InvalidInput(f"audit records cannot be read from {os.fspath(path)!r}: {reason(error)}") from None
+
+
+def key_of(database: sqlite3.Connection) -> bytes:
+    """The key by which principals are named in this file."""
+    (key,) = database.execute("SELECT key FROM about").fetchone()
+    return key
+
+
+def reason(error: OSError | sqlite3.Error) -> str:
+    """Why something failed; nothing of what was to be written."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    # Of an error that SQLite itself has not raised there is no name.
+    return getattr(error, "sqlite_errorname", _FOREIGN)
+
+
+_FOREIGN: Final = "it is no file of audit records: expected one that Louver has made, or none"
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    # Asked first, for SQLite says no more than that it cannot open it.
+    with path.open("rb"):
+        pass
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    database = sqlite3.connect(uri, uri=True, timeout=AUDIT_BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        if _kind(database) != _OURS:
+            raise sqlite3.DatabaseError
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _kind(database: sqlite3.Connection) -> int | None:
+    try:
+        (kind,) = database.execute("PRAGMA application_id").fetchone()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            return None
+        raise
+    return kind
+
+
+def _make(path: Path) -> None:
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with closing(sqlite3.connect(aside, isolation_level=None)) as database:
+            database.executescript(_TABLES)
+            database.execute("INSERT INTO about VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
+            database.execute("COMMIT")
+        # Another process may have put its own there meanwhile.
+        with suppress(FileExistsError):
+            os.link(aside, path)
+            _note(path.parent)
+    finally:
+        aside.unlink()
+
+
+def _note(folder: Path) -> None:
+    """Have a folder's new entry durable too."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
