@@ -1,0 +1,30 @@
+"""Stock clients accept what each of three principals may see."""
+
+import json
+import sys
+
+import pytest
+
+from policy.end_to_end import FIELDS, PRINCIPALS, written
+from stock.run import CLIENTS, run_driver
+
+pytestmark = pytest.mark.stock
+
+INCLUDE = {"mode": "include", "fields": ["name", "email"]}
+
+
+@pytest.mark.parametrize("who", PRINCIPALS)
+@pytest.mark.parametrize(("client", "era"), CLIENTS)
+def test_a_stock_client_accepts_what_its_principal_sees(client, era, who, tmp_path):
+    """PRIVACY.md: masking changes the schema with it; each client has listed it, and throws at what does not fit."""
+    options = written(tmp_path, principal=PRINCIPALS[who])
+    server = {"command": sys.executable, "args": ["-m", "louver", "serve", *options]}
+    calls = [
+        {"tool": "get_user_profile", "arguments": {"user_id": 1}},
+        {"tool": "get_user_profile", "arguments": {"user_id": 1}, "meta": {"projection": INCLUDE}},
+    ]
+    whole, projected = run_driver(client, {"target": server, "era": era, "calls": calls})["calls"]
+    assert whole["ok"] and projected["ok"], (whole, projected)
+    assert set(whole["structuredContent"]) == FIELDS.get(who, set(whole["structuredContent"]))
+    assert json.loads(whole["content"][0]["text"]) == whole["structuredContent"]
+    assert set(projected["structuredContent"]) == {"name", "email"} & set(whole["structuredContent"])
