@@ -24,7 +24,8 @@ def test_a_stock_client_accepts_what_its_principal_sees(client, era, who, tmp_pa
         {"tool": "get_user_profile", "arguments": {"user_id": 1}, "meta": {"projection": INCLUDE}},
     ]
     whole, projected = run_driver(client, {"target": server, "era": era, "calls": calls})["calls"]
-    assert whole["ok"] and projected["ok"], (whole, projected)
+    assert whole["ok"], whole
+    assert projected["ok"], projected
     assert set(whole["structuredContent"]) == FIELDS.get(who, set(whole["structuredContent"]))
     assert json.loads(whole["content"][0]["text"]) == whole["structuredContent"]
     assert set(projected["structuredContent"]) == {"name", "email"} & set(whole["structuredContent"])
