@@ -27,7 +27,9 @@ def at(url, **louver):
 
 
 def config(folder, servers, **louver):
-    """The options of `louver serve` for these servers."""
+    """The options of `louver serve` for these servers; those under a policy are audited."""
+    if any("policy" in server.get("louver", {}) for server in servers.values()):
+        louver = {"audit": {"file": "audit.db"}, **louver}
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers, "louver": louver}))
     return ["--config", str(path)]

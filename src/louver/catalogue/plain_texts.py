@@ -4,8 +4,8 @@
 
     "Get a user. The field ssn holds ..."   without ssn:   "Get a user."
 
-Control and bidirectional characters let a text show something else than it says. A sentence that tells a name which
-is denied is left out whole. Source: PRIVACY.md, P6, P7 and P18; that sentences are the unit is ours.
+Control, bidirectional and tag characters let a text say something else than it shows. A sentence that tells a name
+which is denied is left out whole. Source: PRIVACY.md, P6, P7 and P18; that sentences are the unit is ours.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.core.unsaid import Names
 
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHOWN = ("title", "description")
 """Keywords of a schema whose text models read."""
 
+_ASIDE = {"examples": list, "$comment": str}
+"""Keywords that say nothing of what is valid, and what they hold; a property may be called so too."""
+
 
 def plain(text: str) -> str:
-    """A text without control and bidirectional characters."""
+    """A text without characters that steer what is seen."""
     return _UNSEEN.sub("", text)
 
 
@@ -35,11 +38,13 @@ def untold(text: str, names: Names) -> str:
     text = plain(text)
     if not names.are_told(text):
         return text
-    return " ".join(sentence for sentence in _SENTENCES.split(text) if not names.are_told(sentence)).strip()
+    left = " ".join(sentence for sentence in _SENTENCES.split(text) if not names.are_told(sentence)).strip()
+    # A name may hold what ends a sentence.
+    return "" if names.are_told(left) else left
 
 
 def untold_schema(schema: Json, names: Names) -> Json:
-    """An input schema whose titles and descriptions tell none of the names."""
+    """An input schema whose titles, descriptions, examples and comments tell none of the names."""
     if is_array(schema):
         return [untold_schema(each, names) for each in schema]
     if not is_object(schema):
@@ -49,6 +54,6 @@ def untold_schema(schema: Json, names: Names) -> Json:
         if keyword in _SHOWN and isinstance(argument, str):
             if said := untold(argument, names):
                 shown[keyword] = said
-        else:
+        elif not (isinstance(argument, _ASIDE.get(keyword, ())) and names.are_in(argument)):
             shown[keyword] = untold_schema(argument, names)
     return shown

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+from urllib.parse import unquote
 
 from louver.catalogue.files import read_json
 from louver.catalogue.lines import line_of
@@ -65,6 +66,7 @@ _OF_TOOL: Final = ("rules", "digest")
 _PATHS: Final = ("allow", "deny", "mask", "hash")
 _OF_RULE: Final = ("name", "who", *_PATHS)
 _OF_WHO: Final = ("scopes", "roles", "clients")
+_UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +205,11 @@ class Policy:
         return tuple(tuple(rule.name for rule in said.ruling(principal)) for said in self.tools.values())
 
     def covers(self, uri: str) -> bool:
-        """Whether a resource may be read."""
-        return any(uri == each or (each.endswith("*") and uri.startswith(each[:-1])) for each in self.resources)
+        """Whether a resource may be read; an address that leads up again (`..`) only as it is listed."""
+        climbs = _UP.search(unquote(unquote(uri))) is not None
+        return any(
+            uri == each or (not climbs and each.endswith("*") and uri.startswith(each[:-1])) for each in self.resources
+        )
 
 
 def definition_digest(tool: dict[str, Any]) -> str:
@@ -260,7 +265,7 @@ class _Reader:
             self._wrong(at, "a rule has 'allow', 'deny', 'mask' or 'hash'; to show everything, 'allow': [\"*\"]")
         return Rule(
             self._text((*at, "name"), said["name"]),
-            Who(**{key: frozenset(self._texts((*at, "who", key), listed)) for key, listed in who.items()}),
+            Who(**{key: self._some((*at, "who", key), listed) for key, listed in who.items()}),
             Fields(**paths),
         )
 
@@ -297,6 +302,10 @@ class _Reader:
 
     def _texts(self, at: Place, said: Any) -> list[str]:
         return [self._text(place, each) for place, each in self._each(at, said)]
+
+    def _some(self, at: Place, said: Any) -> frozenset[str]:
+        # An empty list could be meant for nobody, and would be met by everybody.
+        return frozenset(self._texts(at, said)) or self._wrong(at, f"{at[-1]!r} names one or more")
 
     def _text(self, at: Place, said: Any) -> str:
         if not isinstance(said, str) or not said:

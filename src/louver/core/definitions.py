@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.budget import OverBudget
 from louver.core.json import is_array, is_object
-from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
+from louver.limits import MAX_APPLIED, MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -64,7 +64,8 @@ class Definitions:
             sort: Whether keys stand in the order of code points; else as they were written.
 
         Raises:
-            OverBudget: What is written in one place is nested too deep, or the whole is larger than `most`.
+            OverBudget: What is written in one place is nested too deep, the whole is larger than `most`, or there are
+                too many ways through it.
         """
         while self._todo:
             part, write = self._todo.pop()
@@ -81,11 +82,16 @@ class _Writer:
         self.most = most
         self.size = 0
         self.uses = [0] * len(bodies)
+        # Of the root, which is no part, and of each part that is reached: its own size, and where its references lead.
+        self.sizes: dict[int | None, int] = {None: 0}
+        self.links: dict[int | None, list[int]] = {}
         self.names: dict[int, str] = {}
         self.unwritten: list[int] = []
 
     def document(self, root: Schema) -> Schema:
         self._count(root)
+        if self.most is not None:
+            self._check_ways()
         written = self._written(root, 0)
         parts: dict[str, Any] = {}
         while self.unwritten:
@@ -97,21 +103,49 @@ class _Writer:
         return {key: document[key] for key in self.sorted(document)}
 
     def _count(self, root: Schema) -> None:
-        todo: list[Any] = [root]
+        todo: list[tuple[int | None, Any]] = [(None, root)]
         counted = 0
         while todo:
-            value = todo.pop()
+            owner, value = todo.pop()
             counted += 1
+            self.sizes[owner] += 1
             if self.most is not None and counted > self.most:
                 raise OverBudget
             if isinstance(value, Link):
+                self.links.setdefault(owner, []).append(value.part)
                 self.uses[value.part] += 1
                 if self.uses[value.part] == 1:
-                    todo.append(self.bodies[value.part])
+                    self.sizes[value.part] = 0
+                    todo.append((value.part, self.bodies[value.part]))
             elif is_object(value):
-                todo.extend(value.values())
+                todo.extend((owner, each) for each in value.values())
             elif is_array(value):
-                todo.extend(value)
+                todo.extend((owner, each) for each in value)
+
+    def _check_ways(self) -> None:
+        """See that who applies the document, and takes every way through it, comes to an end.
+
+        A part counts each time that it is referred to, for it is applied each time. What leads back counts once: how
+        often that is taken is up to the value.
+
+        Raises:
+            OverBudget: There are more than `MAX_APPLIED` ways.
+        """
+        ways: dict[int | None, int] = {}
+        entered: set[int | None] = set()
+        todo: list[int | None] = [None]
+        while todo:
+            part = todo[-1]
+            links = self.links.get(part, [])
+            if part not in entered:
+                entered.add(part)
+                todo += {below for below in links if below not in entered}
+                continue
+            todo.pop()
+            if part not in ways:
+                ways[part] = self.sizes[part] + sum(ways.get(below, 0) for below in links)
+                if ways[part] > MAX_APPLIED:
+                    raise OverBudget
 
     def _written(self, value: Any, depth: int) -> Any:
         self.size += 1 + (len(value) // 100 if isinstance(value, str) else 0)

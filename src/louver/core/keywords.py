@@ -192,7 +192,7 @@ def _named_members(here: Here) -> Keywords:
     listed: dict[str, Schema] = {}
     for name, below in here.mask.children.items():
         schema = here.member(name) if below is not NONE else False
-        if schema is not False or not here.closes:
+        if (schema is not False or not here.closes) and not _is_idle(here, name, schema):
             listed[name] = schema
     out: Keywords = {"properties": listed} if listed else {}
     if here.closes:
@@ -212,7 +212,9 @@ def _open_members(here: Here) -> Keywords:
             listed[name] = walk.at(schema, mask.other, here.closes)
     for name, below in mask.children.items():
         if below is not NONE:
-            listed[name] = here.member(name)
+            member = here.member(name)
+            if not _is_idle(here, name, member):
+                listed[name] = member
         elif walk.silent:
             continue
         elif not sealed or any(walk.matches(pattern, name) is not False for pattern in patterns):
@@ -222,7 +224,7 @@ def _open_members(here: Here) -> Keywords:
     if patterns:
         # A name of the mask is left by its own node; the pattern's schema here speaks for the node of all others.
         out["patternProperties"] = {
-            shielded(pattern, _caught(here, pattern)): walk.at(schema, mask.other, here.closes)
+            shielded(pattern, _caught(here, pattern)): _of_others(here, pattern, schema)
             for pattern, schema in patterns.items()
         }
     if additional:
@@ -230,6 +232,25 @@ def _open_members(here: Here) -> Keywords:
     elif here.closes and mask.other is not ALL:
         out["additionalProperties"] = walk.shape(mask.other)
     return out
+
+
+def _is_idle(here: Here, name: str, schema: Schema) -> bool:
+    """Whether a name is not told: one that cannot be there, or that neither the place nor what is left speaks of."""
+    if not here.walk.silent or schema is False:
+        return here.walk.silent
+    is_open = not here.closes and here.words.keys().isdisjoint(("additionalProperties", "patternProperties"))
+    return schema is True and is_open and name not in here.place.named("properties")
+
+
+def _of_others(here: Here, pattern: str, schema: Place) -> Schema:
+    """What is left of the members that a pattern matches, without the names of the mask."""
+    if here.walk.silent and any(
+        below is not here.mask.other and here.walk.matches(pattern, name) is not False
+        for name, below in here.mask.children.items()
+    ):
+        # It may speak of one that is left out alone, and of what is in that.
+        return True
+    return here.walk.at(schema, here.mask.other, here.closes)
 
 
 def _caught(here: Here, pattern: str) -> list[str]:

@@ -6,13 +6,14 @@
 
 Member names are code points, and a client gets just what it names (P13). A policy that denies `ssn` means more than
 that: two names are twins if they are the same once compatibility forms, case and characters that nobody sees are
-taken away (NFKC, `str.casefold`, without the characters of category Cf).
+taken away (NFKC, `str.casefold`, without the characters of category Cf, variation selectors and fillers).
 
 Source: PRIVACY.md, P13; that characters which nobody sees do not count is ours.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from itertools import product
@@ -27,7 +28,11 @@ from louver.limits import MAX_TWIN_PATHS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from louver.core.json import Schema
+    from louver.core.json import Json, Schema
+
+
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
+"""What nobody sees, though it is not of category Cf."""
 
 
 def key_of(name: str) -> str:
@@ -37,8 +42,13 @@ def key_of(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _key(name: str) -> str:
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).casefold()
-    return "".join(character for character in folded if unicodedata.category(character) != "Cf")
+    # What nobody sees also keeps letters from their accents, so it goes first; folding can bring up more of it.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _seen(name)).casefold()).casefold()
+    return _seen(folded)
+
+
+def _seen(name: str) -> str:
+    return "".join(each for each in _UNSEEN.sub("", name) if unicodedata.category(each) != "Cf")
 
 
 class TwinMask(Mask):
@@ -111,7 +121,9 @@ def names_in(schema: Schema) -> set[str]:
             for keyword, argument in value.items():
                 if keyword in _NAMING and is_object(argument):
                     names.update(argument)
-                if keyword == "required":
+                if keyword in _HOLDING:
+                    names.update(_keys(argument))
+                elif keyword == "required":
                     names.update(strings(argument))
                 elif keyword in ("dependentRequired", "dependencies") and is_object(argument):
                     names.update(name for listed in argument.values() for name in strings(listed))
@@ -119,4 +131,19 @@ def names_in(schema: Schema) -> set[str]:
     return names
 
 
+def _keys(value: Json) -> set[str]:
+    """The names of all members in a value."""
+    keys: set[str] = set()
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if is_object(value):
+            keys.update(value)
+            todo += value.values()
+        elif is_array(value):
+            todo += value
+    return keys
+
+
+_HOLDING = frozenset({"const", "enum", "default", "examples"})
 _NAMING = frozenset({"properties", "dependentRequired", "dependentSchemas", "dependencies"})

@@ -6,10 +6,10 @@
     value     {"id": 1, "name": "Ann", "ssn": "078-...", "contact": {"email": "ann@example.org", "phone": "555"}}
     visible   {"id": 1, "name": "Ann", "contact": {"email": "p:Zk3xVb9qLm2TfA0sWc8dRg"}}
 
-A rule is a few steps, each a mask that is applied to the value and to the schema alike; several rules are applied one
-after the other, so that only what all of them let through is left. Names that are denied are told nowhere: neither as
-properties nor in anything else that the schema says (`louver.core.unsaid`). An allowed name is just itself, a denied
-one is all of its twins (`louver.core.twins`).
+A rule is a few steps, each a mask that is applied to the value and to the schema alike; those of several rules are
+applied one after the other, so that only what all of them let through is left. Names that are denied are told nowhere:
+neither as properties nor in anything else that the schema says (`louver.core.unsaid`). An allowed name is just itself,
+a denied one is all of its twins (`louver.core.twins`).
 
 Law: for every value that is valid under a schema, `Sight(...).of(value)` is valid under `Sight(...).schema`
 (`tests/core/test_visible_laws.py`).
@@ -29,6 +29,7 @@ from louver.core.derive import Derived, derive
 from louver.core.hide import HIDDEN, hidden, hide
 from louver.core.json import Json, canonical, is_object
 from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask
+from louver.core.path import FieldPath, fold
 from louver.core.project import project
 from louver.core.twins import keyed, names_in, twinned, with_twins
 from louver.core.unsaid import Names, unsaid
@@ -38,13 +39,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from louver.core.json import Schema
-    from louver.core.path import FieldPath
 
 Fate = Literal["seen", "dropped", "masked", "hashed"]
 """What becomes of a field."""
 
 MASKED: Final = "[masked]"
 """What stands instead of a masked value."""
+
+_ORDER: Final[tuple[Fate, ...]] = ("hashed", "masked", "dropped")
+"""What comes first: what is masked has no pseudonym, and what is denied has neither."""
 
 _HASHED: Final = "p:"
 _HASH_BYTES: Final = 16
@@ -106,10 +109,14 @@ class Sight:
             if step is not None
         }
         if wrapper is not None:
-            rules = [fields.each(lambda paths: within_text(wrapper, paths)) for fields in rules]
-        self._steps = [
-            step for fields in rules for step in self._steps_of(fields.each(lambda paths: within(schema, paths)), names)
-        ]
+            rules = [_of_text(fields, wrapper) for fields in rules]
+        steps = [step for fields in rules for step in self._steps_of(fields, names)]
+        # What is denied goes last and at once: nothing then tells a name that another rule hides, allows or looks into.
+        if deny := tuple(path for fields in rules for path in fields.deny):
+            masks = self._denying(fold(deny), names, NONE)
+            steps.append(_Step(*masks, project, _derived, names=_last_names(deny)))
+        shown = [step for step in steps if step.mask is not ALL]
+        self._steps = sorted(shown, key=lambda step: (_ORDER.index(step.does), step.mask.exclude))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -126,7 +133,8 @@ class Sight:
         for step in self._steps:
             if self._wrapped and is_object(value) and WRAPPER in value:
                 beside = {name: member for name, member in value.items() if name != WRAPPER}
-                rest: Any = step.of(beside, step.mask) if beside else {}
+                # What is allowed is all within the wrapper.
+                rest: Any = step.of(beside, step.mask) if beside and step.mask.exclude else {}
                 value = {**rest, WRAPPER: step.of(value[WRAPPER], step.mask.child(WRAPPER))}
             else:
                 value = step.of(value, step.mask)
@@ -135,10 +143,7 @@ class Sight:
     @cached_property
     def schema(self) -> Schema:
         """The schema of what can be seen of valid values; it tells nothing of what cannot."""
-        schema = self._source
-        for step in self._steps:
-            schema = step.derived(schema, self._wrapped).schema
-        return unsaid(schema, self.unseen)
+        return unsaid(self._derived, self.unseen)
 
     @cached_property
     def unseen(self) -> Names:
@@ -151,18 +156,23 @@ class Sight:
 
     @cached_property
     def _denied(self) -> set[str]:
+        named = {name for step in self._steps for name in step.names}
+        return (names_in(self._source) | named) - names_in(self._derived)
+
+    @cached_property
+    def _derived(self) -> Schema:
         schema = self._source
-        denied: set[str] = names_in(schema)
         for step in self._steps:
             schema = step.derived(schema, self._wrapped).schema
-            denied |= step.names
-        return denied - names_in(schema)
+        return schema
 
     def hides(self, path: FieldPath) -> bool:
-        """Whether a path must not be told: nothing can be seen of what it names, or it tells such a name."""
+        """Whether a path must not be told: nothing of what it names can be seen as it is, or it tells such a name."""
         if any(step is not None and self.unseen.are_told(step) for step in path.steps):
             return True
-        return self.fate(path) == "dropped"
+        [inside] = within(self._source, (path,))
+        above = FieldPath(inside.steps[:-1])
+        return self.fate(path) == "dropped" or any(_reaches(step.mask, above, HIDDEN) for step in self._steps)
 
     def fate(self, path: FieldPath) -> Fate:
         """What becomes of what a path names."""
@@ -178,17 +188,22 @@ class Sight:
     def _steps_of(self, fields: Fields, names: set[str]) -> list[_Step]:
         steps: list[_Step] = []
         if fields.allow:
-            mask = include_mask((*fields.allow, *fields.mask, *fields.hash))
+            mask = include_mask(within(self._source, (*fields.allow, *fields.mask, *fields.hash)))
             steps.append(_Step(mask, mask, project, _derived))
-        if fields.deny:
-            steps.append(_Step(*_denying(fields.deny, names, NONE), project, _derived, names=_last_names(fields.deny)))
-        # In this order: what is masked has no pseudonym.
         if fields.hash:
             stands = {"type": "string", "pattern": _HASH_PATTERN}
-            steps.append(_hiding(_denying(fields.hash, names, HIDDEN), "hashed", stands, self._pseudonym))
+            steps.append(_hiding(self._denying(fields.hash, names, HIDDEN), "hashed", stands, self._pseudonym))
         if fields.mask:
-            steps.append(_hiding(_denying(fields.mask, names, HIDDEN), "masked", {"const": MASKED}, _masked))
-        return [step for step in steps if step.mask is not ALL]
+            steps.append(_hiding(self._denying(fields.mask, names, HIDDEN), "masked", {"const": MASKED}, _masked))
+        return steps
+
+    def _denying(self, paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
+        masks = _denying(within(self._source, paths), names, out)
+        if not self._wrapped:
+            return masks
+        # Members that stand beside the wrapper's property are denied by the paths as they are written.
+        beside = _denying(paths, names, out)
+        return _around(masks[0], beside[0]), _around(masks[1], beside[1])
 
     def _pseudonym(self, value: Json) -> Json:
         digest = hmac.new(self._key, canonical(value), hashlib.sha256).digest()[:_HASH_BYTES]
@@ -238,6 +253,28 @@ def _denying(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[
     """The masks of what is denied: by twins for values, and by the names that a schema has."""
     written = exclude_mask(with_twins(paths, names))
     return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else _replaced(written, out))
+
+
+def _around(wrapper: Mask, beside: Mask) -> Mask:
+    """The mask of a wrapper, with another for the members beside its property."""
+    if not wrapper.is_inner() or not beside.is_inner():
+        return wrapper
+    made = type(wrapper)(exclude=True)
+    made.children = {**beside.children, WRAPPER: wrapper.child(WRAPPER)}
+    made.other, made.elem = beside.other, beside.elem
+    return made
+
+
+def _of_text(fields: Fields, wrapper: str) -> Fields:
+    """What a rule says of the JSON text in a wrapper; what it denies is denied with the wrapper and without it."""
+    within = fields.each(lambda paths: within_text(wrapper, paths))
+
+    def both(name: str) -> tuple[FieldPath, ...]:
+        paths: tuple[FieldPath, ...] = getattr(within, name)
+        around = (FieldPath((wrapper, *path.steps)) for path in paths if path.steps and not path.deep)
+        return fold((*paths, *around))
+
+    return Fields(within.allow, both("deny"), both("mask"), both("hash"))
 
 
 def _replaced(mask: Mask, out: Mask) -> Mask:

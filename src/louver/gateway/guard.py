@@ -130,7 +130,7 @@ class Quiet:
     async def heard(self, method: str, params: Params) -> None:
         """Tell the client, if that may be told."""
         if self.policed.may_say(method, (params or {}).get("uri")):
-            await self.turn.heard(method, params)
+            await self.turn.heard(method, self.policed.said(method, params))
 
     async def paused(self) -> None:
         """The upstream has let go of the call's stream for a while."""
@@ -144,4 +144,4 @@ class Quiet:
         """
         if not self.policed.may_say(method):
             raise MCPError(code=INVALID_REQUEST, message="the policy for this server lets no such question through")
-        return await self.turn.asked(method, params)
+        return await self.turn.asked(method, self.policed.said(method, params))

@@ -225,7 +225,7 @@ class Session:
             return await turn.asked(method, params)
         clients = self._audience.clients
         if len(clients) == 1 and not self._turns and self._may_say(method, params):
-            return await next(iter(clients)).ask(method, params)
+            return await next(iter(clients)).ask(method, self._said(method, params))
         logger.warning(
             "upstream %r: its question %r is refused: several clients could be meant, or none",
             self._name,
@@ -243,9 +243,13 @@ class Session:
     def _may_say(self, method: str, params: Params) -> bool:
         return self._guard is None or self._guard.policed.may_say(method, (params or {}).get("uri"))
 
+    def _said(self, method: str, params: Params) -> Params:
+        return params if self._guard is None else self._guard.policed.said(method, params)
+
     async def _tell(self, method: str, params: Params) -> None:
         if not self._may_say(method, params):
             return
+        params = self._said(method, params)
         await self._told(method, params)
         if method == "notifications/message" and (turn := self._turn()) is not None:
             await turn.heard(method, params)

@@ -193,7 +193,8 @@ class Stack:
         views: ToolViews,
     ) -> tuple[list[ServerMiddleware[Any]], Callable[[], None]]:
         """What stands before the routes for who may see the same, the outermost first; and what closes it."""
-        server, schemas = self._server, ProjectedSchemas()
+        server = self._server
+        schemas = ProjectedSchemas("private" if any(each.guard for each in upstreams.values()) else "public")
         # The one tool has parameters for what it asks for on behalf of who calls.
         by = PARAMETERS if config.exposure == "gateway" else ()
         beside = Beside(files.guidance, config.warnings, self._results, by)

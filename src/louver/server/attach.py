@@ -204,7 +204,7 @@ class _Attached:
         if ctx.method in ("resources/list", "resources/templates/list"):
             return await own_list(ctx, call_next, self._envelope(ctx))
         if is_projected_schema(ctx):
-            return cached(self._schemas.read((ctx.params or {})["uri"]), self._envelope(ctx))
+            return cached(self._schemas.read((ctx.params or {})["uri"]), self._envelope(ctx), self._schemas.scope)
         if self._rereads is not None and is_kept_result(ctx) and connection(ctx).initialize_accepted:
             return await self._rereads.read(ctx, call_next)
         result = await call_next(ctx)

@@ -26,12 +26,12 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 
 from louver.catalogue.plain_texts import plain, untold, untold_schema
 from louver.core.fields import fields_of
-from louver.core.json import is_object, members
+from louver.core.json import is_array, is_object, members
 from louver.core.measure import is_larger
 from louver.core.twins import key_of
 from louver.core.validate import validator
 from louver.core.visible import Sight
-from louver.core.wrapper import text_wrapper, text_wrapper_in
+from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper, text_wrapper_in
 from louver.errors import OutputInvalid, ProjectionLimit, Withheld
 from louver.limits import MAX_ON_LOOP, MAX_READ_ON_LOOP, MAX_SIGHTS
 from louver.server.accounts import account, is_kept
@@ -52,9 +52,11 @@ logger = logging.getLogger(__name__)
 
 _Said = TypeVar("_Said")
 
-_OF_RESULTS: Final = ("resultType", "isError")
-_OF_LISTS: Final = ("resultType", "nextCursor", "ttlMs")
-_OF_TOOLS: Final = ("name", "title")
+_OF_OPENINGS: Final = ("protocolVersion", "supportedVersions", "resultType", "ttlMs")
+_OF_RESULTS: Final = {"resultType": ("complete", "input_required"), "isError": (True, False)}
+"""Members of results -> what they can be: anything else could hold anything."""
+_OF_LISTS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
+_OF_SERVERS: Final = ("name", "title", "version")
 _ANNOTATIONS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _LISTS: Final = {
     "tools/list": "tools",
@@ -130,6 +132,14 @@ class Policed:
             return isinstance(uri, str) and self.policy.covers(uri)
         return method in _FREE or _LET.get(method) in self.policy.lets
 
+    def said(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The params of a notification or a question that reaches clients, as they reach them."""
+        if method in _FREE or params is None:
+            return None
+        if method == "notifications/resources/updated":
+            return {"uri": params["uri"]}
+        return self._without_meta(params)
+
     def check_may_ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """See that a client's request reaches the server; the answer to one that does not need to.
 
@@ -160,7 +170,11 @@ class Policed:
             shown["resources"] = able["resources"]
         if "tools" in able:
             shown["tools"] = {"listChanged": members(able["tools"]).get("listChanged") is True}
-        kept = {key: value for key, value in said.items() if key not in ("instructions", "capabilities", "_meta")}
+        kept = {key: said[key] for key in _OF_OPENINGS if key in said}
+        if "cacheScope" in said:
+            kept["cacheScope"] = "private"
+        if "serverInfo" in said:
+            kept["serverInfo"] = _info(said["serverInfo"])
         told = said.get("instructions")
         if isinstance(told, str) and "instructions" in self.policy.lets:
             kept["instructions"] = plain(told)
@@ -171,7 +185,7 @@ class Policed:
         said, member = raw.unpruned, _LISTS[method]
         listed: list[Any] = said.get(member) or []
         entries = [entry for entry in listed if is_object(entry)]
-        kept = {key: said[key] for key in _OF_LISTS if key in said}
+        kept = {key: said[key] for key, kind in _OF_LISTS.items() if isinstance(said.get(key), kind)}
         if "cacheScope" in said:
             kept["cacheScope"] = "private"
         if method == "tools/list":
@@ -183,7 +197,7 @@ class Policed:
     def let_through(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
         """What a caller sees of the answer to a request that the policy lets through as a whole."""
         said = raw.unpruned
-        shown = {key: value for key, value in said.items() if key not in ("_meta", "cacheScope")}
+        shown = {key: self._without_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
         return Visible({**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._meta(said)})
 
     def is_there(self, tool: dict[str, Any], others: Iterable[str]) -> bool:
@@ -206,13 +220,13 @@ class Policed:
         """
         said = raw.unpruned
         account().has_run = True
-        shown: dict[str, Any] = {key: said[key] for key in _OF_RESULTS if key in said}
+        shown: dict[str, Any] = {key: said[key] for key, words in _OF_RESULTS.items() if said.get(key) in words}
         shown |= self._meta(said)
         if said.get("resultType", "complete") != "complete":
             return Visible(self._asking(said, shown))
         if said.get("isError"):
             if self.policy.errors == "passthrough":
-                return Visible({**shown, "content": said.get("content") or []})
+                return Visible({**shown, "content": self._without_meta(blocks(said)), "isError": True})
             return Visible(error_result(self._failed(tool["name"]), _without_error(shown)))
         declared = _of_texts(tool.get("outputSchema"))
         wrapper = text_wrapper(tool.get("outputSchema"))
@@ -220,6 +234,9 @@ class Policed:
             wrapper = text_wrapper_in(said.get("structuredContent"))
         output = find_output(said, wrapper)
         in_text = output is not None and output.seat != "structured"
+        if wrapper is None and is_wrapped(declared):
+            # A text holds such an output without its wrapper.
+            wrapper = WRAPPER
         seen = self.seen(tool, principal, wrapper if in_text else None, in_text=in_text)
         if output is not None and is_kept():
             account().fields = len(fields_of(output.value, seen.names))
@@ -295,9 +312,10 @@ class Policed:
 
     def _definition(self, tool: dict[str, Any], seen: _Seen) -> dict[str, Any]:
         names = seen.names_besides(tool)
-        shown: dict[str, Any] = {key: plain(tool[key]) for key in _OF_TOOLS if isinstance(tool.get(key), str)}
-        if isinstance(text := tool.get("description"), str) and (told := untold(text, names)):
-            shown["description"] = told
+        shown: dict[str, Any] = {"name": tool["name"]}
+        for key in ("title", "description"):
+            if isinstance(text := tool.get(key), str) and (told := untold(text, names)):
+                shown[key] = told
         shown["inputSchema"] = untold_schema(tool["inputSchema"], names)
         if (schema := self._shown_schema(tool, seen)) is not None:
             shown["outputSchema"] = schema
@@ -317,8 +335,7 @@ class Policed:
         return {**members(schema), "type": "object"} if rooted else schema
 
     def _entry(self, entry: dict[str, Any]) -> dict[str, Any]:
-        texts = {key: plain(value) if isinstance(value, str) else value for key, value in entry.items()}
-        return {**{key: value for key, value in texts.items() if key != "_meta"}, **self._meta(entry)}
+        return {**_plainly({key: value for key, value in entry.items() if key != "_meta"}), **self._meta(entry)}
 
     def _is_shown(self, method: str, entry: dict[str, Any]) -> bool:
         if method == "prompts/list":
@@ -327,8 +344,21 @@ class Policed:
 
     def _meta(self, said: dict[str, Any]) -> dict[str, Any]:
         meta = members(said.get("_meta"))
-        kept = {key: meta[key] for key in (SERVER_INFO_META_KEY, *sorted(self.policy.meta)) if key in meta}
+        kept = {key: meta[key] for key in sorted(self.policy.meta) if key in meta}
+        if SERVER_INFO_META_KEY in meta:
+            kept[SERVER_INFO_META_KEY] = _info(meta[SERVER_INFO_META_KEY])
         return {"_meta": kept} if kept else {}
+
+    def _without_meta(self, said: Json) -> Any:
+        """A message that is let through, with just what may be passed on of each `_meta` in it."""
+        if is_array(said):
+            return [self._without_meta(each) for each in said]
+        if not is_object(said):
+            return said
+        return {
+            **{key: self._without_meta(each) for key, each in said.items() if key != "_meta"},
+            **self._meta(said),
+        }
 
     def _asking(self, said: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
         """An answer that asks for something, as far as the server may ask.
@@ -337,9 +367,18 @@ class Policed:
             MCPError: It may not.
         """
         questions = members(said.get("inputRequests"))
-        if not all(is_object(asked) and self.may_say(str(asked.get("method"))) for asked in questions.values()):
+        may = said["resultType"] == "input_required"
+        if not may or not all(
+            is_object(asked) and self.may_say(str(asked.get("method"))) for asked in questions.values()
+        ):
             raise self.refusal(MCPError(code=INVALID_PARAMS, message=""))
-        return {**shown, **{key: said[key] for key in ("inputRequests", "requestState") if key in said}}
+        asked = {key: self._question(each) for key, each in questions.items()}
+        state = {key: said[key] for key in ("requestState",) if key in said}
+        return {**shown, "resultType": "input_required", **({"inputRequests": asked} if asked else {}), **state}
+
+    def _question(self, asked: dict[str, Any]) -> dict[str, Any]:
+        params = self.said(asked["method"], members(asked.get("params")))
+        return {"method": asked["method"], **({} if params is None else {"params": params})}
 
     def refusal(self, error: MCPError) -> MCPError:
         """What a client gets of a protocol error of the server."""
@@ -367,7 +406,8 @@ class Policed:
 
     def _covered(self, said: dict[str, Any]) -> list[Any]:
         """The blocks of content, without resources that may not be read."""
-        return [block for block in blocks(said) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
+        covered = [block for block in blocks(said) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
+        return self._without_meta(covered)
 
 
 class _Seen:
@@ -422,6 +462,20 @@ def _apart(tools: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 def _of_texts(schema: Schema | None) -> Schema | None:
     """A schema; `None` where it only says that there is a text, which may be JSON."""
     return None if text_wrapper(schema) is not None else schema
+
+
+def _info(said: Any) -> dict[str, Any]:
+    """What a server says that it is, without what it says of itself."""
+    return {key: plain(text) for key in _OF_SERVERS if isinstance(text := members(said).get(key), str)}
+
+
+def _plainly(said: Json) -> Any:
+    """An entry of a list, with plain texts."""
+    if is_array(said):
+        return [_plainly(each) for each in said]
+    if is_object(said):
+        return {key: _plainly(each) for key, each in said.items()}
+    return plain(said) if isinstance(said, str) else said
 
 
 def _without_error(shown: dict[str, Any]) -> dict[str, Any]:

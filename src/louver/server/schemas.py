@@ -14,7 +14,7 @@ its own gets the capability, and empty lists, so that clients may read at all.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from louver.catalogue.plans import ReadyPlan
     from louver.core.json import Schema
 
+Scope = Literal["public", "private"]
+"""Who may keep an answer: everybody, or its caller alone."""
+
 _DAY_MS = 86_400_000
 _EMPTY = {
     "resources/list": "resources",
@@ -38,9 +41,14 @@ _EMPTY = {
 
 
 class ProjectedSchemas:
-    """The schemas that answers named lately."""
+    """The schemas that answers named lately.
 
-    def __init__(self) -> None:
+    Args:
+        scope: Who may keep one that was read: `private` where it tells what one caller may see.
+    """
+
+    def __init__(self, scope: Scope = "public") -> None:
+        self.scope: Scope = scope
         self._schemas: OrderedDict[str, Schema] = OrderedDict()
 
     def remember(self, ready: ReadyPlan) -> None:
@@ -70,9 +78,9 @@ def is_projected_schema(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(SCHEMAS_URI)
 
 
-def cached(result: dict[str, Any], envelope: dict[str, Any]) -> dict[str, Any]:
+def cached(result: dict[str, Any], envelope: dict[str, Any], scope: Scope = "public") -> dict[str, Any]:
     """A result that never changes, as the protocol revision has it."""
-    caching = {"ttlMs": _DAY_MS, "cacheScope": "public"} if "resultType" in envelope else {}
+    caching = {"ttlMs": _DAY_MS, "cacheScope": scope} if "resultType" in envelope else {}
     return {**envelope, **caching, **result}
 
 

@@ -18,7 +18,12 @@ ASKED = {"endpoint": "https://id.example/introspect", "clientId": "louver", "cli
 
 
 def read(folder, **louver):
-    content = json.dumps({"mcpServers": {"a": {"command": "a"}}, "louver": louver}, indent=1)
+    server = {"command": "a"}
+    if "audit" in louver:
+        rules = {"rules": [{"name": "all", "allow": ["*"]}]}
+        (folder / "a.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": rules}}))
+        server["louver"] = {"policy": "a.policy.json"}
+    content = json.dumps({"mcpServers": {"a": server}, "louver": louver}, indent=1)
     return read_config(write(folder, content), {"SECRET": "s3cr3t", "ID": "id.example"})
 
 
@@ -58,6 +63,18 @@ def test_the_client_over_stdio_is_somebody(tmp_path):
     expected = Principal("ann", "id.example", frozenset({"a"}), frozenset({"support"}))
     assert read(tmp_path, principal=said).principal == expected
     assert read(tmp_path).principal is None
+
+
+def test_a_policy_and_audit_go_together(tmp_path):
+    """PRIVACY.md, "Audit": no audit record, no answer."""
+    read(tmp_path, audit={"file": "audit.db"})
+    server = {"command": "a", "louver": {"policy": "a.policy.json"}}
+    for content, message in (
+        ({"mcpServers": {"a": server}}, "server 'a': 'policy' needs 'audit' under 'louver' at the top"),
+        ({"mcpServers": {"a": {"command": "a"}}, "louver": {"audit": {"file": "a.db"}}}, "nothing to write down"),
+    ):
+        with pytest.raises(InvalidConfig, match=message):
+            read_config(write(tmp_path, json.dumps(content)))
 
 
 def test_audit_has_a_file(tmp_path):

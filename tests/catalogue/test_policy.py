@@ -1,0 +1,240 @@
+"""Field policy, as a file says it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from louver.catalogue.policy import Policy, definition_digest
+from louver.catalogue.principals import NOBODY, Principal
+from louver.errors import InvalidPolicy
+
+KEY = b"k" * 32
+GOOD = """{
+  "$schema": "https://louver.dev/schemas/policy.schema.json",
+  "version": "2026-11-20",
+  "tools": {
+    "get_user": {
+      "rules": [
+        {"name": "admins", "who": {"roles": ["admin", "owner"]}, "allow": ["*"]},
+        {"name": "support", "who": {"scopes": ["support", "read"], "clients": ["desk"]},
+         "allow": ["id", "contact"], "deny": ["contact.phone"], "hash": ["contact.email"]},
+        {"name": "others", "who": {"roles": ["staff"]}, "allow": ["name", "id"]}
+      ]
+    },
+    "*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}
+  },
+  "let": ["progress"],
+  "meta": ["com.example/cost"],
+  "resources": ["file:///public/*", "file:///one"]
+}"""
+TOOL: dict[str, Any] = {
+    "name": "get_user",
+    "description": "Gives one.",
+    "inputSchema": {"type": "object"},
+    "outputSchema": {
+        "type": "object",
+        "properties": {
+            "id": {},
+            "name": {},
+            "contact": {"type": "object", "properties": {"phone": {}, "email": {}}, "additionalProperties": False},
+        },
+        "additionalProperties": False,
+    },
+}
+
+
+def write(folder, content):
+    path = folder / "it.policy.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def policy(tmp_path):
+    return Policy.read(write(tmp_path, GOOD), KEY)
+
+
+def rule(**said):
+    return {"name": "r", "allow": ["id"], **said}
+
+
+def of(rules=None, **more):
+    """A policy of one tool."""
+    return {"version": "1", "tools": {"t": {"rules": [rule()] if rules is None else rules}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("principal", "names"),
+    [
+        (Principal(roles=frozenset({"admin", "staff"})), ["admins"]),
+        (Principal(client="desk", scopes=frozenset({"support", "read", "more"})), ["support"]),
+        (Principal(client="desk", scopes=frozenset({"support"})), ["admins", "support", "others"]),
+        (Principal(client="other", scopes=frozenset({"support", "read"})), ["admins", "support", "others"]),
+        (Principal("ann", roles=frozenset({"staff"})), ["others"]),
+        (Principal("admin", "admin", frozenset({"admin"})), ["admins", "support", "others"]),
+        (NOBODY, ["admins", "support", "others"]),
+    ],
+)
+def test_the_first_rule_counts_that_the_caller_meets_else_all_do(policy, principal, names):
+    """PRIVACY.md, "Policy file": by scope, role or client; no match is the strictest rule."""
+    assert [rule.name for rule in policy.of("get_user").ruling(principal)] == names
+
+
+def test_a_tool_that_is_not_named_is_one_of_the_others_or_not_there(policy, tmp_path):
+    """Ours: what nobody has looked at nobody gets."""
+    assert policy.of("get_order").is_for_others
+    assert not policy.of("get_user").is_for_others
+    assert Policy.read(write(tmp_path, of())).of("get_order") is None
+
+
+def test_callers_that_see_the_same_are_one_audience(policy):
+    """PRIVACY.md, P16: caches are keyed by the caller's policy."""
+    ann, bob = (Principal(name, roles=frozenset({"admin"})) for name in ("ann", "bob"))
+    assert policy.audience(ann) == policy.audience(bob) == (("admins",), ("all",))
+    assert policy.audience(NOBODY) == (("admins", "support", "others"), ("all",))
+
+
+@pytest.mark.parametrize(
+    ("uri", "covered"),
+    [
+        ("file:///one", True),
+        ("file:///one/more", False),
+        ("file:///public/a/b", True),
+        ("file:///public/", True),
+        ("file:///private", False),
+        ("file:///public/../private", False),
+        ("file:///public/%2e%2e/private", False),
+        ("file:///public/%252E%252e%252fprivate", False),
+        ("file:///public/a\\..\\b", False),
+        ("file:///public/a..b", True),
+        ("", False),
+    ],
+)
+def test_a_resource_is_read_that_is_listed_or_begins_so(policy, uri, covered):
+    """PRIVACY.md, P2: nor does an address lead out again."""
+    assert policy.covers(uri) is covered
+
+
+def test_what_a_server_may_say_is_listed(policy):
+    """PRIVACY.md, P3 to P5: off unless allowed."""
+    assert (policy.lets, policy.meta, policy.errors) == ({"progress"}, {"com.example/cost"}, "constant")
+    assert policy.version == "2026-11-20"
+    assert policy.file.name == "it.policy.json"
+
+
+def test_a_key_is_not_shown(policy):
+    assert "kkkk" not in repr(policy)
+
+
+def test_a_tool_must_be_the_one_that_the_rules_were_written_for(tmp_path):
+    """PRIVACY.md, "Policy file" and P18: paths that the schema cannot have, and a pinned digest."""
+    policy = Policy.read(write(tmp_path, GOOD), KEY)
+    assert policy.of("get_user").misfit(TOOL) is None
+    renamed = json.loads(json.dumps(TOOL).replace("phone", "fone"))
+    assert policy.of("get_user").misfit(renamed) == (
+        "rule 'support' names 'contact.phone', which the output cannot have"
+    )
+    assert policy.of("get_user").misfit({**TOOL, "outputSchema": None}) is None
+    assert policy.of("x").misfit({"name": "x", "inputSchema": {}, "outputSchema": TOOL["outputSchema"]}) is None
+    said = {"rules": [rule(deny=["**.ssn"])], "digest": definition_digest(TOOL)}
+    pinned = Policy.read(write(tmp_path, {"version": "1", "tools": {"get_user": said}})).of("get_user")
+    assert pinned.misfit(TOOL) is None
+    for key, other in (("description", "Gives one!"), ("inputSchema", {}), ("outputSchema", None)):
+        assert pinned.misfit({**TOOL, key: other}) == "its definition is not the one that the policy was written for"
+    assert pinned.misfit({**TOOL, "annotations": {"readOnlyHint": True}}) is None
+
+
+def test_a_text_that_may_be_json_can_have_any_field(tmp_path):
+    """Ours: its schema says nothing of them."""
+    text = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
+    assert Policy.read(write(tmp_path, of([rule(deny=["a.b"])]))).of("t").misfit({**TOOL, "outputSchema": text}) is None
+
+
+WRONG = {
+    "no object": ([], "expected an object with 'version', 'tools'"),
+    "no version": ({"tools": {}}, "'version' is missing"),
+    "no tools": ({"version": "1"}, "'tools' is missing"),
+    "tools that are none": (of() | {"tools": []}, "'tools' is an object of tools, with one or more"),
+    "tools without one": (of() | {"tools": {}}, "'tools' is an object of tools, with one or more"),
+    "an unknown key": (of(deny=[]), "unknown key 'deny': expected one of '$schema', 'version', 'tools', "),
+    "a version that is no text": (of() | {"version": 1}, "expected a text that is not empty"),
+    "a tool that is no object": (of() | {"tools": {"t": []}}, "expected an object with 'rules'"),
+    "a tool without rules": (of() | {"tools": {"t": {}}}, "'rules' is missing"),
+    "a tool with an unknown key": (of() | {"tools": {"t": {"rules": [], "x": 1}}}, "unknown key 'x'"),
+    "a digest that is no text": (
+        of() | {"tools": {"t": {"rules": [rule()], "digest": 7}}},
+        "'digest' is 16 hex digits, as 'louver explain' prints them",
+    ),
+    "rules that are no list": (of({}), "'rules' is a list"),
+    "no rule": (of([]), "'rules' is a list of one rule or more"),
+    "a rule that is none": (of(["all"]), "expected an object with 'name'"),
+    "a rule without a name": (of([{"allow": ["id"]}]), "'name' is missing"),
+    "an empty name": (of([rule(name="")]), "expected a text that is not empty"),
+    "two rules of one name": (of([rule(), rule()]), "there is a rule 'r' already"),
+    "a rule that says nothing": (
+        of([{"name": "r"}]),
+        "a rule has 'allow', 'deny', 'mask' or 'hash'; to show everything, 'allow': [\"*\"]",
+    ),
+    "an unknown word": (of([rule(drop=["id"])]), "unknown key 'drop': expected one of 'name', 'who', 'allow'"),
+    "who is no object": (of([rule(who="admin")]), "expected an object with 'scopes', 'roles', 'clients'"),
+    "an unknown kind of caller": (of([rule(who={"role": ["a"]})]), "unknown key 'role'"),
+    "roles that are no list": (of([rule(who={"roles": "admin"})]), "'roles' is a list"),
+    "roles of which there are none": (of([rule(who={"roles": []})]), "'roles' names one or more"),
+    "a role that is no text": (of([rule(who={"roles": [7]})]), "expected a text that is not empty"),
+    "paths that are no list": (of([rule(deny="id")]), "'deny' is a list"),
+    "no path": (of([rule(deny=[])]), "'deny' names one field or more"),
+    "a path that is no text": (of([rule(deny=[1])]), "expected a text that is not empty"),
+    "a path that is none": (of([rule(deny=["a..b"])]), "field path 'a..b': expected a name"),
+    "a filter": (of([rule(deny=["a[?b]"])]), "field path 'a[?b]': "),
+    "any depth where it is allowed": (of([rule(allow=["**.id"])]), "field path '**.id': "),
+    "everything masked": (of([rule(mask=["*"])]), "'mask' names fields: something else cannot stand instead"),
+    "everything hashed": (of([rule(hash=["*"])]), "'hash' names fields: something else cannot stand instead"),
+    "a pseudonym without a key": (of([rule(hash=["id"])]), "tool 't': 'hash' needs a secret key"),
+    "errors of another kind": (of(errors="pass"), "expected one of 'constant', 'passthrough'"),
+    "an unknown word that is let": (of(let=["tools"]), "expected one of 'progress', 'logging', 'elicitation'"),
+    "let that is no list": (of(let="progress"), "'let' is a list"),
+    "meta that is no list": (of(meta={}), "'meta' is a list"),
+    "a resource that is no text": (of(resources=[None]), "expected a text that is not empty"),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_what_is_no_policy_is_told_with_its_line(tmp_path, said):
+    """PRIVACY.md, "Policy file": validated at start."""
+    content, message = WRONG[said]
+    with pytest.raises(InvalidPolicy) as wrong:
+        Policy.read(write(tmp_path, content))
+    assert message in wrong.value.message
+    assert str(wrong.value).startswith(f"{tmp_path / 'it.policy.json'}:1: ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ('"roles": ["admin", "owner"]', '"roles": ["admin", 7]', 7),
+        ('"deny": ["contact.phone"]', '"deny": ["contact..phone"]', 9),
+        ('"name": "others"', '"name": "support"', 10),
+        ('"let": ["progress"]', '"let": ["tools"]', 15),
+        ('"let": ["progress"]', '"lets": ["progress"]', 15),
+        ('"file:///one"', "7", 17),
+        ('"all", "deny": ["**.ssn"]', '"all"', 13),
+        ('"rules": [{"name": "all"', '"rules": [{"name": "all", "name": "one"', 13),
+        ('"let"', '"let" "let"', 15),
+    ],
+)
+def test_the_line_is_that_of_what_is_wrong(tmp_path, before, after, line):
+    assert before in GOOD
+    with pytest.raises(InvalidPolicy) as wrong:
+        Policy.read(write(tmp_path, GOOD.replace(before, after, 1)), KEY)
+    assert str(wrong.value).startswith(f"{tmp_path / 'it.policy.json'}:{line}: ")
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(InvalidPolicy, match=r"nowhere\.json: the file of policy cannot be read: "):
+        Policy.read(tmp_path / "nowhere.json")
+    (tmp_path / "it.json").write_bytes(b"\xff")
+    with pytest.raises(InvalidPolicy, match="it is not UTF-8"):
+        Policy.read(tmp_path / "it.json")

@@ -1,0 +1,143 @@
+"""`louver explain`, before a file and before a real server."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from gateway.served import fixture
+from louver.catalogue.principals import NOBODY, Principal
+from louver.cli import main
+from louver.cli.explain import principal_of
+from louver.errors import InvalidInput
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "ssn": {"type": "string"}, "email": {"type": "string"}},
+    "required": ["id"],
+}
+POLICY = {
+    "version": "1",
+    "tools": {
+        "get_user": {
+            "rules": [
+                {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]},
+                {"name": "support", "who": {"scopes": ["a:b"]}, "allow": ["id", "ssn"], "mask": ["ssn"]},
+            ]
+        },
+        "all": {"rules": [{"name": "one", "deny": ["ssn"], "hash": ["email"]}]},
+        "get_order": {"rules": [{"name": "one", "deny": ["number"]}]},
+    },
+}
+
+
+@pytest.fixture
+def explain(tmp_path, capfd, monkeypatch):
+    """Run the command in this process: what it returns, prints and tells."""
+    before = sys.get_int_max_str_digits()
+    monkeypatch.delenv("COLUMNS", raising=False)
+    policy, schema = tmp_path / "it.policy.json", tmp_path / "schema.json"
+    policy.write_text(json.dumps(POLICY))
+    schema.write_text(json.dumps(SCHEMA))
+
+    def run(who, tool, *more):
+        options = more or ("--schema", str(schema))
+        status = main(["explain", "--policy", str(policy), "--as", who, "--tool", tool, *options])
+        said = capfd.readouterr()
+        assert "Traceback" not in said.err
+        return status, said.out, said.err
+
+    yield run
+    sys.set_int_max_str_digits(before)
+
+
+def row(out, field):
+    """What is said of a field."""
+    line = next(line for line in out.splitlines() if line.startswith(f"│ {field} "))
+    return [cell.strip() for cell in line.strip("│").split("│")][1:]
+
+
+def schema_in(out):
+    return json.loads(out[out.index("\n{") :])
+
+
+def test_fields_are_told_with_their_rule(explain):
+    """PRIVACY.md, "Policy file": what is seen, and why."""
+    status, out, err = explain("scope:a:b", "get_user")
+    assert (status, err) == (0, "")
+    assert out.startswith("By rule 'support'.\n")
+    assert row(out, "id") == ["seen", ""]
+    assert row(out, "ssn") == ["masked", "support"]
+    assert row(out, "email") == ["dropped", "support"]
+    assert schema_in(out)["properties"] == {"id": {"type": "integer"}, "ssn": {"const": "[masked]"}}
+
+
+def test_who_meets_no_rule_is_told_so(explain):
+    """PRIVACY.md: no match is the strictest rule."""
+    status, out, _ = explain("nobody", "get_user")
+    assert status == 0
+    assert out.startswith("No rule is met, so all are: 'admins', 'support'.\n")
+    assert row(out, "ssn") == ["masked", "support"]
+
+
+def test_who_sees_everything_gets_the_schema_as_it_is(explain):
+    _, out, _ = explain("role:admin", "get_user")
+    assert schema_in(out) == SCHEMA
+    assert row(out, "ssn") == ["seen", ""]
+
+
+def test_a_pseudonym_is_told_without_a_key(explain):
+    """Ours: no value is looked at."""
+    _, out, _ = explain("nobody", "all")
+    assert row(out, "email") == ["hashed", "one"]
+    assert row(out, "ssn") == ["dropped", "one"]
+
+
+def test_a_tool_that_the_policy_does_not_name_is_there_for_nobody(explain):
+    status, out, err = explain("role:admin", "get_item")
+    assert (status, err) == (1, "")
+    assert out == "get_item: there for nobody, for the policy does not name it\n"
+
+
+def test_a_policy_that_does_not_fit_is_told(explain):
+    """PRIVACY.md, "Policy file": a path that the schema cannot have is an error."""
+    status, out, err = explain("nobody", "get_order")
+    assert (status, out) == (2, "")
+    assert "served to nobody: rule 'one' names 'number', which the output cannot have" in err.replace("\n", " ")
+
+
+def test_a_tool_of_a_server_is_explained(explain):
+    """Ours: with the digest by which a policy pins it."""
+    server = fixture("records")
+    status, out, err = explain("nobody", "find", "--", server["command"], *server["args"])
+    assert (status, out) == (1, "find: there for nobody, for the policy does not name it\n")
+    status, _, err = explain("nobody", "all", "--", server["command"], *server["args"])
+    assert status == 2
+    assert "there is no tool 'all'" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "principal"),
+    [
+        ("nobody", NOBODY),
+        ("role:a, role:b,scope:x:y", Principal(roles=frozenset({"a", "b"}), scopes=frozenset({"x:y"}))),
+        ("client:desk,subject:https://id.example#ann", Principal("https://id.example#ann", "desk")),
+    ],
+)
+def test_a_principal_is_described_in_words(text, principal):
+    assert principal_of(text) == principal
+
+
+@pytest.mark.parametrize("text", ["", "admin", "role:", "team:a", "role:a,"])
+def test_what_describes_nobody_is_refused(text):
+    with pytest.raises(InvalidInput, match="--as takes 'nobody', or for example"):
+        principal_of(text)
+
+
+def test_without_a_schema_the_rules_are_told(tmp_path, capfd):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(POLICY))
+    assert main(["explain", "--policy", str(path), "--as", "nobody", "--tool", "all"]) == 0
+    assert "name a server, or the output schema with --schema" in capfd.readouterr().out

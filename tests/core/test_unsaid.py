@@ -1,0 +1,134 @@
+"""Schemas that say nothing of some names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz.schemas import NAMES
+from louver.core.derive import derive
+from louver.core.mask import exclude_mask
+from louver.core.path import FieldPath
+from louver.core.unsaid import Names, unsaid
+from strategies import JUDGE, Triple, randoms, triples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SSN = Names(["ssn"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ssn", "the ssn.", "user.ssn", "user_ssn", "SSN!", "\uff33\uff33\uff2e", "s\u200bsn", "(ssn)", "^(id|ssn)$"],
+)
+def test_a_text_tells_a_name_however_it_is_written(text: str):
+    """PRIVACY.md, P6 and P13."""
+    assert SSN.are_told(text)
+
+
+@pytest.mark.parametrize("text", ["", "ssns", "assn", "ssn1", "s s n", "id"])
+def test_another_word_tells_nothing(text: str):
+    """Ours: a name stands between characters that are neither letters nor digits."""
+    assert not SSN.are_told(text)
+
+
+def test_no_names_are_never_told():
+    assert not Names([]).are_told("")
+    assert not Names(["", "\u200b"]).are_told("\u200b anything")
+
+
+def test_the_longest_name_is_told_as_well_as_the_shorter_one():
+    names = Names(["tax", "tax id", "a.b"])
+    assert names.are_told("tax")
+    assert names.are_told("the tax id")
+    assert names.are_told("[a.b]")
+    assert not names.are_told("a-b")
+
+
+def test_names_are_looked_for_in_texts_and_in_keys():
+    assert SSN.are_in([1, {"a": [None, "ssn"]}])
+    assert SSN.are_in({"a": {"ssn": 1}})
+    assert not SSN.are_in({"a": [1, "id", {"b": None}]})
+
+
+ID = {"id": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "left"),
+    [
+        (True, True),
+        ({"properties": ID}, {"properties": ID}),
+        ({"enum": ["ssn", 1], "type": "string"}, {"type": "string"}),
+        ({"const": {"a": "ssn"}}, {}),
+        ({"required": ["id", "ssn"]}, {}),
+        ({"pattern": "ssn|id", "minLength": 2}, {"minLength": 2}),
+        ({"propertyNames": {"pattern": "^(id|ssn)$"}, "minProperties": 1}, {"minProperties": 1}),
+        ({"properties": {"id": {"const": "ssn"}}}, {"properties": {"id": {}}}),
+        (
+            {"allOf": [{"const": "ssn"}, True], "$defs": {"1": {"const": "ssn"}}},
+            {"allOf": [{}, True], "$defs": {"1": {}}},
+        ),
+        (
+            {"items": {"anyOf": [{"const": "ssn"}]}, "prefixItems": [False]},
+            {"items": {"anyOf": [{}]}, "prefixItems": [False]},
+        ),
+        ({"additionalProperties": {"enum": ["ssn"]}}, {"additionalProperties": {}}),
+        ({"dependentSchemas": {"id": {"const": "ssn"}}}, {"dependentSchemas": {"id": {}}}),
+        ({"not": {"const": "id"}, "if": True, "then": {"const": "ssn"}}, {}),
+        ({"oneOf": [{"const": 1}, {"const": "ssn"}]}, {}),
+        ({"contains": {"const": "ssn"}, "maxContains": 1, "minItems": 1}, {"minItems": 1}),
+        (
+            {"patternProperties": {"^ssn$": {}, "^x-": {"const": "ssn"}}, "additionalProperties": False},
+            {"patternProperties": {"^x-": {}}},
+        ),
+        ({"patternProperties": {"^ssn$": {}}, "additionalProperties": False}, {}),
+        (
+            {"patternProperties": {"^x-": {"const": "ssn"}}, "additionalProperties": False},
+            {"patternProperties": {"^x-": {}}, "additionalProperties": False},
+        ),
+        ({"dependentSchemas": "ssn"}, {}),
+    ],
+)
+def test_what_tells_a_name_is_left_out(schema: Any, left: Any):
+    """PRIVACY.md, P6: patterns, enums, constants and the rest."""
+    assert unsaid(schema, SSN) == left
+
+
+def said(schema: Any) -> Iterator[str]:
+    """The texts of a schema, without its keywords and the names of properties that are seen."""
+    if isinstance(schema, str):
+        yield schema
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from said(each)
+    elif isinstance(schema, dict):
+        for keyword, argument in schema.items():
+            if keyword == "patternProperties":
+                yield from argument
+            if keyword not in ("type", "format", "$ref"):
+                yield from said([*argument.values()] if keyword in ("properties", "$defs") else argument)
+
+
+@st.composite
+def left_out(draw: st.DrawFn) -> tuple[Triple, tuple[str, ...]]:
+    triple, rng = draw(triples()), draw(randoms())
+    return triple, tuple(rng.sample([name for name in NAMES if name], rng.choice((1, 1, 2))))
+
+
+@given(left_out())
+def test_what_was_valid_stays_valid_and_no_name_is_told(case: tuple[Triple, tuple[str, ...]]):
+    """The law: it admits all that it did."""
+    triple, names = case
+    denied = tuple(FieldPath((name,), deep=True) for name in names)
+    schema = derive(triple.schema, exclude_mask(denied), silent=True).schema
+    looser = unsaid(schema, Names(names))
+    before, after = JUDGE(schema, "2020-12"), JUDGE(looser, "2020-12")
+    assert before is not None
+    assert after is not None
+    assert after(triple.value) or not before(triple.value), looser
+    assert not any(Names(names).are_told(text) for text in said(looser)), looser

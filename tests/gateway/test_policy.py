@@ -1,0 +1,110 @@
+"""A server under a policy, behind the gateway: what is read again, what is not served, and who is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from mcp import Client, MCPError
+
+from fixtures.tattled import SECRET
+from gateway.raw import SOON_S
+from gateway.served import config, fixture, serving
+from louver.catalogue.principals import NOBODY
+from louver.errors import InvalidPolicy
+from louver.gateway.config_read import read_config
+from policy.behind import ADMIN, RULES, inside, leaks, policy
+from server.wire import NEW, OLD
+
+pytestmark = pytest.mark.anyio
+
+LOOSE, TIGHT = {"name": "all", "deny": ["**.ssn"]}, {"name": "all", "allow": ["id"]}
+
+
+def of(*rules):
+    return json.dumps({"version": "1", "tools": {"*": {"rules": list(rules)}}})
+
+
+async def seen(client):
+    return (await client.call_tool("get_person", {})).structured_content
+
+
+async def test_a_policy_that_changes_counts_from_then_on(tmp_path):
+    """PRIVACY.md, "Policy file": swapped whole; a wrong one changes nothing and is logged, and the next one counts."""
+    path = tmp_path / "it.policy.json"
+    path.write_text(of(LOOSE))
+    options = config(tmp_path, {"it": fixture("tattling", policy="it.policy.json")})
+    with serving(*options) as served:
+        async with Client(served.url) as client:
+            assert (await seen(client))["name"] == "Ann"
+            path.write_text('{"version": "1",\n "tools": {"*": {"rules": [{"name": "all", "deny": []}]}}}')
+            told = served.says("stays as it was")
+            assert f"{path}:2: 'deny' names one field or more" in told.string
+            assert (await seen(client))["name"] == "Ann"
+            path.write_text(of(TIGHT))
+            async with asyncio.timeout(SOON_S):
+                while await seen(client) != {"id": 1}:
+                    pass
+            path.unlink()
+            served.says("the file of policy cannot be read")
+            assert await seen(client) == {"id": 1}
+    assert SECRET not in "".join(served.said)
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+@pytest.mark.parametrize("server", ["old", "new"])
+async def test_callers_are_answered_by_their_rules(tmp_path, era, server):
+    """PRIVACY.md, "Policy file": selected by what the principal is."""
+    for who, sees in ((ADMIN, True), (NOBODY, False)):
+        async with inside(tmp_path, era, who, servers=[server]) as wire:
+            assert leaks(await wire.call("get_person")) is sees
+            assert ("ssn" in json.dumps((await wire.tools())["get_person"]["outputSchema"])) is sees
+
+
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_a_tool_that_the_policy_does_not_name_is_as_one_that_there_is_not(tmp_path, era):
+    """PRIVACY.md, "Policy file": fail closed."""
+    only = policy() | {"tools": {"twins": {"rules": RULES}}}
+    async with inside(tmp_path, era, ADMIN, policy=only, servers=["old"]) as wire:
+        assert list(await wire.tools()) == ["twins"]
+        errors = []
+        for name in ("get_person", "get_persom"):
+            with pytest.raises(MCPError) as refused:
+                await wire.call(name)
+            errors.append(refused.value.error)
+        assert errors[0] == errors[1]
+
+
+async def test_fields_are_masked_and_hashed_with_their_schema(tmp_path):
+    """PRIVACY.md, "Policy file": a client that validates can do so."""
+    rule = {"name": "all", "mask": ["**.ssn"], "hash": ["name"]}
+    async with inside(tmp_path, NEW, policy=policy(rule), servers=["old"]) as wire:
+        schema = (await wire.tools())["get_person"]["outputSchema"]["properties"]
+        answer = (await wire.call("get_person"))["structuredContent"]
+        assert schema["ssn"] == {"const": "[masked]"}
+        assert answer["ssn"] == answer["friends"][0]["ssn"] == "[masked]"
+        assert answer["name"].startswith("p:")
+        assert not leaks(answer)
+        again = (await wire.call("tell_person"))["content"][0]["text"]
+        assert json.loads(again)["name"] == answer["name"]
+
+
+async def test_only_servers_under_a_policy_are_under_one(tmp_path):
+    """GATEWAY.md, "Transparency first"."""
+    (tmp_path / "it.policy.json").write_text(of(LOOSE))
+    servers = {"free": fixture("tattling"), "it": fixture("tattling", policy="it.policy.json")}
+    with serving(*config(tmp_path, servers)) as served:
+        async with Client(served.url) as client:
+            for name, tells in (("free", True), ("it", False)):
+                result = await client.call_tool(f"{name}__get_person", {})
+                assert leaks(result.model_dump(mode="json")) is tells
+
+
+def test_a_wrong_policy_keeps_a_gateway_from_starting(tmp_path):
+    """PRIVACY.md, "Policy file": validated at start."""
+    (tmp_path / "it.policy.json").write_text(of({"name": "all", "hash": ["id"]}))
+    options = config(tmp_path, {"it": fixture("tattling", policy="it.policy.json")})
+    with pytest.raises(InvalidPolicy, match="'hash' needs a secret key"):
+        read_config(tmp_path / "mcp.json")
+    assert options[0] == "--config"

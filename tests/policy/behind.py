@@ -1,0 +1,94 @@
+"""A gateway before `fixtures/tattling.py`, which tells in every place what is denied, and all that a client gets."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from fixtures.tattled import SECRET
+from gateway.raw import raw
+from gateway.served import config, fixture, serving
+from louver.catalogue.principals import NOBODY, Principal
+from louver.gateway.config_read import read_config
+from louver.gateway.gateway import Gateway
+from louver.server.principals import served_as
+from server.wire import connect
+
+ADMIN = Principal("https://id.example#ann", roles=frozenset({"admin"}))
+ABLE = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+ANSWERS = {
+    "elicitation/create": {"action": "accept", "content": {}},
+    "sampling/createMessage": {"role": "assistant", "content": {"type": "text", "text": "t"}, "model": "m"},
+    "roots/list": {"roots": []},
+}
+RULES = [
+    {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]},
+    {"name": "all", "deny": ["**.ssn"]},
+]
+POLICY = {"version": "1", "tools": {"*": {"rules": RULES}}, "meta": ["a.b/cost"], "resources": ["file:///open"]}
+KINDS = {"old": (), "new": ("modern",)}
+"""The servers, and how they are started."""
+
+
+def policy(*rules, **more):
+    """A policy with other rules for all tools, or with more members."""
+    return {**POLICY, **({"tools": {"*": {"rules": list(rules)}}} if rules else {}), **more}
+
+
+VIEWS = {"tool": "get_person", "views": {"secret": ["ssn"], "both": ["id", "ssn"], "open": ["id"]}}
+
+
+def written(folder, policy=POLICY, servers=("old", "new"), **louver):
+    """The options of `louver serve` for the servers under a policy, with views of which some tell what is denied."""
+    (folder / "it.policy.json").write_text(json.dumps(policy))
+    (folder / "views").mkdir(exist_ok=True)
+    (folder / "views" / "get_person.views.json").write_text(json.dumps(VIEWS))
+    of = {"policy": "it.policy.json", "views": "views"}
+    entries = {name: fixture("tattling", *KINDS[name], **of) for name in servers}
+    return config(folder, entries, pseudonymKey="k" * 32, **louver)
+
+
+@contextmanager
+def gateway(folder, *options, **more):
+    """A process, over HTTP."""
+    with serving(*written(folder, **more), *options) as served:
+        yield served
+
+
+@asynccontextmanager
+async def client_of(url, era):
+    """A client that can be asked everything."""
+    async with raw(url, era, capabilities=ABLE, answers=ANSWERS) as client:
+        yield client
+
+
+def got(client, *answers):
+    """All that a client has got."""
+    return json.dumps([client.opening, client.notes, client.questions, answers], ensure_ascii=False)
+
+
+def leaks(*said):
+    """Whether a secret stands in what was said."""
+    return SECRET in json.dumps(said, ensure_ascii=False)
+
+
+class Somebody:
+    """A caller whose rights change while it is served."""
+
+    subject, client, scopes = "ann", None, frozenset()
+
+    def __init__(self, *roles):
+        self.roles = frozenset(roles)
+
+
+@asynccontextmanager
+async def inside(folder, era, principal=NOBODY, **more):
+    """A gateway in this process, and a connection of a caller with rights of its own."""
+    made = Gateway(read_config(Path(written(folder, **more)[1])), serves_one=False)
+    try:
+        with served_as(principal):
+            async with connect(made.server, era) as wire:
+                yield wire
+    finally:
+        await made.close()

@@ -1,0 +1,124 @@
+"""Nothing that a policy denies gets out, whatever the tool, the rules and the request; and this would find it.
+
+Each step of the pipeline that is taken out lets tokens out, and so does a pipeline without any.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from contextlib import ExitStack
+
+import pytest
+
+from louver.core import visible
+from louver.core.mask import exclude_mask
+from louver.server import policed
+from louver.server.policed import Policed
+from louver.server.results import Results
+from tests.policy import canaries
+from tests.policy.canaries import Pipeline, Run, escaped, forms, patched
+
+pytestmark = pytest.mark.anyio
+
+CASES = 10_000 if os.environ.get("CI") else 300
+FOUND_WITHIN = 4_000
+"""Cases in which what lets tokens out is found; mostly in ten."""
+
+
+async def test_no_denied_token_gets_out():
+    """PRIVACY.md, "The canary test"; `python -m tests.policy.canaries --cases 100000` looks at more."""
+    run = await Run(0).cases(CASES)
+    assert run.found == [], run.example
+    assert run.counts["cases"] == CASES
+    assert run.counts["denied tokens"] > 10 * CASES
+    assert run.counts["answered"] > CASES / 2
+    assert run.counts["kept"] > CASES / 50
+
+
+async def finds(*patches):
+    """The kinds of tokens that get out while something else stands in the place of functions."""
+    with ExitStack() as stack:
+        for where, functions in patches:
+            stack.enter_context(patched(where, **functions))
+        run = await Run(1).cases(FOUND_WITHIN, enough=1)
+    return [what for _, what in run.found]
+
+
+async def test_a_pipeline_that_prunes_nothing_leaks_at_once():
+    """PRIVACY.md, "The canary test": that shows that the test bites."""
+    with patched(Policed, **canaries.naive()):
+        run = await Run(1).cases(20)
+    assert {what for _, what in run.found} >= {"value", "name", "meta", "link", "title of annotations"}
+    assert run.counts["OUT value"] > 20
+
+
+def with_content(result, output, kept, *, keep_blocks):
+    """The value is written, and what stood there stays beside it."""
+    wrote(result, output, kept, keep_blocks=keep_blocks)
+    result["content"].append({"type": "text", "text": json.dumps(output.value)})
+
+
+def exactly(paths, names, out):
+    """The masks of what is denied, without its twins."""
+    mask = exclude_mask(paths)
+    return (mask, mask) if out is visible.NONE else (visible._replaced(mask, out),) * 2
+
+
+wrote = policed.write_output
+STEPS = {
+    "the value is not pruned": [(visible.Sight, {"of": lambda self, value: value})],
+    "the schema is not pruned": [(Policed, {"_shown_schema": lambda self, tool, seen: tool.get("outputSchema")})],
+    "content stays": [(policed, {"write_output": with_content})],
+    "prose is passed on": [
+        (Policed, {"_prose": lambda self, said, shown, tool, is_whole: {**shown, "content": said["content"]}})
+    ],
+    "links are passed on": [
+        (Policed, {"_prose": lambda self, said, shown, tool, is_whole: {**shown, "content": said["content"][1:]}})
+    ],
+    "meta is passed on": [(Policed, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
+    "errors are passed on": [
+        (Policed, {"refusal": lambda self, error: error}),
+    ],
+    "texts of tools are passed on": [(policed, {"untold": lambda text, names: text})],
+    "texts of inputs are passed on": [(policed, {"untold_schema": lambda schema, names: schema})],
+    "views are passed on": [(Pipeline, {"_hides": lambda self, tool, path: False})],
+    "schemas tell names": [(visible, {"unsaid": lambda schema, names: schema})],
+    "twins are passed on": [(visible, {"_denying": exactly})],
+    "text is read as without a wrapper": [(visible, {"_of_text": lambda fields, wrapper: fields})],
+    "all share what is kept of answers": [(Results, {"within": lambda self, scope: self})],
+    "all share what is kept of tools": [(Pipeline, {"audience": lambda self: self.policed.id})],
+    "one rule is enough": [
+        (policed, {"Sight": lambda rules, *more: visible.Sight(rules[:2], *more)}),
+    ],
+    "what is hidden is just not allowed": [(visible, {"_masked": lambda value: value})],
+    "pseudonyms are no such": [(visible.Sight, {"_pseudonym": lambda self, value: f"p:{value}"})],
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_step_that_is_taken_out_lets_tokens_out(step):
+    """PRIVACY.md, "The canary test": each turns it red."""
+    assert await finds(*STEPS[step])
+
+
+def test_a_token_is_found_in_every_form():
+    """PRIVACY.md, "The canary test": raw, JSON-escaped, base64, hex, URL-encoded, NFKC."""
+    token = "v0123456789"
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in token)
+    assert len(forms(token)) == 5
+    hiding = [
+        token,
+        token.encode().hex(),
+        json.dumps(wide),
+        "".join(f"%{byte:02X}" for byte in token.encode()),
+        "".join(f"\\u{ord(letter):04x}" for letter in token),
+        wide,
+        token.upper(),
+        f"{token[:4]}\u200b{token[4:]}",
+    ]
+    hiding += [base64.b64encode(b"x" * before + token.encode() + b"yz").decode() for before in range(4)]
+    for text in hiding:
+        assert escaped(["before", f"<{text}>"], {token: "value"}) == [(token, "value")], text
+    assert escaped([f"{token[:-1]} {token[1:]}"], {token: "value"}) == []

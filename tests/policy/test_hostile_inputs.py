@@ -1,0 +1,336 @@
+"""PRIVACY.md, "Hostile inputs; the answer is exact": each line of the list, before a gateway whose servers are policed.
+
+What is answered stands in `hostile_answers.json`, word for word. The event loop of the gateway is this one, so that it
+can be seen never to stall, but for what is asked over HTTP: there another client is answered meanwhile. Hostile
+configurations are in `tests/gateway/test_config_errors.py`, hostile `tool_descriptions` in
+`tests/server/test_disclosure.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import MCPError
+
+from fixtures.faulty import BODIES
+from fixtures.tattled import HOSTILE as SCHEMAS
+from fixtures.tattled import SECRET
+from gateway.links import SLACK, responsive
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import at, at_a_url, config, fixture, serving
+from louver.gateway.config_read import read_config
+from louver.gateway.gateway import Gateway
+from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
+from policy.behind import POLICY, client_of, policy, written
+from server.test_refusals import HOSTILE as PROJECTIONS
+from server.test_refusals import include
+from server.wire import NEW, connect
+
+pytestmark = pytest.mark.anyio
+
+ANSWERS = json.loads((Path(__file__).parent / "hostile_answers.json").read_text(encoding="utf-8"))
+LONG = 9 * 2**20
+RANDOM = re.compile(r'(?<="correlation_id": ")[0-9a-f]{16}')
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def _one_loop():
+    """One event loop for all, so that it is there when the last of a process is heard."""
+    # A loop lasts as long as a fixture that waits in it.
+    yield  # noqa: PT022
+
+
+def said(answer):
+    """What is exact of an answer: its error, or what it holds."""
+    told = (answer.get("_meta") or {}).get("dev.louver/error")
+    if told is not None:
+        assert answer["isError"] is True
+        assert json.loads(answer["content"][0]["text"])["error"] == told
+        assert "structuredContent" not in answer
+        return {"error": json.loads(RANDOM.sub("an id", json.dumps(told)))}
+    return {key: answer[key] for key in ("structuredContent", "content", "tools", "value") if key in answer}
+
+
+class World:
+    """A gateway in this process before one server, and a connection to it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    @asynccontextmanager
+    async def behind(self, entry, **louver):
+        (self.folder / "it.policy.json").write_text(json.dumps(POLICY))
+        entry = {**entry, "louver": {"policy": "it.policy.json", "timeoutSeconds": 1, **louver.pop("of", {})}}
+        options = config(self.folder, {"it": entry}, **louver)
+        gateway = Gateway(read_config(Path(options[1])), serves_one=False)
+        try:
+            async with connect(gateway.server, NEW) as wire, responsive():
+                yield wire
+        finally:
+            await gateway.close()
+
+    async def answer(self, entry, method, params, **louver):
+        """What is answered to one request."""
+        async with self.behind(entry, **louver) as wire:
+            return await exactly(wire, method, params)
+
+    async def call(self, tool, entry=None, louver=None, arguments=None, **meta):
+        params = {"name": tool, "arguments": arguments or {}, **({"_meta": meta} if meta else {})}
+        return await self.answer(entry or fixture("tattling"), "tools/call", params, **(louver or {}))
+
+
+async def exactly(wire, method, params):
+    try:
+        async with asyncio.timeout(30 * SLACK):
+            return said(await wire.request(method, params))
+    except MCPError as refused:
+        error = refused.error
+        text = RANDOM.sub("an id", json.dumps(error.data))
+        return {"code": error.code, "message": error.message, "data": json.loads(text)}
+
+
+def projection(asked):
+    async def row(world):
+        return await world.call("get_person", projection=asked)
+
+    return row
+
+
+def keys(one, other):
+    async def row(world):
+        return await world.call("get_person", **{"projection": one, "dev.louver/projection": other})
+
+    return row
+
+
+async def unknown_tool(world):
+    one = await world.call("nobody", projection=include("id"))
+    other = await world.call("nobody")
+    assert one == other
+    return one
+
+
+def query(**params):
+    async def row(world):
+        return await world.answer(fixture("tattling"), "tools/list", params, exposure="minimal")
+
+    return row
+
+
+async def stale_cursor(world):
+    async with world.behind(fixture("unruly", "many"), exposure="minimal") as wire:
+        cursor = (await wire.request("tools/list", {"query": "tool"})).get("nextCursor") or "search:20:0123456789abcdef"
+        return await exactly(wire, "tools/list", {"query": "other", "cursor": cursor})
+
+
+def fault(tool, kind="unruly", *options, **arguments):
+    async def row(world):
+        return await world.call(tool, fixture(kind, *options), arguments=arguments)
+
+    return row
+
+
+def over_http(tool, **arguments):
+    async def row(world):
+        with at_a_url("unruly", "--http") as url:
+            return await world.call(tool, at(url), arguments=arguments)
+
+    return row
+
+
+async def stopped(world):
+    """SIGSTOP: the call runs into its deadline."""
+    async with world.behind(fixture("unruly")) as wire:
+        try:
+            return await exactly(wire, "tools/call", {"name": "stop", "arguments": {}})
+        finally:
+            for process in _stopped():
+                os.kill(process, signal.SIGCONT)
+
+
+def _stopped():
+    """The children of this process that are stopped."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(words[1]) == os.getpid() and words[0] == "T":
+            yield int(path.name)
+
+
+async def storm(world):
+    """20,000 `list_changed`: the call is answered, and so is the next."""
+    async with world.behind(fixture("unruly")) as wire:
+        await exactly(wire, "tools/call", {"name": "storm", "arguments": {"times": 20_000}})
+        return {"tools": len((await wire.request("tools/list"))["tools"]) > 30}
+
+
+async def many_tools(world):
+    async with world.behind(fixture("unruly", "many")) as wire:
+        count, cursor = 0, {}
+        while cursor is not None:
+            page = await wire.request("tools/list", cursor)
+            count += len(page["tools"])
+            cursor = {"cursor": page["nextCursor"]} if page.get("nextCursor") else None
+        return {"tools": count}
+
+
+async def doubled_names(world):
+    async with world.behind(fixture("unruly", "doubled")) as wire:
+        return {"tools": sorted(await wire.tools())}
+
+
+def schema(name):
+    async def row(world):
+        async with world.behind(fixture("tattling", "hostile")) as wire:
+            tools = await wire.tools()
+            assert "ssn" not in json.dumps(tools[name].get("outputSchema"))
+            return await exactly(wire, "tools/call", {"name": name, "arguments": {}})
+
+    return row
+
+
+ROWS = {
+    **{f"projection: {name}": projection(asked) for name, (asked, _) in PROJECTIONS.items() if name != "view unknown"},
+    "projection: 257 paths": projection(include(*(f"f{n}" for n in range(MAX_PATHS + 1)))),
+    "projection: a 513-character path": projection(include("x" * (MAX_PATH_CHARACTERS + 1))),
+    "projection: 33 segments": projection(include(".".join("x" * (MAX_SEGMENTS + 1)))),
+    "projection: an unknown view": projection({"mode": "view", "view": "all"}),
+    "projection: both keys different": keys(include("id"), include("name")),
+    "projection: an unknown tool": unknown_tool,
+    "search: a number": query(query=7),
+    "search: a list": query(query=["person"]),
+    "search: 257 characters": query(query="x" * 257),
+    "search: control characters": query(query="a\0b"),
+    "search: SQL": query(query="'; DROP TABLE tools; --"),
+    "search: regex": query(query="(a+)+$"),
+    "search: a forged cursor": query(query="person", cursor="search:20:0123456789abcdef"),
+    "search: a foreign cursor": query(query="person", cursor="20"),
+    "search: a stale cursor": stale_cursor,
+    "upstream: a garbage line": fault("garbage"),
+    "upstream: an endless line": fault("endless"),
+    "upstream: too large": fault("large", size=LONG),
+    "upstream: a gzip bomb": over_http("bomb", size=LONG),
+    "upstream: a hang": fault("silent"),
+    "upstream: a hang over HTTP": over_http("silent"),
+    "upstream: SIGSTOP": stopped,
+    "upstream: death mid-call": fault("die"),
+    "upstream: an answer that breaks its schema": fault("break_schema", "tattling"),
+    "upstream: a scalar root": schema("scalar_root"),
+    "upstream: a list at the root": schema("list_root"),
+    **{f"upstream: {name}": fault(name) for name in BODIES},
+    "upstream: a 5000-digit integer": fault("digits"),
+    "upstream: duplicate keys": fault("duplicate", "tattling"),
+    "upstream: a wrong id": over_http("wrong_id"),
+    **{f"upstream: a schema with {name}": schema(name) for name in SCHEMAS if not name.endswith("root")},
+    "upstream: doubled tool names": doubled_names,
+    "upstream: 10,000 tools": many_tools,
+    "upstream: 20,000 list_changed": storm,
+    "upstream: a redirect to another host": over_http("redirect", status=307),
+    "upstream: an unasked sampling request": fault("sample", "tattling"),
+    "upstream: an error": fault("refuse", "tattling"),
+}
+"""A line of the list, or more than one for it -> what is done."""
+
+
+@pytest.mark.parametrize("line", ROWS)
+async def test_the_answer_to_a_hostile_input_is_exact(tmp_path, line):
+    """PRIVACY.md, "Hostile inputs; the answer is exact": code, message and data; and the event loop never stalls."""
+    answer = await ROWS[line](World(tmp_path))
+    assert SECRET not in json.dumps(answer)
+    assert answer == ANSWERS[line]
+
+
+# What a client does over HTTP
+
+LISTED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+def nested(depth):
+    return b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"it","arguments":' + (
+        b'{"a":' * depth + b"1" + b"}" * depth + b"}}"
+    )
+
+
+BODIES_OF_CLIENTS = {
+    "client: a body over 4 MiB": (b'{"a":"' + b"x" * 4 * 2**20 + b'"}', {}),
+    "client: depth 500": (nested(500), {}),
+    "client: depth 900": (nested(900), {}),
+    "client: a bad host": (json.dumps(LISTED).encode(), {"host": "evil.example"}),
+    "client: a bad origin": (json.dumps(LISTED).encode(), {"origin": "http://evil.example"}),
+    "client: no JSON": (b"{", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with serving(*written(tmp_path_factory.mktemp("served"), servers=["old"])) as served:
+        yield served.url
+        assert "Traceback" not in "".join(served.said)
+
+
+@asynccontextmanager
+async def answered_meanwhile(url):
+    """Another client is answered all the while, and soon."""
+    loop, waits = asyncio.get_running_loop(), []
+
+    async def ask(client):
+        while True:
+            began = loop.time()
+            await client.result("tools/list")
+            waits.append(loop.time() - began)
+
+    async with client_of(url, HANDSHAKE) as client:
+        asking = asyncio.create_task(ask(client))
+        try:
+            yield
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+    assert max(waits, default=0) < SLACK
+
+
+@pytest.mark.parametrize("line", BODIES_OF_CLIENTS)
+async def test_a_hostile_body_is_refused_and_holds_up_nobody(url, line):
+    """PRIVACY.md, "Hostile inputs", "Client": the status, and the body as far as it is JSON."""
+    body, headers = BODIES_OF_CLIENTS[line]
+    async with answered_meanwhile(url), httpx2.AsyncClient(trust_env=False) as http:
+        response = await http.post(url, content=body, headers={**ACCEPT, **headers})
+    try:
+        text = response.json()
+    except ValueError:
+        text = response.text
+    assert {"status": response.status_code, "body": text} == ANSWERS[line]
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+async def test_a_client_that_cancels_or_goes_mid_call_holds_up_nobody(tmp_path, era):
+    """PRIVACY.md, "Hostile inputs", "Client": disconnect and cancel mid-call; the upstream is told."""
+    # Progress is let, so that it can be seen that the call has reached the upstream.
+    (tmp_path / "it.policy.json").write_text(json.dumps(policy(let=["progress"])))
+    options = config(tmp_path, {"it": fixture("unruly", policy="it.policy.json", isolation="shared")})
+    with serving(*options) as served:
+        async with raw(served.url, STATELESS) as other:
+            async with raw(served.url, era) as client:
+                client.begin(client.call("hold_and_say", _meta={"progressToken": "p"}))
+                await client.hears("notifications/progress")
+                if era == HANDSHAKE:
+                    await client.notify("notifications/cancelled", requestId=2)
+                    await other.call("wait_for", seen="notifications/cancelled")
+            await other.call("wait_for", seen="notifications/cancelled")
+            assert "content" in await other.call("progress", steps=0)
