@@ -62,6 +62,7 @@ def test_every_mode_can_be_asked_for(options):
         ([TARGET, "get_user_profile", "[]"], 2, "one JSON object"),
         ([TARGET, *PROFILE, "--include", "a", "--view", "b"], 2, "at a time"),
         (["", "get_user_profile"], 2, "expected a URL, or the command"),
+        (["run 'this", "get_user_profile"], 2, "No closing quotation"),
         ([TARGET, *PROFILE, "--include", "a..b"], 1, "expected a name"),
         ([TARGET, "no_such_tool"], 1, "no_such_tool"),
         (["no-such-command-anywhere", "tool"], 1, "cannot be opened: [Errno 2]"),
@@ -75,6 +76,13 @@ def test_what_cannot_be_called_is_told(arguments, status, said):
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_a_server_writes_beside_the_protocol_is_not_quoted():
+    """Ours: the SDK's own log would."""
+    noisy = "print('secret: 7', flush=True); from louver.example.server import build_server; build_server().run()"
+    done = louver("call", shlex.join([sys.executable, "-c", noisy]), *PROFILE)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_server_that_knows_nothing_of_projection_is_told():

@@ -1,7 +1,11 @@
 """Over real transports, through the gateway, with what servers ask meanwhile; and the client that does not await."""
 
+import json
 import shlex
 import sys
+import threading
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import mcp_types as types
@@ -9,7 +13,7 @@ import pytest
 from mcp import MCPError, StdioServerParameters
 
 import louver
-from client.servers import MODES, example, lowlevel, structured, tool
+from client.servers import CANARY, MODES, example, lowlevel, structured, tool
 from fixtures.process import http_process
 from gateway.gateways import EVERYTHING, LOUVER, everything, gateway
 
@@ -30,13 +34,52 @@ async def test_a_command_is_started(mode, target):
         assert (await client.call_tool(*USER, include=["name"])).data == NAME
 
 
+@pytest.mark.parametrize(
+    ("target", "said"), [("", "expected a URL"), ([], "expected a URL"), ("run 'this", "No closing quotation")]
+)
+def test_what_is_no_command_is_refused(target, said):
+    """Ours."""
+    with pytest.raises(louver.LouverError, match=said):
+        louver.Client(target)
+
+
 async def test_a_url_is_opened(mode):
     """Ours: the vectors' server over Streamable HTTP."""
     with http_process(Path(__file__).parents[1] / "fixtures" / "vector_server.py") as (url, _):
         async with louver.Client(url, mode=mode) as client:
             result = await client.call_tool("receipt-include", include=["id"])
+        async with louver.Client(url.replace("http:", "HTTP:"), mode=mode) as client:
+            assert (await client.call_tool("receipt-include", include=["id"])).applied
     assert result.applied
     assert result.data == {"id": 1}
+
+
+class Garbled(BaseHTTPRequestHandler):
+    """Opens a connection, and answers everything else with half a message."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        info = {"serverInfo": {"name": "garbled", "version": "1"}, "capabilities": {"tools": {}}}
+        opened = {"jsonrpc": "2.0", "id": asked.get("id"), "result": {"protocolVersion": "2025-11-25", **info}}
+        told = json.dumps(opened) if asked["method"] == "initialize" else f'{{"id": {asked.get("id")}, "{CANARY}'
+        self.send_response(200 if "id" in asked else 202)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        self.wfile.write(told.encode() if "id" in asked else b"")
+
+    def log_message(self, *_):
+        """It is no use to the test."""
+
+
+async def test_what_is_no_json_over_http_is_told_without_its_values():
+    """Ours: the SDK's error would quote it."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Garbled) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        async with louver.Client(f"http://127.0.0.1:{server.server_port}/mcp", mode="legacy") as client:
+            with pytest.raises(louver.InvalidAnswer, match="no result that the protocol has") as told:
+                await client.call_tool("get_profile")
+        server.shutdown()
+    assert CANARY not in "".join(traceback.format_exception(told.value))
 
 
 @pytest.mark.parametrize("upstream", [PLAIN, EXAMPLE])

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, Literal, assert_type
 
 import pytest
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel
+from mcp.server import MCPServer
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field, RootModel
 from typing_extensions import TypedDict
 
 import louver
@@ -87,13 +88,64 @@ class Choice(BaseModel):
         (Kept, ["cities.*.city", "cities.*.zip", "id"]),
         (Pair, ["left.address.city", "left.address.zip", "left.name", "right"]),
         (Node, ["children", "name"]),
-        (Choice, ["note", "other", "pet.kind", "pet.lives", "pet.tricks"]),
+        (Choice, ["Other", "note", "other", "pet.kind", "pet.lives", "pet.tricks"]),
         *((type_, ["*"]) for type_ in (Open, int, dict, Any, dict[str, int], list[str], dict[str, Any], Node | int)),
     ],
 )
 def test_the_fields_of_a_type_are_the_projection(type_, paths):
     """Ours: aliases, nesting, unions, lists, maps; what may be anything is asked for whole."""
     assert [str(path) for path in Typed(type_).projection(strict=False, required=False).fields] == paths
+
+
+class Apart(BaseModel):
+    """The names in Python are those of other members of a profile."""
+
+    address: str = Field(validation_alias=AliasPath("address", "city"))
+    code: str = Field(validation_alias=AliasPath("address", "zip"))
+    items: int = Field(validation_alias=AliasPath("items", 0, "id"))
+    id: str = Field(validation_alias=AliasChoices("mail", "email", AliasPath("contact", "mail")))
+
+
+@dataclasses.dataclass
+class Held:
+    parts: list[Apart] = dataclasses.field(default_factory=list)
+
+
+class Meeting(BaseModel):
+    day: datetime.date
+    at: datetime.time | datetime.datetime
+    length: datetime.timedelta
+
+
+def test_a_field_is_asked_for_where_it_is_read_from():
+    """Ours: of several places in all of them."""
+    asked = ["address.city", "address.zip", "contact.mail", "email", "items.id", "mail"]
+    assert [str(path) for path in Typed(Apart).projection(strict=False, required=False).fields] == asked
+    within = [f"parts.{path}" for path in asked]
+    assert [str(path) for path in Typed(Held).projection(strict=False, required=False).fields] == within
+
+
+async def test_a_field_is_read_from_there(mode):
+    """Ours: the name that stands in Python is none that the tool has to have."""
+    made = lowlevel(get_profile=tool(SCHEMA))
+    louver.attach(made.server)
+    async with louver.Client(made.server, mode=mode) as client:
+        result = await client.call_tool("get_profile", into=Apart)
+        deep = typed("city", str, city=Field(validation_alias=AliasPath("address", "ctiy")))
+        with pytest.raises(louver.UnfitType, match=r"did you mean 'address\.city'"):
+            await client.call_tool("get_profile", into=deep)
+    found = {"address": "Rome", "code": "00100", "items": 1, "id": PROFILE["email"]}
+    assert (result.applied, result.data.model_dump()) == (True, found)
+
+
+async def test_a_time_may_come_as_a_number():
+    """Ours: pydantic reads seconds."""
+    number = {"type": "integer"}
+    output = {"type": "object", "properties": {"day": number, "at": number, "length": number}}
+    made = lowlevel(get_meeting=tool(output, structured({"day": 86400, "at": 0, "length": 60})))
+    async with louver.Client(made.server) as client:
+        meeting = (await client.call_tool("get_meeting", into=Meeting)).data
+    assert (meeting.day, meeting.length) == (datetime.date(1970, 1, 2), datetime.timedelta(minutes=1))
 
 
 @pytest.mark.parametrize("type_", [type("Plain", (), {}), Callable[[], int]])
@@ -218,8 +270,48 @@ async def test_no_output_is_none_of_the_type():
     """Ours."""
     made = liar({"content": [{"type": "text", "text": CANARY}]}, output=None)
     async with louver.Client(made.server) as client:
-        with pytest.raises(louver.OutputInvalid, match="no Card"):
+        with pytest.raises(louver.OutputInvalid, match=r"no Card: .* no structured content, and no text"):
             await client.call_tool("get_profile", into=Card)
+
+
+async def test_null_is_no_prose():
+    """Ours: nor is it of the type."""
+    null = {"type": "object", "properties": {"result": {}}, "required": ["result"]}
+    async with louver.Client(liar(structured({"result": None}), output=null).server) as client:
+        with pytest.raises(louver.OutputInvalid, match=r"at '\*'$"):
+            await client.call_tool("get_profile", into=Card)
+
+
+@pytest.mark.parametrize("server_projects", [True, False])
+@pytest.mark.parametrize("type_", [str, str | None])
+async def test_a_text_that_happens_to_be_json_can_be_had_as_a_text(mode, server_projects, type_):
+    """Ours: as that of a file can be."""
+    server = MCPServer("files")
+
+    @server.tool()
+    def read_file() -> str:
+        return '{"name":"package"}'
+
+    if server_projects:
+        louver.attach(server)
+    async with louver.Client(server, mode=mode) as client:
+        text = await client.call_tool("read_file", into=type_)
+        held = await client.call_tool("read_file", into=Named)
+    assert (text.data, text.applied) == ('{"name":"package"}', server_projects)
+    assert held.data == Named(name="package")
+
+
+async def test_an_element_of_a_tuple_is_compared_with_that_in_its_place():
+    """Ours: by position, and with what all others are beyond."""
+    pair = {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "object"}], "items": {"type": "string"}}
+    output = {"type": "object", "properties": {"pair": pair}}
+    made = lowlevel(get_profile=tool(output, structured({"pair": [7, {"name": "Ann"}, "x"]})))
+    async with louver.Client(made.server) as client:
+        result = await client.call_tool("get_profile", into=typed("pair", tuple[int, Named, str]))
+        for wrong in (tuple[Named, int], tuple[int, Named, int], tuple[int, ...], list[Named]):
+            with pytest.raises(louver.UnfitType, match="at 'pair'"):
+                await client.call_tool("get_profile", into=typed("pair", wrong))
+    assert result.data.pair == (7, Named(name="Ann"), "x")
 
 
 async def test_an_annotated_type_that_is_no_key_is_read_too():

@@ -88,6 +88,40 @@ async def test_a_vector_server_over_http_passes_too():
         assert await failures(Target(url=url), OLD, NEW, groups=["projection"], fixture=fixture) == set()
 
 
+# Tools that say nothing of the server
+
+
+async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkeypatch, tmp_path):
+    """Ours: public servers have a clock, and a tool that shows how long a call can take."""
+    monkeypatch.setattr(peer, "CONFORMANCE_ANSWER_S", 2.0)
+    odd = Target(command=(sys.executable, str(HERE / "odd_example.py"), str(tmp_path / "calls")))
+    fixture = Fixture({"ticks": [{}], **PEOPLE.arguments})
+    report = await run(odd, eras=[OLD], groups=["projection", "schema", "isolation"], fixture=fixture)
+    assert found(report, "fail", "warn", "not tried") == set()
+    assert (tmp_path / "calls").stat().st_size > 2
+
+
+async def test_tools_that_have_not_answered_are_named(monkeypatch):
+    """Ours: where nothing else is left."""
+    monkeypatch.setattr(peer, "CONFORMANCE_ANSWER_S", 1.0)
+    mute = (
+        "def answered(self, message):\n"
+        "  while message['method'] == 'tools/call': message = json.loads(input())\n"
+        "  return super().answered(message)\n"
+    )
+    report = await run(inline(f"{_HONEST}{mute}Server().serve()"), eras=[OLD], groups=["capability"])
+    (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "tools-answer"]
+    assert outcome.status == "fail"
+    assert outcome.detail.endswith("These have not answered in time: 'get_person', 'say_hello', 'runs'")
+
+
+async def test_the_tool_that_ends_a_server_is_named():
+    """Ours: what its maintainer has to look at."""
+    report = await run(inline(f"{_HONEST}def call_tool(self, params): sys.exit()\nServer().serve()"), eras=[OLD])
+    (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "tools-answer"]
+    assert outcome.detail == "the target's process has ended, when 'get_person' was called"
+
+
 # Others'
 
 
@@ -96,6 +130,7 @@ async def test_a_server_that_knows_nothing_of_projection_fails_to_declare_it():
     report = await run(Target(command=PLAIN), fixture=PEOPLE)
     assert found(report, "fail", "warn") == {"capability-declared"}
     assert "stock-client-accepts-full" in found(report, "pass")
+    assert "stock-client-accepts-projected" in found(report, "not offered")
     assert {outcome.era for outcome in report.outcomes} == {OLD, NEW}
 
 

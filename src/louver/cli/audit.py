@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _UNITS: Final = {"d": 86_400, "h": 3600, "m": 60}
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
+_DIGEST: Final = 32
+"""Characters of the digest of a principal."""
 
 
 def run(arguments: Namespace) -> int:
@@ -71,7 +73,9 @@ def _show(rows: list[Row]) -> None:
         return
     table = Table()
     for name in rows[0]:
-        table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold")
+        # A digest that is broken over lines cannot be looked for.
+        least = _DIGEST if name == "principal" else None
+        table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=least)
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row.values()))
     terminal.console().print(table)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import Client, MCPError, StdioServerParameters
 
+from louver.cli import logs
 from louver.cli.request import tool_arguments, write
+from louver.client.target import words_of
 from louver.client.wire import Wire
 from louver.core import json
 from louver.errors import InvalidInput, InvalidProjection, LouverError
@@ -35,6 +36,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         LouverError: The options are refused.
     """
+    logs.quieten()
     return asyncio.run(_run(_target(arguments.target), arguments.tool, tool_arguments(arguments.arguments), arguments))
 
 
@@ -95,7 +97,7 @@ def _show(result: dict[str, Any]) -> None:
 def _target(text: str) -> Any:
     if is_url(text):
         return text
-    words = shlex.split(text)
+    words = words_of(text)
     if not words:
         raise InvalidInput("expected a URL, or the command that starts a server")
     return StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))

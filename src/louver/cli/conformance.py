@@ -7,7 +7,6 @@ louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from rich.table import Table
 
 from louver.cli import terminal
 from louver.cli.request import write
+from louver.client.target import words_of
 from louver.conformance import baseline
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import Target
@@ -47,12 +47,13 @@ def run(arguments: Namespace) -> int:
     report = with_baseline(
         asyncio.run(check(target, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
     )
-    if arguments.junit is not None:
-        _write(Path(arguments.junit), as_junit(report))
     if arguments.json:
         write(as_json(report))
     else:
         _show(report)
+    # Last: what was found out is told even where the file cannot be written.
+    if arguments.junit is not None:
+        _write(Path(arguments.junit), as_junit(report))
     for line in report.fixed:
         print(f"louver: the baseline lists '{line}', which passes", file=sys.stderr)
     return 0 if report.is_passed else 1
@@ -61,10 +62,7 @@ def run(arguments: Namespace) -> int:
 def _target(text: str) -> Target:
     if is_url(text):
         return Target(url=text)
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"the target's command cannot be read: {error}") from None
+    words = words_of(text)
     if not words:
         raise InvalidInput("expected a URL, or the command that starts a server")
     return Target(command=tuple(words))

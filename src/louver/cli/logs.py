@@ -27,6 +27,11 @@ def configure(form: Form) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if form == "json" else _Text("louver: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    quieten()
+
+
+def quieten() -> None:
+    """Let libraries write nothing that they have read."""
     for name, level in _QUIET.items():
         logging.getLogger(name).setLevel(level)
 

@@ -28,12 +28,13 @@ def run(arguments: Namespace) -> int:
     """Print both.
 
     Raises:
-        InvalidInput: It would be nobody's token, or good for no time at all or for more than a century.
+        InvalidInput: It would be nobody's token, or good for no time at all or for more than a century; or words are
+            not separated by spaces.
     """
     if not arguments.subject and not arguments.client:
         raise InvalidInput("a token is somebody's: expected --subject, --client, or both")
     said: dict[str, object] = {"subject": arguments.subject, "client": arguments.client}
-    said |= {name: getattr(arguments, name).split() for name in ("scopes", "roles")}
+    said |= {name: _words(name, getattr(arguments, name)) for name in ("scopes", "roles")}
     if arguments.days is not None:
         if not 0 < arguments.days <= _MOST_DAYS:
             raise InvalidInput(f"--days takes a number over 0 and at most {_MOST_DAYS}, not {arguments.days}")
@@ -43,3 +44,10 @@ def run(arguments: Namespace) -> int:
     print(f"token: {token}")
     print(f'"{digest_of(token)}": {compact({name: value for name, value in said.items() if value})}')
     return 0
+
+
+def _words(name: str, text: str) -> list[str]:
+    # A scope may have commas, but hardly any has: a role "support," would let nobody see anything, and say nothing.
+    if "," in text:
+        raise InvalidInput(f"--{name} takes words with spaces between, for example 'first second', and no commas")
+    return text.split()

@@ -106,6 +106,12 @@ class Answer:
             )
         return self if self.tool.is_exact else replace(self, schema=plan.schema)
 
+    def text(self, result: dict[str, Any]) -> str | None:
+        """The JSON text that the value was read from, if that is a member of the result's structured content."""
+        if self.output is None or self.output.seat != "wrapped text" or self.pruned:
+            return None
+        return members(result.get("structuredContent")).get(self.output.wrapper or "")
+
     def unwrapped(self) -> tuple[Json, Schema]:
         """The value and its schema without the object that the SDK wraps around an output that is none."""
         value, schema = self.value, self.schema

@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from louver.core.projection import Projection
 from louver.errors import InvalidProjection
@@ -31,7 +32,7 @@ def asked(
     Raises:
         InvalidProjection: More than one of them is given, a list is none of paths, or a path cannot be read.
     """
-    given = {"include": include, "exclude": exclude, "view": view}
+    given: dict[str, Any] = {"include": include, "exclude": exclude, "view": view}
     named = {mode: value for mode, value in given.items() if value is not None}
     if not named:
         if strict or required:
@@ -41,8 +42,8 @@ def asked(
         raise InvalidProjection(f"one of {', '.join(map(repr, (*given, 'into')))} at a time")
     [(mode, value)] = named.items()
     member = "view" if mode == "view" else "fields"
-    # A text would be taken for a list of its letters.
-    said: Any = value if isinstance(value, str) else list(value)
+    # A text would be taken for a list of its letters; what is none at all is refused with the rest.
+    said = [*cast("Iterable[Any]", value)] if isinstance(value, Iterable) and not isinstance(value, str) else value
     return Projection.from_wire({"mode": mode, member: said, "strict": strict, "required": required})
 
 

@@ -107,6 +107,18 @@ class Client:
         required: bool = False,
     ) -> ProjectedResult[T]: ...
 
+    # For a type checker a union, or an annotated type, is no `type`.
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: Any,
+        strict: bool = False,
+        required: bool = False,
+    ) -> ProjectedResult[Any]: ...
+
     @overload
     async def call_tool(
         self,
@@ -281,6 +293,13 @@ class Client:
 def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> tuple[ProjectedResult[Any], int, int]:
     """What a call returns; the bytes of what was asked for, and of what came."""
     value, schema = answer.unwrapped()
-    data = value if typed is None else typed.read(value, answer.tool.name)
+    data = value if typed is None else _typed(answer, typed, raw, value)
     result = ProjectedResult(data, schema, answer.applied, answer.pruned, answer.receipt, raw)
     return result, size_of(value), size_of(raw)
+
+
+def _typed(answer: Answer, typed: Typed[T], raw: dict[str, Any], value: Json) -> T:
+    # A text may happen to be JSON: a type that takes nothing but texts is read from it as it came.
+    text = answer.text(raw) if typed.is_text else None
+    is_prose = answer.output is None and value is None
+    return typed.read(value if text is None else text, answer.tool.name, is_prose=is_prose)

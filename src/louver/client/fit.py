@@ -123,9 +123,7 @@ class _Fit:
         if shared == kind.OBJECT:
             yield from _members(takes, has)
         elif shared == kind.ARRAY:
-            for one in (*takes.below("items"), *takes.below("prefixItems")):
-                for other in (*has.below("items"), *has.below("prefixItems")):
-                    yield (), one, other
+            yield from (((), one, other) for one, other in _elements(takes, has))
 
     def _ways(self, place: Place) -> list[list[Place]]:
         """The branches of a place: for each, all schemas that then apply."""
@@ -159,6 +157,15 @@ def _members(takes: Place, has: Place) -> Iterator[tuple[tuple[Step, ...], Place
         if wanted.schema is not False:
             named: Iterable[tuple[Step, Place]] = [*listed.items(), *((None, other) for other in others)]
             yield from (((name,), wanted, offered) for name, offered in named if name not in takes.named("properties"))
+
+
+def _elements(takes: Place, has: Place) -> Iterator[tuple[Place, Place]]:
+    """The schemas of the elements that stand at one position: those of a tuple have one each."""
+    wanted, offered = takes.below("prefixItems"), has.below("prefixItems")
+    others = takes.below("items"), has.below("items")
+    for at in range(max(len(wanted), len(offered))):
+        yield from product(wanted[at : at + 1] or others[0], offered[at : at + 1] or others[1])
+    yield from product(*others)
 
 
 def _are_apart(takes: Place, has: Place) -> bool:

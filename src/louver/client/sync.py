@@ -72,6 +72,18 @@ class SyncClient:
         required: bool = False,
     ) -> ProjectedResult[T]: ...
 
+    # For a type checker a union, or an annotated type, is no `type`.
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: Any,
+        strict: bool = False,
+        required: bool = False,
+    ) -> ProjectedResult[Any]: ...
+
     @overload
     def call_tool(
         self,

@@ -28,12 +28,13 @@ def opened(target: Target) -> Any:
     """What `mcp.Client` takes for a target. A command gets the environment that the SDK gives to one.
 
     Raises:
-        InvalidInput: It is a command without a word.
+        InvalidInput: It is a command without a word, or with a quote that is not closed.
     """
     if isinstance(target, str):
-        if target.startswith(("http://", "https://")):
+        # A scheme is read whatever its case.
+        if target.lower().startswith(("http://", "https://")):
             return target
-        words = shlex.split(target)
+        words = words_of(target)
     elif isinstance(target, list | tuple):
         words = [*cast("Sequence[str]", target)]
     else:
@@ -41,6 +42,18 @@ def opened(target: Target) -> Any:
     if not words:
         raise InvalidInput("expected a URL, or the command that starts a server")
     return StdioServerParameters(command=words[0], args=words[1:])
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command, as a shell reads them.
+
+    Raises:
+        InvalidInput: A quote is not closed.
+    """
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise InvalidInput(f"the target's command cannot be read: {error}") from None
 
 
 def only(error: BaseException) -> BaseException:

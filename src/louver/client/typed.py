@@ -30,6 +30,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from louver.client.fit import clash
+from louver.client.reads import Reads
 from louver.core import kinds as kind
 from louver.core import known
 from louver.core.budget import Budget
@@ -72,6 +73,9 @@ class Typed(Generic[T]):
     Args:
         type_: The type.
 
+    Attributes:
+        is_text: Whether nothing but a text, or null, can be read into it.
+
     Raises:
         UnfitType: No JSON can be read into it.
     """
@@ -80,11 +84,12 @@ class Typed(Generic[T]):
         self.name = _name_of(type_)
         try:
             self._adapter: TypeAdapter[T] = TypeAdapter(type_)
-            self._schema: Schema = self._adapter.json_schema()
+            self._schema: Schema = self._adapter.json_schema(schema_generator=Reads)
         except (PydanticUserError, PydanticSchemaGenerationError):
             raise UnfitType(f"{self.name} is no type that has a JSON Schema, so it cannot be asked for") from None
-        reading = _Reading()
-        self._fields = reading.fields(document(self._schema))
+        reading, root = _Reading(), document(self._schema)
+        self._fields = reading.fields(root)
+        self.is_text = Kinds(Budget()).of(root) & ~kind.NULL == kind.STRING
         self._names = reading.names
 
     def projection(self, *, strict: bool, required: bool) -> Projection:
@@ -118,8 +123,13 @@ class Typed(Generic[T]):
             message = f"{self.name} needs {path!r}, which tool {tool.name!r} does not answer{hint}"
             raise UnfitType(message, path=path, suggestion=near)
 
-    def read(self, value: Json, tool: str) -> T:
+    def read(self, value: Json, tool: str, *, is_prose: bool = False) -> T:
         """An answer as a value of the type.
+
+        Args:
+            value: The answer.
+            tool: The tool's name.
+            is_prose: Whether the answer has nothing that can be read.
 
         Raises:
             OutputInvalid: It is none; with the `path` and the `kind` of what is wrong, as pydantic calls it.
@@ -130,7 +140,10 @@ class Typed(Generic[T]):
             first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         # Outside of the handler: the validation's own error quotes the answer. Other names than the type's may be data.
         path = ".".join(step if isinstance(step, str) and step in self._names else "*" for step in first["loc"])
-        message = f"what tool {tool!r} answers is no {self.name}: {first['type']} at {path or '*'!r}"
+        wrong = f"{first['type']} at {path or '*'!r}"
+        if is_prose:
+            wrong += ". It has no structured content, and no text that is JSON"
+        message = f"what tool {tool!r} answers is no {self.name}: {wrong}"
         raise OutputInvalid(message, path=path or "*", kind=first["type"])
 
 

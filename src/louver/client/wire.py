@@ -14,7 +14,7 @@ import mcp_types as types
 from anyio import sleep
 from mcp import MCPError
 from mcp.client import ClientRequestContext
-from mcp_types import HEADER_MISMATCH, ErrorData
+from mcp_types import HEADER_MISMATCH, PARSE_ERROR, ErrorData
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
@@ -135,9 +135,14 @@ class Wire:
 
     async def _request(self, request: types.ClientRequest) -> dict[str, Any]:
         result: dict[str, Any] | None = None
-        # The validation's own error quotes the answer.
-        with suppress(ValidationError):
+        try:
             result = await self._client.session.send_request(request, _AS_IT_IS)
+        except ValidationError:
+            pass
+        except MCPError as error:
+            if error.error.code != PARSE_ERROR:
+                raise
+        # Outside of the handlers: both errors quote the answer. Over HTTP the transport makes one of what is no JSON.
         if result is None:
             raise _no_answer(request.method)
         return result

@@ -28,7 +28,7 @@ from louver import __version__
 from louver.conformance.pipe import Pipe
 from louver.conformance.post import Post
 from louver.core.json import is_array, is_object, members, strings
-from louver.errors import NotSpoken, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge
+from louver.errors import NotSpoken, UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge
 from louver.limits import (
     CONFORMANCE_ANSWER_S,
     CONFORMANCE_LISTED,
@@ -160,12 +160,18 @@ class Peer:
             arguments: Those of the call.
             meta: The `_meta` of the call.
             schema: The tool's input schema, which may say that arguments are to be sent as headers too.
+
+        Raises:
+            UpstreamError: There is none that can be read.
         """
         params: dict[str, Any] = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
         wanted = schema or {}
         marked = x_mcp_header_map(wanted) if find_invalid_x_mcp_header(wanted) is None else {}
         headers = mcp_param_headers(marked, arguments) if self._era == STATELESS else {}
-        return await self.ask("tools/call", params, headers=headers)
+        try:
+            return await self.ask("tools/call", params, headers=headers)
+        except UpstreamError as error:
+            raise type(error)(f"{error.message}, when {name!r} was called") from None
 
     async def pages(self, method: str, key: str, params: dict[str, Any] | None = None) -> list[dict[str, Any]]:
         """The objects of all pages of a list, in their order.

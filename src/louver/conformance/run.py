@@ -20,6 +20,7 @@ from louver.conformance.aside import Judge
 from louver.conformance.checks import FUNCTIONS, GROUPS, Check, all_checks
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import ERAS, Clock
+from louver.conformance.steady import settle
 from louver.conformance.talk import Talk
 from louver.core.json import members
 from louver.errors import Broken, NotOffered, UpstreamError
@@ -162,7 +163,7 @@ async def _outcome(talk: Talk, check: Check, wanted: _Wanted, statuses: dict[str
         if statuses.get(name, "pass") not in ("pass", "not offered"):
             return Outcome(check, talk.era, "not tried", f"{name!r} has not passed")
     try:
-        await FUNCTIONS[check.id](talk)
+        await _carry_out(check, talk)
     except NotOffered as error:
         return Outcome(check, talk.era, "not offered", error.message[:CONFORMANCE_TOLD])
     except (Broken, UpstreamError) as error:
@@ -170,6 +171,21 @@ async def _outcome(talk: Talk, check: Check, wanted: _Wanted, statuses: dict[str
     except Exception as error:  # noqa: BLE001 - whatever a hostile target makes a check raise, the sentence is not kept
         return Outcome(check, talk.era, failed, f"what the target answers cannot be judged: {type(error).__name__}")
     return Outcome(check, talk.era, "pass")
+
+
+async def _carry_out(check: Check, talk: Talk) -> None:
+    """Carry out a check; once more if what it was tried on changes by itself.
+
+    Raises:
+        Broken: The sentence is not kept.
+        NotOffered: There is nothing to try it on.
+    """
+    try:
+        await FUNCTIONS[check.id](talk)
+    except Broken:
+        if not await settle(talk):
+            raise
+        await _carry_out(check, talk)
 
 
 async def _learnt(talk: Talk) -> str:

@@ -6,7 +6,8 @@ are read, then a few tools are called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from louver.conformance.peer import Peer
@@ -14,7 +15,7 @@ from louver.conformance.sample import Sample, leaves, output_of
 from louver.conformance.tools import Tool, grants_in
 from louver.core import json
 from louver.core.json import NotJson, is_array, is_object, members
-from louver.errors import Broken, UpstreamError
+from louver.errors import Broken, UpstreamError, UpstreamTimeout
 from louver.limits import CONFORMANCE_SAMPLE_BYTES, CONFORMANCE_SAMPLES, CONFORMANCE_TRIED, MAX_TOOLS_READ
 from louver.protocol.descriptions import is_about_descriptions
 from louver.protocol.names import DISCLOSURE, PROJECTION, PROJECTION_LITERAL
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from louver.conformance.frames import Answer
     from louver.conformance.peer import Clock, Target
     from louver.core.json import Json
+
+EVERYTHING: Final = {"mode": "include", "fields": ["*"]}
+"""What is asked for to get past a default view."""
 
 
 class Talk:
@@ -37,6 +41,8 @@ class Talk:
         descriptions: The resource of full descriptions, as it is listed; empty without one.
         read: What that resource holds.
         stock: What a stock client made of answers, once that was tried (`groups/stock.py`).
+        late: The names of tools that have not answered in time.
+        onlooker: A conversation in which nothing is asked for (`steady.py`), once there is one.
         unread: What a tool answered before its description was read, with its name; `None` if none was called.
     """
 
@@ -52,6 +58,8 @@ class Talk:
         self.read: dict[str, Any] = {}
         self.unread: tuple[str, Answer] | None = None
         self.stock: list[tuple[bool, str]] | None = None
+        self.late: list[str] = []
+        self.onlooker: Peer | None = None
         self._clock = clock
         self._peers: list[Peer] = []
         self._answers: dict[bytes, Answer] = {}
@@ -109,7 +117,11 @@ class Talk:
             self.tools, key=lambda tool: (tool.name not in self.fixture.arguments, not tool.is_projectable)
         ):
             if len(self.samples) < CONFORMANCE_SAMPLES:
-                await self._try(tool)
+                try:
+                    await self._try(tool)
+                except UpstreamTimeout:
+                    # One that takes long by its nature says nothing of the others.
+                    self.late.append(tool.name)
         self.samples.sort(key=lambda sample: not sample.tool.is_projectable)
 
     async def described(self, peer: Peer) -> list[Tool]:
@@ -151,6 +163,11 @@ class Talk:
         given = sample.arguments if arguments is None else arguments
         return await (peer or self.peer).call(tool.name, given, {**tool.grant, **meta}, tool.input_schema)
 
+    def keep(self, samples: list[Sample]) -> None:
+        """Go on with just these samples, asked anew."""
+        self.samples = samples
+        self._answers.clear()
+
     async def _find_descriptions(self) -> None:
         try:
             resources = await self.peer.pages("resources/list", "resources")
@@ -163,8 +180,9 @@ class Talk:
         for tool in self.tools:
             if tool.is_projectable and (tool.only_reads or tool.name in self.fixture.arguments):
                 arguments = self.fixture.arguments.get(tool.name, [{}])[0]
-                self.unread = tool.name, await self.peer.call(tool.name, arguments)
-                return
+                with suppress(UpstreamTimeout):
+                    self.unread = tool.name, await self.peer.call(tool.name, arguments)
+                    return
 
     async def _try(self, tool: Tool) -> None:
         """Call a tool with each set of arguments, the first one twice: what is compared must not change by itself."""
@@ -186,7 +204,7 @@ class Talk:
         sample = Sample(tool, arguments, {}, None)
         answer = await self.call(sample, again=again)
         if PROJECTION_LITERAL in answer.meta or PROJECTION in answer.meta:
-            answer = await self.call(sample, {"mode": "include", "fields": ["*"]}, again=again)
+            answer = await self.call(sample, EVERYTHING, again=again)
         result = answer.result
         if result is None or answer.is_error_result or result.get("resultType", "complete") != "complete":
             return None

@@ -31,6 +31,7 @@ async def tools_answer(talk: Talk) -> None:
         raise Broken(
             "no tool could be called that answers twice the same, with two fields or more: name one by --fixture, "
             "with arguments. Tools that are not named there are called only if they have 'readOnlyHint'"
+            + (f". These have not answered in time: {', '.join(map(repr, talk.late))}" if talk.late else "")
         )
 
 

@@ -12,7 +12,7 @@ from louver.conformance.asked import exclude, include
 from louver.conformance.checks import check
 from louver.core import json
 from louver.core.json import members
-from louver.errors import Broken, UpstreamInvalidOutput, UpstreamTimeout
+from louver.errors import Broken, NotOffered, UpstreamInvalidOutput, UpstreamTimeout
 from louver.limits import CONFORMANCE_STOCK_S
 from louver.protocol.names import PROJECTION_LITERAL
 
@@ -31,7 +31,10 @@ async def stock_client_accepts_full(talk: Talk) -> None:
 
 @check("stock-client-accepts-projected")
 async def stock_client_accepts_projected(talk: Talk) -> None:
-    _see([thrown for is_whole, thrown in await _called(talk) if not is_whole], "projected")
+    thrown = [thrown for is_whole, thrown in await _called(talk) if not is_whole]
+    if not thrown:
+        raise NotOffered("no tool that was called can be projected")
+    _see(thrown, "projected")
 
 
 def _see(said: list[str], what: str) -> None:
