@@ -14,7 +14,7 @@ import pytest
 
 from louver.core import visible
 from louver.core.mask import exclude_mask
-from louver.server import policed
+from louver.server import passing, policed, seen
 from louver.server.policed import Policed
 from louver.server.results import Results
 from tests.policy import canaries
@@ -69,20 +69,22 @@ def exactly(paths, names, out):
 wrote = policed.write_output
 STEPS = {
     "the value is not pruned": [(visible.Sight, {"of": lambda self, value: value})],
-    "the schema is not pruned": [(Policed, {"_shown_schema": lambda self, tool, seen: tool.get("outputSchema")})],
+    "the schema is not pruned": [
+        (seen.SeenTools, {"_shown_schema": lambda self, tool, seen: tool.get("outputSchema")})
+    ],
     "content stays": [(policed, {"write_output": with_content})],
     "prose is passed on": [
-        (Policed, {"_prose": lambda self, said, shown, tool, is_whole: {**shown, "content": said["content"]}})
+        (Policed, {"_prose": lambda self, said, shown, tool: {**shown, "content": said["content"]}})
     ],
     "links are passed on": [
-        (Policed, {"_prose": lambda self, said, shown, tool, is_whole: {**shown, "content": said["content"][1:]}})
+        (Policed, {"_prose": lambda self, said, shown, tool: {**shown, "content": said["content"][1:]}})
     ],
-    "meta is passed on": [(Policed, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
+    "meta is passed on": [(passing.Passing, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
     "errors are passed on": [
         (Policed, {"refusal": lambda self, error: error}),
     ],
-    "texts of tools are passed on": [(policed, {"untold": lambda text, names: text})],
-    "texts of inputs are passed on": [(policed, {"untold_schema": lambda schema, names: schema})],
+    "texts of tools are passed on": [(seen, {"untold": lambda text, names: text})],
+    "texts of inputs are passed on": [(seen, {"untold_schema": lambda schema, names: schema})],
     "views are passed on": [(Pipeline, {"_hides": lambda self, tool, path: False})],
     "schemas tell names": [(visible, {"unsaid": lambda schema, names: schema})],
     "twins are passed on": [(visible, {"_denying": exactly})],
@@ -90,7 +92,7 @@ STEPS = {
     "all share what is kept of answers": [(Results, {"within": lambda self, scope: self})],
     "all share what is kept of tools": [(Pipeline, {"audience": lambda self: self.policed.id})],
     "one rule is enough": [
-        (policed, {"Sight": lambda rules, *more: visible.Sight(rules[:2], *more)}),
+        (seen, {"Sight": lambda rules, *more: visible.Sight(rules[:2], *more)}),
     ],
     "what is hidden is just not allowed": [(visible, {"_masked": lambda value: value})],
     "pseudonyms are no such": [(visible.Sight, {"_pseudonym": lambda self, value: f"p:{value}"})],

@@ -13,7 +13,8 @@ import louver
 from louver.catalogue.policy import Policy
 from louver.catalogue.principals import NOBODY, Principal
 from louver.server.accounts import accounted
-from louver.server.policed import Policed, Raw
+from louver.server.policed import Policed
+from louver.server.raw import Raw
 
 SECRET = "canary-7f3a"
 INFO = "io.modelcontextprotocol/serverInfo"
@@ -393,7 +394,7 @@ def test_how_many_fields_there_were_is_counted_where_it_is_written_down(policed)
 
 
 def test_what_is_raw_is_looked_into_here_alone():
-    """PRIVACY.md, "One pipeline": `Raw` is unwrapped by one module, and shows nothing by itself."""
+    """PRIVACY.md, "One pipeline": `Raw` is unwrapped by one module beside its own, and shows nothing by itself."""
     assert SECRET not in repr(Raw({"a": SECRET}))
     source = Path(louver.__file__).parent
     looking = [
@@ -404,4 +405,20 @@ def test_what_is_raw_is_looked_into_here_alone():
             for node in ast.walk(ast.parse(path.read_text()))
         )
     ]
-    assert looking == ["server/policed.py"]
+    assert sorted(looking) == ["server/policed.py", "server/raw.py"]
+
+
+TEXT_RESULT = {"type": "object", "required": ["result"], "properties": {"result": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("schema", [None, TEXT_RESULT])
+@pytest.mark.parametrize(
+    ("rule", "is_seen"), [({"deny": ["**.ssn"]}, False), ({"allow": ["name"]}, False), ({"allow": ["result"]}, True)]
+)
+def test_a_text_in_the_member_that_sdks_send_it_in_is_prose(policed, schema, rule, is_seen):
+    """PRIVACY.md, P1: it is withheld, unless it is allowed by name; the answer satisfies what is listed."""
+    only = policed(tools={"*": {"rules": [{"name": "all", **rule}]}})
+    shown = answered(only, {"structuredContent": {"result": SECRET}, "content": text(SECRET)}, tool(schema))
+    assert (SECRET in json.dumps(shown)) is is_seen
+    assert isinstance(shown["structuredContent"]["result"], str)
+    assert "isError" not in shown

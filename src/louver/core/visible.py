@@ -166,6 +166,12 @@ class Sight:
             schema = step.derived(schema, self._wrapped).schema
         return schema
 
+    def allows(self, name: str) -> bool:
+        """Whether a member is allowed by its name, and not just because nothing denies it."""
+        allowing = [step for step in self._steps if not step.mask.exclude]
+        path = FieldPath((name,))
+        return bool(allowing) and all(_reaches(step.mask, path, ALL) for step in allowing) and self.fate(path) == "seen"
+
     def hides(self, path: FieldPath) -> bool:
         """Whether a path must not be told: nothing of what it names can be seen as it is, or it tells such a name."""
         if any(step is not None and self.unseen.are_told(step) for step in path.steps):

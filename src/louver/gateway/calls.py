@@ -18,7 +18,7 @@ from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.rounds import Parked, answered
 from louver.gateway.subscriptions import Subscriptions
-from louver.server.policed import Raw
+from louver.server.raw import Raw
 from louver.server.refusals import error_result
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from louver.gateway.eras import modern_result
-from louver.server.policed import Policed, Raw
 from louver.server.principals import principal_of
+from louver.server.raw import Raw
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
     from louver.gateway.session import Session
+    from louver.server.policed import Policed
 
 _LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 

@@ -1,0 +1,197 @@
+"""What callers see of the tools of a server under a policy: which are there, and how each is described to whom.
+
+::
+
+    raw      {"name": "get_user", "description": "A user. Has the ssn.", "outputSchema": {... id, name, ssn ...}}
+    visible  {"name": "get_user", "description": "A user.",              "outputSchema": {... id, name ...}}
+
+Source: PRIVACY.md, P6, P7 and P18.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.catalogue.plain_texts import untold, untold_schema
+from louver.core.json import is_object, members
+from louver.core.twins import key_of
+from louver.core.validate import validator
+from louver.core.visible import Sight
+from louver.core.wrapper import text_wrapper
+from louver.errors import ProjectionLimit
+from louver.limits import MAX_SIGHTS
+from louver.server.passing import Passing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from louver.catalogue.policy import Policy, ToolPolicy
+    from louver.catalogue.principals import Principal
+    from louver.core.json import Json, Schema
+    from louver.core.path import FieldPath
+    from louver.core.unsaid import Names
+
+logger = logging.getLogger(__name__)
+
+_ANNOTATIONS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+class SeenTools(Passing):
+    """The tools.
+
+    Args:
+        server: The server's name, for the log.
+        policy: Its policy.
+    """
+
+    def __init__(self, server: str, policy: Policy) -> None:
+        super().__init__(policy)
+        self.server = server
+        self._lock = Lock()
+        self._checked: dict[str, tuple[dict[str, Any], ToolPolicy | None]] = {}
+        self._sights: OrderedDict[tuple[Any, ...], tuple[Schema | None, Seen]] = OrderedDict()
+
+    def is_there(self, tool: dict[str, Any], others: Iterable[str]) -> bool:
+        """Whether a tool is there for anybody.
+
+        Args:
+            tool: Its definition.
+            others: The names of all tools, its own among them.
+        """
+        key = key_of(tool["name"])
+        return self.rules_of(tool) is not None and sum(key_of(name) == key for name in others) == 1
+
+    def seen(
+        self, tool: dict[str, Any], principal: Principal, wrapper: str | None = None, *, in_text: bool = False
+    ) -> Seen:
+        """What a caller sees of the output of a tool that the policy knows.
+
+        Args:
+            tool: The tool's definition.
+            principal: The caller.
+            wrapper: The property whose text holds the output, if one does.
+            in_text: Whether the output is JSON text, of which nothing is known.
+        """
+        said = self.policy.of(tool["name"])
+        assert said is not None, "a tool without rules is not there"
+        rules = said.ruling(principal)
+        schema: Schema | None = None if in_text else of_texts(tool.get("outputSchema"))
+        key = (tool["name"], tuple(rule.name for rule in rules), wrapper, in_text)
+        # Lists and large answers are looked at in threads.
+        with self._lock:
+            known = self._sights.get(key)
+            if known is None or known[0] != schema:
+                seen = Seen(Sight([rule.fields for rule in rules], schema, self.policy.key, wrapper))
+                known = self._sights[key] = (schema, seen)
+                if len(self._sights) > MAX_SIGHTS:
+                    self._sights.popitem(last=False)
+            self._sights.move_to_end(key)
+            return known[1]
+
+    def hides(self, tool: str, principal: Principal, path: FieldPath) -> bool:
+        """Whether a caller must not be told of a path of a tool's output."""
+        return not self.knows(tool) or self.seen(self._checked[tool][0], principal).sight.hides(path)
+
+    def knows(self, tool: str) -> bool:
+        """Whether a tool is there for anybody, as far as it was seen."""
+        return self._checked.get(tool, (None, None))[1] is not None
+
+    def names_of(self, tool: str, principal: Principal) -> frozenset[str]:
+        """The names that the schema of a tool's output speaks of, as far as the tool was seen."""
+        return self.seen(self._checked[tool][0], principal).names if self.knows(tool) else frozenset()
+
+    def rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
+        """The rules of a tool; `None` if it is not there for anybody, which is logged where its author should know."""
+        name: str = tool["name"]
+        checked = self._checked.get(name)
+        if checked is None or checked[0] != tool:
+            said = self.policy.of(name)
+            if said is not None and (problem := said.misfit(tool)) is not None:
+                logger.error("server %r: tool %r is not served: %s", self.server, name, problem)
+                said = None
+            checked = self._checked[name] = (tool, said)
+        return checked[1]
+
+    def shown(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
+        """A tool as a caller is listed it; `None` if it is not there."""
+        if self.rules_of(tool) is None:
+            return None
+        try:
+            seen = self.seen(tool, principal)
+            if seen.listed is None or seen.listed[0] != tool:
+                seen.listed = (tool, self._definition(tool, seen))
+        except ProjectionLimit as error:
+            logger.error("server %r: tool %r is not served: %s", self.server, tool["name"], error.message)
+            return None
+        return seen.listed[1]
+
+    def _definition(self, tool: dict[str, Any], seen: Seen) -> dict[str, Any]:
+        names = seen.names_besides(tool)
+        shown: dict[str, Any] = {"name": tool["name"]}
+        for key in ("title", "description"):
+            if isinstance(text := tool.get(key), str) and (told := untold(text, names)):
+                shown[key] = told
+        shown["inputSchema"] = untold_schema(tool["inputSchema"], names)
+        if (schema := self._shown_schema(tool, seen)) is not None:
+            shown["outputSchema"] = schema
+        hints = members(tool.get("annotations"))
+        if said := {key: hints[key] for key in _ANNOTATIONS if isinstance(hints.get(key), bool)}:
+            shown["annotations"] = said
+        return {**shown, **self._meta(tool)}
+
+    def _shown_schema(self, tool: dict[str, Any], seen: Seen) -> Schema | None:
+        declared: Any = tool.get("outputSchema")
+        if declared is None or seen.sight.is_whole:
+            return declared
+        if (wrapper := text_wrapper(declared)) is not None:
+            return {"type": "object", "properties": {wrapper: {"type": "string"}}, "required": [wrapper]}
+        schema = seen.sight.schema
+        rooted = is_object(declared) and declared.get("type") == "object"
+        return {**members(schema), "type": "object"} if rooted else schema
+
+
+class Seen:
+    """What some rules let be seen, made ready.
+
+    Args:
+        sight: What they let be seen.
+    """
+
+    def __init__(self, sight: Sight) -> None:
+        self.sight = sight
+        self.listed: tuple[dict[str, Any], dict[str, Any]] | None = None
+        """The tool that was listed last, and as what."""
+
+    def is_valid(self, value: Json) -> bool:
+        """Whether a visible value satisfies the visible schema."""
+        return self._validator.is_valid(value)
+
+    def names_besides(self, tool: dict[str, Any]) -> Names:
+        """The names that texts about a tool must not tell: those that its input does not tell anyway."""
+        return self.sight.unseen_besides(tool["inputSchema"])
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Those that the schema of the output speaks of, and the rules."""
+        return self.sight.names
+
+    @cached_property
+    def _validator(self) -> Any:
+        return validator(self.sight.schema)
+
+
+def apart(tools: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The tools whose names cannot be taken for that of another."""
+    named: dict[str, int] = {}
+    for tool in tools:
+        named[key_of(str(tool.get("name")))] = named.get(key_of(str(tool.get("name"))), 0) + 1
+    return (tool for tool in tools if named[key_of(str(tool.get("name")))] == 1)
+
+
+def of_texts(schema: Schema | None) -> Schema | None:
+    """A schema; `None` where it only says that there is a text, which may be JSON."""
+    return None if text_wrapper(schema) is not None else schema
