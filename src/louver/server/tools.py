@@ -18,6 +18,8 @@ from mcp.server.auth.provider import principal_components
 from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.entry import Entry
+from louver.core.json import members
+from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 from louver.server.sights import Sight, Sights
 from louver.server.wire import pages, result_dict
 
@@ -102,10 +104,13 @@ async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
 
 def listings(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
     """The pages of the server's own list of tools, for whoever makes the request, whatever that asks for."""
-    meta: dict[str, Any] = {key: value for key, value in (ctx.params or {}).items() if key == "_meta"}
+    said = members((ctx.params or {}).get("_meta"))
+    # What is asked of a call may be nothing that can be sent.
+    meta = {key: value for key, value in said.items() if key not in (PROJECTION, PROJECTION_LITERAL)}
 
     async def ask(place: dict[str, Any]) -> dict[str, Any]:
-        return result_dict(await call_next(replace(ctx, method="tools/list", params={**meta, **place})))
+        params = {**({"_meta": meta} if meta else {}), **place}
+        return result_dict(await call_next(replace(ctx, method="tools/list", params=params)))
 
     return pages(ask)
 
