@@ -14,6 +14,7 @@ from louver.core.known import unmatched
 from louver.core.mask import Mask, exclude_mask, include_mask
 from louver.core.path import FieldPath
 from louver.core.relax import relax
+from louver.core.validate import validator
 from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS, MAX_WRITTEN_DEPTH
 
 NAMES = "abcdefgh"
@@ -177,3 +178,22 @@ def test_the_most_hostile_request_of_an_unknown_schema_is_bounded():
     """PROJECTION.md: the request's own budget keeps the shape small."""
     texts = [".".join("*" if (bits * 7919 >> at) & 1 else "ab"[at % 2] for at in range(9)) for bits in range(1, 11)]
     assert len(canonical(derive(True, include(*texts)).schema)) < 2_000_000
+
+
+def test_a_schema_that_takes_too_many_ways_to_apply_is_told_as_its_shape():
+    """Ours: thirty schemas that each refer twice to the next: written down in no time, and applied for ever."""
+    levels = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+    schema = {"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**levels, "d30": {"type": "object"}}}
+    derived = derive(schema, include_mask([FieldPath.parse("a")]))
+    assert derived.precision == "shape"
+    assert validator(derived.schema).is_valid({"a": {}})
+
+
+def test_a_schema_in_which_much_is_used_twice_is_told_exactly():
+    """Ours: what counts is how often something is applied, and not how often all of it is referred to."""
+    parts = {f"d{n}": {"type": "object", "properties": {"up": {"$ref": "#/$defs/d0"}}} for n in range(40)}
+    members = {f"m{n}{twin}": {"$ref": f"#/$defs/d{n}"} for n in range(40) for twin in "ab"}
+    derived = derive({"properties": members, "$defs": parts}, exclude_mask([FieldPath.parse("m0a")]))
+    assert derived.precision == "exact"
+    assert validator(derived.schema).is_valid({"m0b": {"up": {"up": {}}}})
+    assert not validator(derived.schema).is_valid({"m0b": {"up": 1}})

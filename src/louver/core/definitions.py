@@ -10,6 +10,7 @@ part is walked once, so this is linear.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from louver.core.budget import OverBudget
@@ -82,16 +83,14 @@ class _Writer:
         self.most = most
         self.size = 0
         self.uses = [0] * len(bodies)
-        # Of the root, which is no part, and of each part that is reached: its own size, and where its references lead.
-        self.sizes: dict[int | None, int] = {None: 0}
-        self.links: dict[int | None, list[int]] = {}
         self.names: dict[int, str] = {}
         self.unwritten: list[int] = []
 
     def document(self, root: Schema) -> Schema:
-        self._count(root)
-        if self.most is not None:
-            self._check_ways()
+        size = self._count(root)
+        # Few parts are referred to more than once, so that this alone says nearly always that all is well.
+        if self.most is not None and size * prod(uses for uses in self.uses if uses > 1) > MAX_APPLIED:
+            self._check_ways(root)
         written = self._written(root, 0)
         parts: dict[str, Any] = {}
         while self.unwritten:
@@ -102,27 +101,26 @@ class _Writer:
         document = {**written, "$defs": parts}
         return {key: document[key] for key in self.sorted(document)}
 
-    def _count(self, root: Schema) -> None:
-        todo: list[tuple[int | None, Any]] = [(None, root)]
+    def _count(self, root: Schema) -> int:
+        """How often each part is referred to; the size of what is written."""
+        todo: list[Any] = [root]
         counted = 0
         while todo:
-            owner, value = todo.pop()
+            value = todo.pop()
             counted += 1
-            self.sizes[owner] += 1
             if self.most is not None and counted > self.most:
                 raise OverBudget
             if isinstance(value, Link):
-                self.links.setdefault(owner, []).append(value.part)
                 self.uses[value.part] += 1
                 if self.uses[value.part] == 1:
-                    self.sizes[value.part] = 0
-                    todo.append((value.part, self.bodies[value.part]))
+                    todo.append(self.bodies[value.part])
             elif is_object(value):
-                todo.extend((owner, each) for each in value.values())
+                todo.extend(value.values())
             elif is_array(value):
-                todo.extend((owner, each) for each in value)
+                todo.extend(value)
+        return counted
 
-    def _check_ways(self) -> None:
+    def _check_ways(self, root: Schema) -> None:
         """See that who applies the document, and takes every way through it, comes to an end.
 
         A part counts each time that it is referred to, for it is applied each time. What leads back counts once: how
@@ -132,18 +130,18 @@ class _Writer:
             OverBudget: There are more than `MAX_APPLIED` ways.
         """
         ways: dict[int | None, int] = {}
-        entered: set[int | None] = set()
+        entered: dict[int | None, tuple[int, list[int]]] = {}
         todo: list[int | None] = [None]
         while todo:
             part = todo[-1]
-            links = self.links.get(part, [])
             if part not in entered:
-                entered.add(part)
-                todo += {below for below in links if below not in entered}
+                entered[part] = _links(root if part is None else self.bodies[part])
+                todo += {below for below in entered[part][1] if below not in entered}
                 continue
             todo.pop()
             if part not in ways:
-                ways[part] = self.sizes[part] + sum(ways.get(below, 0) for below in links)
+                size, links = entered[part]
+                ways[part] = size + sum(ways.get(below, 0) for below in links)
                 if ways[part] > MAX_APPLIED:
                     raise OverBudget
 
@@ -175,3 +173,19 @@ class _Writer:
         if is_object(body) and alone and rest.keys().isdisjoint(body):
             return self._written({**body, **rest}, depth)
         return self._written({**rest, "allOf": [*rest.get("allOf", []), body]}, depth)
+
+
+def _links(body: Schema) -> tuple[int, list[int]]:
+    """The size of what is written in one place, and the parts that it refers to, each as often as it does."""
+    todo: list[Any] = [body]
+    size, links = 0, list[int]()
+    while todo:
+        value = todo.pop()
+        size += 1
+        if isinstance(value, Link):
+            links.append(value.part)
+        elif is_object(value):
+            todo.extend(value.values())
+        elif is_array(value):
+            todo.extend(value)
+    return size, links
