@@ -40,3 +40,9 @@ def test_what_lies_deeper_than_a_path_leads_is_one_field():
     for _ in range(2 * MAX_SEGMENTS):
         value = {"total": value}
     assert fields_of(value, NAMES) == (".".join(["total"] * MAX_SEGMENTS),)
+
+
+@pytest.mark.parametrize("nothing", [{}, []])
+def test_nothing_has_no_field(nothing: Any):
+    """Ours."""
+    assert fields_of(nothing, NAMES) == ()

@@ -102,3 +102,23 @@ def test_a_long_chain_of_views_is_refused():
     chain = {f"v{n}": {"extends": f"v{n + 1}"} for n in range(2000)} | {"v2000": ["id"]}
     with pytest.raises(InvalidView, match="more than 32 views in a row"):
         Views.read(chain)
+
+
+def test_views_are_told_without_what_is_hidden():
+    """PRIVACY.md, P7: a view that then keeps nothing, or lacks what it selects, is gone."""
+    views = Views.read(
+        {
+            "both": ["id", "ssn"],
+            "secret": ["ssn"],
+            "public": {"exclude": ["ssn"]},
+            "open": {"exclude": ["id", "ssn"]},
+            "picked": {"include": ["id", "ssn"], "select": {"number": "ssn"}},
+            "short": {"include": ["id"], "select": {"number": "id"}},
+        },
+        ["id", "ssn"],
+    )
+    left = views.without(lambda path: path.steps == ("ssn",))
+    assert sorted(left.named) == ["both", "open", "short"]
+    assert [str(path) for path in left.named["both"].include] == ["id"]
+    assert [str(path) for path in left.named["open"].exclude] == ["id"]
+    assert [str(path) for path in left.always] == ["id"]
