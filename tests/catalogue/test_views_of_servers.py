@@ -21,7 +21,7 @@ from louver.core.json import compact
 from louver.core.plan import compile_projection
 from louver.core.projection import Projection
 from louver.core.view import View, Views
-from louver.server.content import find_output
+from louver.protocol.output import find_output
 from louver.shipped import folder
 
 ROOT = Path(__file__).parents[2]

@@ -105,9 +105,9 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments):
+def serving(*arguments, command=LOUVER):
     """A gateway over HTTP: its process, with its `url`."""
-    served = Served([*LOUVER, "--http", "127.0.0.1:0", *arguments])
+    served = Served([*command, "--http", "127.0.0.1:0", *arguments])
     try:
         served.url = served.says(SERVING.pattern).group(1)
         yield served

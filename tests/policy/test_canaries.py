@@ -13,7 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 from louver.core import visible
-from louver.core.mask import exclude_mask
+from louver.core.mask import exclude_mask, remade
 from louver.server import passing, policed, seen
 from louver.server.policed import Policed
 from louver.server.results import Results
@@ -63,7 +63,7 @@ def with_content(result, output, kept, *, keep_blocks):
 def exactly(paths, names, out):
     """The masks of what is denied, without its twins."""
     mask = exclude_mask(paths)
-    return (mask, mask) if out is visible.NONE else (visible._replaced(mask, out),) * 2
+    return (mask, mask) if out is visible.NONE else (remade(mask, out),) * 2
 
 
 wrote = policed.write_output

@@ -15,6 +15,7 @@ from louver.catalogue.principals import NOBODY, Principal
 from louver.server.accounts import accounted
 from louver.server.policed import Policed
 from louver.server.raw import Raw
+from louver.server.seen import apart
 
 SECRET = "canary-7f3a"
 INFO = "io.modelcontextprotocol/serverInfo"
@@ -238,8 +239,8 @@ def test_tools_that_could_be_taken_for_one_another_are_not_there(policed):
     tools = [tool(None, name=name) | {"name": name} for name in named]
     made = policed()
     assert [each["name"] for each in made.listed("tools/list", Raw({"tools": tools}), NOBODY).value["tools"]] == ["put"]
-    assert made.is_there(tools[-1], named)
-    assert not made.is_there(tools[0], named)
+    assert tools[-1] in apart(tools)
+    assert tools[0] not in apart(tools)
 
 
 def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):

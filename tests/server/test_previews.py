@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver.core.weigh import size_of
-from louver.server.content import Output
+from louver.protocol.output import Output
 from louver.server.previews import Preview
 from louver.server.results import RESULTS_URI
 

@@ -17,7 +17,7 @@ from louver.core.view import Views
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.many import SEPARATOR
 from louver.gateway.nearest import meant, nearest
-from louver.server.content import find_output
+from louver.protocol.output import find_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -89,6 +89,23 @@ NONE: Final = Mask(exclude=False)
 """The place is left out."""
 
 
+def remade(mask: Mask, out: Mask, kind: type[Mask] = Mask) -> Mask:
+    """An exclude's mask with something else for what it leaves out, and nodes of another kind.
+
+    Args:
+        mask: The mask.
+        out: What stands for a place that it leaves out.
+        kind: Of the inner nodes.
+    """
+    made: dict[Mask, Mask] = {ALL: ALL, NONE: out}
+    inner = [node for node in mask.nodes() if node.is_inner()]
+    made.update((node, kind(exclude=True)) for node in inner)
+    for node in inner:
+        made[node].children = {name: made[below] for name, below in node.children.items()}
+        made[node].other, made[node].elem = made[node.other], made[node.elem]
+    return made[mask]
+
+
 def include_mask(paths: Iterable[FieldPath]) -> Mask:
     """The mask that keeps what `paths` name and nothing else.
 

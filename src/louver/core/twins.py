@@ -20,7 +20,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, is_object, strings
-from louver.core.mask import ALL, NONE, Mask
+from louver.core.mask import NONE, Mask, remade
 from louver.core.path import FieldPath
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_TWIN_PATHS
@@ -68,14 +68,7 @@ def twinned(mask: Mask, out: Mask = NONE) -> Mask:
         mask: Of paths whose names are keys (`keyed`).
         out: What stands for a place that `mask` leaves out.
     """
-    made: dict[Mask, Mask] = {ALL: ALL, NONE: out}
-    inner = [node for node in mask.nodes() if node.is_inner()]
-    made.update((node, TwinMask(exclude=True)) for node in inner)
-    for node in inner:
-        twin = made[node]
-        twin.children = {name: made[below] for name, below in node.children.items()}
-        twin.other, twin.elem = made[node.other], made[node.elem]
-    return made[mask]
+    return remade(mask, out, TwinMask)
 
 
 def keyed(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:

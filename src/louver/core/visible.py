@@ -28,7 +28,7 @@ from louver.core import known
 from louver.core.derive import Derived, derive
 from louver.core.hide import HIDDEN, hidden, hide
 from louver.core.json import Json, canonical, is_object
-from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask
+from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask, remade
 from louver.core.path import FieldPath, fold
 from louver.core.project import project
 from louver.core.twins import keyed, names_in, twinned, with_twins
@@ -258,7 +258,7 @@ def _hiding(masks: tuple[Mask, Mask], does: Fate, stands: Schema, put: Callable[
 def _denying(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
     """The masks of what is denied: by twins for values, and by the names that a schema has."""
     written = exclude_mask(with_twins(paths, names))
-    return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else _replaced(written, out))
+    return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else remade(written, out))
 
 
 def _around(wrapper: Mask, beside: Mask) -> Mask:
@@ -281,17 +281,6 @@ def _of_text(fields: Fields, wrapper: str) -> Fields:
         return fold((*paths, *around))
 
     return Fields(within.allow, both("deny"), both("mask"), both("hash"))
-
-
-def _replaced(mask: Mask, out: Mask) -> Mask:
-    """An exclude's mask with something else for what it leaves out."""
-    made: dict[Mask, Mask] = {ALL: ALL, NONE: out}
-    inner = [node for node in mask.nodes() if node.is_inner()]
-    made.update((node, Mask(exclude=True)) for node in inner)
-    for node in inner:
-        made[node].children = {name: made[below] for name, below in node.children.items()}
-        made[node].other, made[node].elem = made[node.other], made[node.elem]
-    return made[mask]
 
 
 def _reaches(mask: Mask, path: FieldPath, node: Mask) -> bool:

@@ -23,6 +23,7 @@ from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 from louver.gateway.eras import modern_result
 from louver.server.principals import principal_of
 from louver.server.raw import Raw
+from louver.server.seen import apart
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -104,9 +105,9 @@ class Guard:
                 tools = await session.tools()
             except MCPError as error:
                 raise self.policed.refusal(error) from None
-            known = self._tools[session] = (state, {tool["name"]: tool for tool in tools})
+            known = self._tools[session] = (state, {tool["name"]: tool for tool in apart(tools)})
         tool = known[1].get(name)
-        if tool is None or not self.policed.is_there(tool, known[1]):
+        if tool is None or self.policed.rules_of(tool) is None:
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
         return tool
 

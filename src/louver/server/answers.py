@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from louver.core.json import compact, members
 from louver.core.wrapper import is_wrapped, text_wrapper_in
 from louver.protocol.names import ARGUMENT, GUIDANCE, WARNINGS
+from louver.protocol.output import find_output, texts_of
 from louver.server.aside import aside
-from louver.server.content import find_output, texts_of
 from louver.server.previews import Preview, can_be_kept
 from louver.server.projection import left_alone
 from louver.server.results import About
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from louver.catalogue.rules import Guidance
     from louver.core.json import Json
+    from louver.protocol.output import Output
     from louver.server.asked import Asking
-    from louver.server.content import Output
     from louver.server.projection import Answered, ProjectedCalls
     from louver.server.results import Results
     from louver.server.tools import Tools

@@ -18,20 +18,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from anyio import to_thread
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from louver.catalogue.audit import Record
 from louver.core.fields import fields_of
 from louver.core.json import is_object, members
-from louver.core.measure import is_larger
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import AuditFailed
-from louver.limits import MAX_ON_LOOP
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.protocol.output import find_output
 from louver.server.accounts import Account, accounted
-from louver.server.content import find_output
+from louver.server.aside import aside
 from louver.server.principals import principal_of
 from louver.server.refusals import error_result
 from louver.server.rereads import is_kept_result
@@ -118,8 +116,7 @@ class Auditing:
         owned = self._whose(name) if isinstance(name, str) else None
         if owned is not None:
             shown = None if result is None else _shown(result)
-            read = partial(fields_of, shown, owned.names)
-            told = () if shown is None else await to_thread.run_sync(read) if is_larger(shown, MAX_ON_LOOP) else read()
+            told = () if shown is None else await aside(shown, partial(fields_of, shown, owned.names))
             record = Record(
                 time=time.time(),
                 principal=self._audit.who(principal_of()),

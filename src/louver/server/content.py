@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core import json
-from louver.protocol.output import Output, blocks, find_output, texts_of
+from louver.protocol.output import blocks
 
 if TYPE_CHECKING:
     from louver.core.json import Json
-
-__all__ = ["Output", "blocks", "find_output", "texts_of", "write_output"]
+    from louver.protocol.output import Output
 
 
 def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blocks: bool) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from louver.catalogue.plans import ReadyPlan
     from louver.core.json import Json
     from louver.core.projection import Projection
-    from louver.server.content import Output
+    from louver.protocol.output import Output
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 
 from louver.catalogue.plain_texts import plain
 from louver.core.json import is_array, is_object, members
-from louver.server.content import blocks
+from louver.protocol.output import blocks
 
 if TYPE_CHECKING:
     from louver.catalogue.policy import Policy

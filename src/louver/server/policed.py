@@ -25,8 +25,9 @@ from louver.core.fields import fields_of
 from louver.core.json import is_object, members
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
+from louver.protocol.output import blocks, find_output
 from louver.server.accounts import account, is_kept
-from louver.server.content import blocks, find_output, write_output
+from louver.server.content import write_output
 from louver.server.passing import info_of
 from louver.server.raw import Raw, Visible
 from louver.server.refusals import error_result
@@ -35,7 +36,7 @@ from louver.server.seen import SeenTools, apart, of_texts
 if TYPE_CHECKING:
     from louver.catalogue.policy import Policy
     from louver.catalogue.principals import Principal
-    from louver.server.content import Output
+    from louver.protocol.output import Output
     from louver.server.seen import Seen
 
 logger = logging.getLogger(__name__)

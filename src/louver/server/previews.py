@@ -19,7 +19,7 @@ from louver.core.preview import fitted, preview, scalars
 from louver.protocol.names import RESULT
 
 if TYPE_CHECKING:
-    from louver.server.content import Output
+    from louver.protocol.output import Output
 
 
 @dataclass(frozen=True, slots=True)

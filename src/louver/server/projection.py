@@ -18,9 +18,10 @@ from louver.core.json import is_object, members
 from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.protocol.names import ARGUMENT
+from louver.protocol.output import find_output
 from louver.protocol.receipt import Applied, NotApplied, Reason
 from louver.server.asked import Asked, Asking, RefusedArgument, refuse
-from louver.server.content import find_output, write_output
+from louver.server.content import write_output
 from louver.server.keeping import keep, receipt
 from louver.server.refusals import error_result
 from louver.server.wire import envelope_of, result_dict
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.plans import ReadyPlan
     from louver.core.json import Schema
-    from louver.server.content import Output
+    from louver.protocol.output import Output
     from louver.server.schemas import ProjectedSchemas
     from louver.server.tools import Tools
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from louver.core.measure import is_larger
-from louver.limits import MAX_ON_LOOP, MAX_READ_ON_LOOP
-from louver.server.content import texts_of
+from louver.core.measure import is_heavier
+from louver.limits import MAX_READ_ON_LOOP
 
 _Said = TypeVar("_Said")
 
@@ -29,8 +28,7 @@ class Raw(Generic[_Said]):
     def is_large(self) -> bool:
         """Whether it takes long to look through."""
         said: Any = self.unpruned
-        texts = sum(map(len, texts_of(said)))
-        return texts > MAX_READ_ON_LOOP or is_larger(said, MAX_ON_LOOP)
+        return is_heavier(said, MAX_READ_ON_LOOP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,9 @@ from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, UnknownResult
 from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT, RESULTS_URI
+from louver.protocol.output import Output
 from louver.protocol.results import Read, out_of_pages
 from louver.server.accounts import account
-from louver.server.content import Output
 from louver.server.keeping import Kept, keep, receipt
 from louver.server.refusals import protocol_error
 from louver.server.wire import result_dict

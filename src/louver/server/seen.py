@@ -11,7 +11,7 @@ Source: PRIVACY.md, P6, P7 and P18.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -27,8 +27,6 @@ from louver.limits import MAX_SIGHTS
 from louver.server.passing import Passing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from louver.catalogue.policy import Policy, ToolPolicy
     from louver.catalogue.principals import Principal
     from louver.core.json import Json, Schema
@@ -54,16 +52,6 @@ class SeenTools(Passing):
         self._lock = Lock()
         self._checked: dict[str, tuple[dict[str, Any], ToolPolicy | None]] = {}
         self._sights: OrderedDict[tuple[Any, ...], tuple[Schema | None, Seen]] = OrderedDict()
-
-    def is_there(self, tool: dict[str, Any], others: Iterable[str]) -> bool:
-        """Whether a tool is there for anybody.
-
-        Args:
-            tool: Its definition.
-            others: The names of all tools, its own among them.
-        """
-        key = key_of(tool["name"])
-        return self.rules_of(tool) is not None and sum(key_of(name) == key for name in others) == 1
 
     def seen(
         self, tool: dict[str, Any], principal: Principal, wrapper: str | None = None, *, in_text: bool = False
@@ -184,12 +172,11 @@ class Seen:
         return validator(self.sight.schema)
 
 
-def apart(tools: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+def apart(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tools whose names cannot be taken for that of another."""
-    named: dict[str, int] = {}
-    for tool in tools:
-        named[key_of(str(tool.get("name")))] = named.get(key_of(str(tool.get("name"))), 0) + 1
-    return (tool for tool in tools if named[key_of(str(tool.get("name")))] == 1)
+    keys = [key_of(str(tool.get("name"))) for tool in tools]
+    named = Counter(keys)
+    return [tool for tool, key in zip(tools, keys, strict=True) if named[key] == 1]
 
 
 def of_texts(schema: Schema | None) -> Schema | None:

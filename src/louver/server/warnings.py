@@ -19,7 +19,7 @@ from louver.core.arrays import longest
 from louver.core.json import compact, is_array, is_object
 from louver.errors import LouverError
 from louver.limits import CHARACTERS_A_TOKEN, MANY_CHARACTERS, MANY_ITEMS
-from louver.server.content import texts_of
+from louver.protocol.output import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

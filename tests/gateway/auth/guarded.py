@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 
-from gateway.gateways import SERVING
 from gateway.raw import HANDSHAKE, Http
-from gateway.served import FIXTURES, Served, config, fixture
+from gateway.served import FIXTURES, config, fixture, serving
 from louver.gateway.auth.static import digest_of
 
 WHO = [sys.executable, str(FIXTURES / "who.py")]
@@ -30,16 +29,9 @@ def token_file(folder, tokens=None):
     return "tokens.json"
 
 
-@contextmanager
 def guarded(folder, **louver):
     """A gateway over HTTP that says of every call whose it is."""
-    options = config(folder, {"records": fixture("records")}, **louver)
-    served = Served([*WHO, "--http", "127.0.0.1:0", *options])
-    try:
-        served.url = served.says(SERVING.pattern).group(1)
-        yield served
-    finally:
-        served.close()
+    return serving(*config(folder, {"records": fixture("records")}, **louver), command=WHO)
 
 
 class Bearing(Http):

@@ -30,9 +30,9 @@ from louver.gateway.discovery.tools import executing
 from louver.gateway.nearest import meant, nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
+from louver.protocol.output import blocks, find_output, texts_of
 from louver.protocol.results import kept_at
 from louver.server.aside import aside
-from louver.server.content import blocks, find_output, texts_of
 from louver.server.previews import can_be_kept
 from louver.server.results import About
 from louver.server.warnings import CODES
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.own import Asked, OwnTool
     from louver.gateway.upstream import Upstream
-    from louver.server.content import Output
+    from louver.protocol.output import Output
 
 TAKES: Final = {
     "discover": (),

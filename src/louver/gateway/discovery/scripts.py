@@ -19,7 +19,7 @@ from louver.gateway.discovery.called import CallNames
 from louver.gateway.lua.sandbox import Sandbox
 from louver.gateway.nearest import meant, nearest
 from louver.limits import MAX_SCRIPT_REPLY
-from louver.server.content import blocks, find_output
+from louver.protocol.output import blocks, find_output
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping

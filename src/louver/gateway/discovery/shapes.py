@@ -15,7 +15,7 @@ from louver.core.json import is_array, is_object
 from louver.core.preview import preview
 from louver.core.weigh import size_of
 from louver.core.wrapper import text_wrapper_in
-from louver.server.content import blocks, find_output
+from louver.protocol.output import blocks, find_output
 
 
 def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
