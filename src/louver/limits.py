@@ -114,7 +114,7 @@ MAX_SHAPE_SAMPLES = 64
 MAX_ON_LOOP = 20_000
 """Parts of a value that is projected and validated on the event loop, about 1 MB; a larger one goes to a thread."""
 
-MAX_SIZE_SAMPLES = 8
+MAX_SIZE_SAMPLES = 4
 """Elements of each array that are looked at to find out how large a value is."""
 
 MAX_READING_STEPS = 20_000
@@ -226,6 +226,9 @@ MAX_INTEGER_DIGITS = 10_000
 
 MAX_READ_ON_LOOP = 256 * 1024
 """Largest message that is read on the event loop, in bytes: some 5 ms; a larger one goes to a thread."""
+
+MAX_HTTP_HEAD = 16 * 1024
+"""Bytes of a line of HTTP and its headers, of clients and of upstreams alike: what h11 reads of itself."""
 
 MAX_UPSTREAM_PENDING = 1024 * 1024
 """Bytes of an upstream's lines that wait to be taken. Over it the pipe is not read, so that the upstream waits too."""

@@ -15,7 +15,7 @@ from mcp.shared.inbound import decode_header_value
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway import connections
+from louver.gateway import connections, reading
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
 from louver.limits import MAX_UPSTREAM_BYTES
@@ -23,6 +23,13 @@ from louver.limits import MAX_UPSTREAM_BYTES
 OLD, NEW = "2025-11-25", "2026-07-28"
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["httptools", "h11"], autouse=True)
+def reads(request, monkeypatch):
+    """What reads HTTP."""
+    if request.param == "h11":
+        monkeypatch.setattr(reading, "httptools", None)
 
 
 @pytest.fixture

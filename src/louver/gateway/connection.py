@@ -4,7 +4,7 @@
     <- HTTP/1.1 200 OK, headers                 `Reply`
     <- a piece of the body, another one, ...    `Reply.piece`; unread ones are bounded, the upstream waits
 
-h11 reads the protocol. A client library would do the rest too, but takes more time for one request than all
+What comes is read by `reading.py`. A client library would do the rest too, but takes more time for one request than all
 else that the gateway does for a call (`docs/explanation/performance.md`).
 """
 
@@ -16,22 +16,20 @@ import zlib
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-import h11
-
 from louver.errors import UpstreamInvalidOutput, UpstreamUnavailable
+from louver.gateway.reading import END, Head, NotHttp, reader
 from louver.limits import MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from louver.gateway.reading import Part
+
 _PIECE: Final = 64 * 1024
 """The most that is made of a compressed body at a time, in bytes."""
 
-_EVENT_BYTES: Final = 1024
-"""What an event counts beside its data. Bodies in tiny pieces take time for each."""
-
-_ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("host", "any"), ("content-length", "0")])
-"""What h11 is told that was sent: the answers to GET, POST and DELETE are read alike."""
+_PART_BYTES: Final = 1024
+"""What a part counts beside its data. Bodies in tiny pieces take time for each."""
 
 _BROKEN: Final = "the upstream cannot be reached: its connection has ended before its answer did"
 
@@ -48,8 +46,8 @@ class Connection(asyncio.Protocol):
         self._free = free
         self._lost = lost
         self._transport: asyncio.Transport | None = None
-        self._http = h11.Connection(h11.CLIENT)
-        self._arrived: deque[h11.Event] = deque()
+        self._reader = reader()
+        self._arrived: deque[Part] = deque()
         self._pending = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
@@ -74,9 +72,10 @@ class Connection(asyncio.Protocol):
         """
         self._is_taken = True
         try:
-            self._send(head, body)
-            while not isinstance(answer := await self._event(), h11.Response):
-                pass  # an interim answer
+            assert self._transport is not None, "a connection is used once it is made"
+            self._transport.write(head + body)
+            answer = await self._part()
+            assert isinstance(answer, Head), "an answer begins with its head"
         except BaseException:
             self.close()
             raise
@@ -88,9 +87,9 @@ class Connection(asyncio.Protocol):
         Raises:
             UpstreamUnavailable: The connection has ended before it did.
         """
-        event = await self._event()
-        if isinstance(event, h11.Data):
-            return event.data
+        part = await self._part()
+        if isinstance(part, bytes):
+            return part
         self._done()
         return None
 
@@ -112,13 +111,13 @@ class Connection(asyncio.Protocol):
         if not self._is_taken:
             self.close()  # nobody has asked
             return
-        self._http.receive_data(data)
+        self._reader.feed(data)
         self._read()
 
     def eof_received(self) -> None:
         """Nothing more will come, which some bodies end with."""
         if self._is_taken:
-            self._http.receive_data(b"")
+            self._reader.feed(b"")
             self._read()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -128,40 +127,30 @@ class Connection(asyncio.Protocol):
 
     # Within
 
-    def _send(self, head: bytes, body: bytes) -> None:
-        """Send a request, which h11 has to know of to read the answer."""
-        assert self._transport is not None, "a connection is used once it is made"
-        self._http.send(_ANY_REQUEST)
-        self._http.send(h11.EndOfMessage())
-        self._transport.write(head + body)
-
     def _read(self) -> None:
         """Take in what has come, up to the bound; the rest when there is room for it again."""
         try:
             while self._pending < MAX_UPSTREAM_PENDING and not self._is_whole:
-                event = self._http.next_event()
-                if not isinstance(event, h11.Event):
+                if (part := self._reader.next()) is None:
                     break
-                self._arrived.append(event)
-                self._pending += _size(event)
-                # After the end h11 tells for ever that the connection has ended.
-                self._is_whole = isinstance(event, h11.EndOfMessage | h11.ConnectionClosed)
-        except h11.RemoteProtocolError:
-            is_cut = self._http.their_state is h11.ERROR and self._http.trailing_data[1]
-            self._ended(_BROKEN if is_cut else "the upstream cannot be reached: its answer is not HTTP/1.1")
+                self._arrived.append(part)
+                self._pending += _size(part)
+                self._is_whole = part is END
+        except NotHttp as error:
+            self._ended(_BROKEN if error.is_cut else "the upstream cannot be reached: its answer is not HTTP/1.1")
         if self._transport is not None and self._pending >= MAX_UPSTREAM_PENDING:
             self._is_full = True
             self._transport.pause_reading()
         self._wake()
 
-    async def _event(self) -> h11.Event:
+    async def _part(self) -> Part:
         while not self._arrived:
             if self._fault is not None:
                 raise UpstreamUnavailable(self._fault)
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        event = self._arrived.popleft()
-        self._pending -= _size(event)
+        part = self._arrived.popleft()
+        self._pending -= _size(part)
         if self._is_full and self._pending <= MAX_UPSTREAM_PENDING // 2:
             # What came in tiny pieces takes long to read: others have their turn.
             await asyncio.sleep(0)
@@ -169,17 +158,17 @@ class Connection(asyncio.Protocol):
             self._read()
             if not self._is_full and self._transport is not None:
                 self._transport.resume_reading()
-        return event
+        return part
 
     def _done(self) -> None:
         """The answer has been read."""
         self._is_taken = False
-        if self._http.our_state is self._http.their_state is h11.DONE and self._http.trailing_data == (b"", False):
-            self._http.start_next_cycle()
+        if self._reader.is_last:
+            self.close()
+        else:
+            self._reader = reader()
             self._is_whole = False
             self._free(self)
-        else:
-            self.close()
 
     def _ended(self, fault: str) -> None:
         self._fault = self._fault or fault
@@ -190,9 +179,9 @@ class Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
-def _size(event: h11.Event) -> int:
-    """What an event counts of what waits to be read: its bytes, and what it takes to keep it."""
-    return _EVENT_BYTES + (len(event.data) if isinstance(event, h11.Data) else 0)
+def _size(part: Part) -> int:
+    """What a part counts of what waits to be read: its bytes, and what it takes to keep it."""
+    return _PART_BYTES + (len(part) if isinstance(part, bytes) else 0)
 
 
 def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:
@@ -216,10 +205,10 @@ class Reply:
         head: Its head.
     """
 
-    def __init__(self, connection: Connection, head: h11.Response) -> None:
-        self.status = head.status_code
+    def __init__(self, connection: Connection, head: Head) -> None:
+        self.status = head.status
         self._connection = connection
-        self._headers = dict(head.headers)
+        self._headers = head.headers
         self._is_over = False
         self._decoder = _DECODERS.get((self.header("content-encoding") or "identity").lower(), _Unknown)()
         self._pieces: Iterator[bytes] = iter(())

@@ -170,8 +170,12 @@ class _Context:
         self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
         self.message_metadata = ServerMessageMetadata(request_context=http)
         self.request_id = answer.number
-        self.cancel_requested = anyio.Event()
         self._answer = answer
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        """Never set: a request is cancelled by the end of its connection, with its task."""
+        return anyio.Event()
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None

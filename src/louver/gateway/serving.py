@@ -19,7 +19,8 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 
 from louver.errors import InvalidInput
-from louver.limits import DRAIN_S
+from louver.gateway.http_front import front
+from louver.limits import DRAIN_S, MAX_HTTP_HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -61,8 +62,8 @@ async def serve(
     server = _Server(
         uvicorn.Config(
             doors,
-            # httptools, which uvicorn takes where it is installed, leaves the space after a header's value in it.
-            http="h11",
+            http=front(),
+            h11_max_incomplete_event_size=MAX_HTTP_HEAD,
             ws="none",
             log_config=None,
             access_log=False,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import re
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from louver.core.json import Json, NotJson, is_object, levels, parse
@@ -90,7 +91,7 @@ def _value(raw: bytes) -> Json:
     if orjson is not None and len(raw) <= MAX_READ_ON_LOOP:
         try:
             value = orjson.loads(raw)
-            written = orjson.dumps(_deep_in(value))
+            written = _written_deep(value)
             if written.startswith(raw, _DEEPER) and len(written) == len(raw) + 2 * _DEEPER:
                 return value
         except (orjson.JSONDecodeError, orjson.JSONEncodeError):
@@ -109,10 +110,21 @@ _DEEPER: Final = 254 - MAX_UPSTREAM_DEPTH
 """orjson writes 254 levels and refuses more: in so many others a value has to be as shallow as is read."""
 
 
-def _deep_in(value: Json) -> Json:
-    for _ in range(_DEEPER):
-        value = [value]
-    return value
+_HOLE: Final[list[Json]] = [None]
+"""The innermost of so many arrays."""
+
+_DEEP: Final[list[Json]] = reduce(lambda inner, _: [inner], range(_DEEPER - 1), _HOLE)
+"""The outermost of them."""
+
+
+def _written_deep(value: Json) -> bytes:
+    """The text of a value within so many arrays."""
+    assert orjson is not None, "without it the slow reader reads"
+    _HOLE[0] = value
+    try:
+        return orjson.dumps(_DEEP)
+    finally:
+        _HOLE[0] = None
 
 
 def _slowly(text: str) -> Json:

@@ -150,6 +150,9 @@ def _is_int(value: object) -> bool:
 
 # Writing
 
+_WRITER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+"""msgspec would write `NaN` as `null`."""
+
 
 def request(number: int, method: str, params: Params) -> bytes:
     """A request.
@@ -193,7 +196,6 @@ def _write(head: dict[str, Any], params: Params) -> bytes:
 
 def _bytes(message: dict[str, Any]) -> bytes:
     try:
-        # msgspec would write `NaN` as `null`.
-        return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        return _WRITER.encode(message).encode()
     except (ValueError, RecursionError):
         raise MCPError(INVALID_PARAMS, "what is to be sent cannot be written as JSON") from None

@@ -1,0 +1,136 @@
+"""HTTP/1.1 answers are read the same by httptools and by h11, in whatever pieces they come."""
+
+from __future__ import annotations
+
+import pytest
+
+from louver.gateway.reading import END, ByH11, ByHttptools, Head, NotHttp, reader
+from louver.limits import MAX_HTTP_HEAD
+
+EACH = [ByHttptools, ByH11]
+OK = b"HTTP/1.1 200 OK\r\n"
+
+each = pytest.mark.parametrize("made", EACH)
+in_pieces = pytest.mark.parametrize("size", [1, 7, 100_000])
+
+
+def parts(made, came, size=100_000, end=False):
+    """What is read, bodies joined, and whether the connection can be used no more."""
+    reading, found, body = made(), [], b""
+    pieces = [came[start : start + size] for start in range(0, len(came), size)]
+    for piece in [*pieces, *([b""] if end else [])]:
+        reading.feed(piece)
+        if found and found[-1] is END:
+            continue
+        while (part := reading.next()) is not None:
+            assert found or isinstance(part, Head), "an answer begins with its head"
+            if isinstance(part, bytes):
+                body += part
+                continue
+            found += [body, part] if part is END else [part]
+            if part is END:
+                break
+    return found, reading.is_last
+
+
+ANSWERS = {
+    "of a length": (OK + b"Content-Length: 5\r\nX-A:  b c \t\r\n\r\nhello", b"hello", False),
+    "in chunks": (OK + b"transfer-encoding: chunked\r\n\r\n3;x=1\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n", b"abcde", False),
+    "empty": (OK + b"content-length: 0\r\n\r\n", b"", False),
+    "of a status without a body": (b"HTTP/1.1 204 None\r\n\r\n", b"", False),
+    "after an interim one": (b"HTTP/1.1 100 Continue\r\nx: 1\r\n\r\n" + OK + b"content-length: 2\r\n\r\nab", b"ab", False),
+    "the last": (OK + b"connection: close\r\ncontent-length: 2\r\n\r\nab", b"ab", True),
+    "of HTTP/1.0": (b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nab", b"ab", True),
+}
+
+
+@each
+@in_pieces
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_is_read(made, size, name):
+    """RFC 9112, sections 6 and 7."""
+    came, body, is_last = ANSWERS[name]
+    (head, found, end), last = parts(made, came, size)
+    assert isinstance(head, Head)
+    assert head.status == (204 if "204" in str(came) else 200)
+    assert (found, end, last) == (body, END, is_last)
+
+
+@each
+def test_headers_are_named_in_lower_case_without_space_around_their_values(made):
+    """RFC 9110, section 5.5; what comes after a body changes nothing of them."""
+    (head, *_), _ = parts(made, ANSWERS["of a length"][0])
+    assert head.headers == {b"content-length": b"5", b"x-a": b"b c"}
+    (head, *_), _ = parts(made, ANSWERS["in chunks"][0])
+    assert head.headers == {b"transfer-encoding": b"chunked"}
+
+
+@each
+@in_pieces
+def test_a_body_may_end_with_its_connection(made, size):
+    """RFC 9112, section 6.3."""
+    (_, body, end), last = parts(made, OK + b"\r\nabc", size, end=True)
+    assert (body, end, last) == (b"abc", END, True)
+
+
+@each
+def test_more_than_was_asked_for_ends_the_connection(made):
+    """Ours: nobody knows whose answer it would be."""
+    (_, body, end), last = parts(made, OK + b"content-length: 2\r\n\r\nab" + OK)
+    assert (body, end, last) == (b"ab", END, True)
+
+
+CUT = [OK, OK + b"content-length: 5\r\n\r\nab", OK + b"transfer-encoding: chunked\r\n\r\n5\r\nab", b""]
+
+
+@each
+@pytest.mark.parametrize("came", CUT)
+def test_an_answer_that_is_cut_is_told_so(made, came):
+    """Ours."""
+    with pytest.raises(NotHttp) as raised:
+        parts(made, came, end=True)
+    assert raised.value.is_cut
+
+
+WRONG = {
+    "garbage": b"garbage\r\n\r\n",
+    "HTTP/2": b"HTTP/2.0 200 OK\r\ncontent-length: 3\r\n\r\nabc",
+    "two lengths": OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nab",
+    "a length that is none": OK + b"content-length: +1\r\n\r\na",
+    "a space before the colon": OK + b"x : a\r\ncontent-length: 0\r\n\r\n",
+    "a chunk without a size": OK + b"transfer-encoding: chunked\r\n\r\nx\r\nabc\r\n",
+    "another protocol": b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+}
+
+
+@each
+@in_pieces
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_answer_is_told(made, size, name):
+    """Ours: what could be read in two ways is not read at all."""
+    with pytest.raises(NotHttp) as raised:
+        parts(made, WRONG[name], size)
+    assert not raised.value.is_cut
+
+
+ENDLESS = {
+    "a status": b"HTTP/1.1 200 " + b"x" * MAX_HTTP_HEAD,
+    "a header": OK + b"x: " + b"y" * MAX_HTTP_HEAD,
+    "headers": OK + b"x: y\r\n" * (MAX_HTTP_HEAD // 6),
+    "trailers": OK + b"transfer-encoding: chunked\r\n\r\n0\r\n" + b"x: y\r\n" * (MAX_HTTP_HEAD // 6 + 10),
+}
+
+
+@each
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_has_no_end_is_not_waited_for(made, name):
+    """Ours: `MAX_HTTP_HEAD`."""
+    with pytest.raises(NotHttp):
+        parts(made, ENDLESS[name] + b"\t", 1000)
+
+
+def test_without_httptools_h11_reads(monkeypatch):
+    """Ours: the extra `fast` has it."""
+    assert isinstance(reader(), ByHttptools)
+    monkeypatch.setattr("louver.gateway.reading.httptools", None)
+    assert isinstance(reader(), ByH11)
