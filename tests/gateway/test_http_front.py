@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
 from gateway.raw import SOON_S
-from louver.gateway.http_front import ByH11, Together, front
+from louver.gateway.http_front import Together, front
 from louver.limits import MAX_HTTP_HEAD
 
 pytestmark = pytest.mark.anyio
@@ -21,12 +21,12 @@ pytestmark = pytest.mark.anyio
 def protocol(request, monkeypatch):
     if request.param == "h11":
         monkeypatch.setitem(sys.modules, "uvicorn.protocols.http.httptools_impl", None)
-    assert (front() is ByH11) == (request.param == "h11")
+    assert front().__name__.lower() == f"by{request.param}"
     return front()
 
 
 @asynccontextmanager
-async def answered(protocol, *sent, then=b""):
+async def answered(protocol, *sent):
     """The scopes that an application got of what was sent, and the reader of what it answers."""
     scopes = []
 
@@ -75,10 +75,9 @@ async def test_a_head_without_an_end_is_refused(protocol, name):
     sent = ENDLESS[name]
     pieces = [sent[start : start + 1000] for start in range(0, len(sent), 1000)]
     async with answered(protocol, *pieces) as (_, reader):
-        try:
+        # What was still on its way when the connection was closed resets it.
+        with suppress(ConnectionResetError):
             assert b" 200 " not in await reader.read()
-        except ConnectionResetError:
-            pass  # what was still on its way when the connection was closed
 
 
 async def test_what_is_not_http_is_refused(protocol):

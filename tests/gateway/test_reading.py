@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from louver.gateway.reading import END, ByH11, ByHttptools, Head, NotHttp, reader
+from louver.gateway.reading import END, ByHttptools, Head, NotHttp, reader
+from louver.gateway.reading_h11 import ByH11
 from louver.limits import MAX_HTTP_HEAD
 
 EACH = [ByHttptools, ByH11]
@@ -33,12 +34,22 @@ def parts(made, came, size=100_000, end=False):
     return found, reading.is_last
 
 
+CHUNKS = b"3;x=1\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n"
+INTERIM = b"HTTP/1.1 100 Continue\r\nx: 1\r\n\r\n"
 ANSWERS = {
     "of a length": (OK + b"Content-Length: 5\r\nX-A:  b c \t\r\n\r\nhello", b"hello", False),
-    "in chunks": (OK + b"transfer-encoding: chunked\r\n\r\n3;x=1\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n", b"abcde", False),
+    "in chunks": (
+        OK + b"transfer-encoding: chunked\r\n\r\n" + CHUNKS,
+        b"abcde",
+        False,
+    ),
     "empty": (OK + b"content-length: 0\r\n\r\n", b"", False),
     "of a status without a body": (b"HTTP/1.1 204 None\r\n\r\n", b"", False),
-    "after an interim one": (b"HTTP/1.1 100 Continue\r\nx: 1\r\n\r\n" + OK + b"content-length: 2\r\n\r\nab", b"ab", False),
+    "after an interim one": (
+        INTERIM + OK + b"content-length: 2\r\n\r\nab",
+        b"ab",
+        False,
+    ),
     "the last": (OK + b"connection: close\r\ncontent-length: 2\r\n\r\nab", b"ab", True),
     "of HTTP/1.0": (b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nab", b"ab", True),
 }

@@ -9,7 +9,8 @@ import pytest
 import louver
 from louver.errors import LouverError
 from louver.server.results import KeptResults
-from louver.server.stores import FileStore, MemoryStore, store_at
+from louver.server.store_file import FileStore
+from louver.server.stores import MemoryStore, store_at
 from server.kept import COUNT, VIEWS, Clock, issues, read, uri_of
 from server.profiles import lowlevel, structured, tool
 from server.wire import NEW, attached
@@ -39,9 +40,14 @@ def test_what_is_kept_is_found_until_it_expires(store, clock):
     assert store.get("k") is None
 
 
+def bound(monkeypatch, name, value):
+    for module in ("stores", "store_file"):
+        monkeypatch.setattr(f"louver.server.{module}.{name}", value)
+
+
 def test_the_oldest_go_first(store, clock, monkeypatch):
     """GATEWAY.md: bounded in number."""
-    monkeypatch.setattr("louver.server.stores.MAX_RESULTS", 3)
+    bound(monkeypatch, "MAX_RESULTS", 3)
     for number in range(5):
         store.put(f"k{number}", clock.now + 60, (b"{}", b"1"))
     assert [number for number in range(5) if store.get(f"k{number}")] == [2, 3, 4]
@@ -49,7 +55,7 @@ def test_the_oldest_go_first(store, clock, monkeypatch):
 
 def test_together_they_are_not_too_large(store, clock, monkeypatch):
     """GATEWAY.md: size cap; one that is larger alone is not kept, and drives none out."""
-    monkeypatch.setattr("louver.server.stores.MAX_RESULTS_BYTES", 100)
+    bound(monkeypatch, "MAX_RESULTS_BYTES", 100)
     for number in range(4):
         assert store.put(f"k{number}", clock.now + 60, (b"{}", b"x" * 38))
     assert [number for number in range(4) if store.get(f"k{number}")] == [2, 3]
@@ -59,7 +65,7 @@ def test_together_they_are_not_too_large(store, clock, monkeypatch):
 
 def test_what_has_expired_makes_room(store, clock, monkeypatch):
     """Ours: before anything that has not."""
-    monkeypatch.setattr("louver.server.stores.MAX_RESULTS", 2)
+    bound(monkeypatch, "MAX_RESULTS", 2)
     store.put("long", clock.now + 600, (b"{}", b"1"))
     store.put("short", clock.now + 1, (b"{}", b"2"))
     clock.now += 2
@@ -228,7 +234,7 @@ async def test_a_file_survives_its_server(tmp_path):
 @pytest.mark.anyio
 async def test_what_is_too_large_to_be_kept_is_sent(monkeypatch):
     """Ours."""
-    monkeypatch.setattr("louver.server.stores.MAX_RESULTS_BYTES", 1_000_000)
+    bound(monkeypatch, "MAX_RESULTS_BYTES", 1_000_000)
     value = {"a": "x" * 1_000_001}
     async with attached(lowlevel(t=tool(None, structured(value))).server, NEW, results=louver.KeptResults()) as wire:
         assert (await wire.call("t"))["structuredContent"] == value

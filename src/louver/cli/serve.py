@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.catalogue.principals import NOBODY
 from louver.cli import logs, upstreams
 from louver.errors import InvalidInput, LouverError
-from louver.gateway.config_file import ConfigFile
 from louver.gateway.events import Events
 from louver.gateway.fast import in_front_of
 from louver.gateway.gateway import Gateway
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from louver.gateway.auth.settings import Auth
+    from louver.gateway.config_file import ConfigFile
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
         _serve_example(address, minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
-    file = None if arguments.config is None else ConfigFile(Path(arguments.config))
+    file = None if arguments.config is None else _file(arguments.config)
     config = upstreams.read(arguments) if file is None else file.current
     made = partial(
         Gateway,
@@ -126,6 +126,13 @@ def _front(gateway: Gateway, auth: Auth | None) -> ASGIApp:
 
     app = made(transport_security=security_of(auth))
     return Authenticated(in_front_of(app, gateway.server), auth)
+
+
+def _file(path: str) -> ConfigFile:
+    # Imported here, as by `upstreams.read`.
+    from louver.gateway.config_file import ConfigFile
+
+    return ConfigFile(Path(path))
 
 
 def _following(gateway: Gateway, file: ConfigFile | None) -> AbstractAsyncContextManager[None]:

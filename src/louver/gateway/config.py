@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from louver.errors import InvalidConfig
+from louver.limits import AUDIT_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from louver.gateway.auth.settings import Auth
     from louver.gateway.discovery.service import Inspect
     from louver.server.asked import Argument
-    from louver.server.audit import Audited
     from louver.server.listing import Listing
     from louver.server.results import KeptResults
     from louver.server.warnings import Warnings
@@ -91,6 +91,19 @@ class Upstream:
     timeout_seconds: float = 30
     guidance: tuple[Rule, ...] = ()
     policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Where records are kept, and for how long.
+
+    Args:
+        file: The file.
+        retention_days: How long, in days.
+    """
+
+    file: Path
+    retention_days: float = AUDIT_DAYS
 
 
 @dataclass(frozen=True, slots=True)

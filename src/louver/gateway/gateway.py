@@ -28,10 +28,7 @@ from louver.errors import InvalidView, LouverError
 from louver.gateway.calls import Calls
 from louver.gateway.clients import Client, Itself
 from louver.gateway.config import Config, Execute, Exposure
-from louver.gateway.discovery.behind import Behind
-from louver.gateway.discovery.service import DiscoveryService
 from louver.gateway.eras import enveloped
-from louver.gateway.guard import Guard
 from louver.gateway.http import HttpLink
 from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
@@ -40,18 +37,20 @@ from louver.gateway.stack import Files, Stack
 from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
-from louver.server.audit import Audit
 from louver.server.listing import Listing
-from louver.server.policed import Policed
 from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from louver.catalogue.policy import Policy
     from louver.gateway import config
+    from louver.gateway.config import Audited
     from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
-    from louver.server.audit import Audited
+    from louver.server.audit import Audit
 
 UPSTREAMS: Final = "louver.upstream."
 """The loggers of what upstreams write to their standard error begin so; then comes the upstream's name."""
@@ -128,6 +127,10 @@ class Gateway:
 
     def discovery(self) -> DiscoveryService:
         """What stands behind the gateway, for the gateway itself: not projected, and with nobody to be asked."""
+        # Imported only now: it knows of scripts, of which most gateways need nothing.
+        from louver.gateway.discovery.behind import Behind
+        from louver.gateway.discovery.service import DiscoveryService
+
         itself = _itself()
 
         async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +225,7 @@ class Gateway:
             AuditFailed: It cannot be written.
         """
         if wanted != self._audited:
-            audit = None if wanted is None else Audit(wanted.file, wanted.retention_days)
+            audit = None if wanted is None else _audit(wanted)
             if self._audit is not None:
                 self._audit.close()
             self._audit, self._audited = audit, wanted
@@ -271,7 +274,7 @@ class Gateway:
             per_era=each.transport == "http",
             hello=None if self._serves_one else GATEWAY,
             told=self._told,
-            guard=None if each.policy is None else Guard(Policed(each.name, each.policy)),
+            guard=None if each.policy is None else _guard(each.name, each.policy),
         )
 
     async def _told(self, method: str, params: Params) -> None:
@@ -305,3 +308,18 @@ def _link(each: config.Upstream, listener: Listener) -> Link:
     if each.transport == "http":
         return HttpLink(each.url, headers=each.headers, listener=listener, logger=told)
     return StdioLink(each.command, env=each.env, cwd=each.cwd, listener=listener, logger=told)
+
+
+def _audit(wanted: Audited) -> Audit:
+    # Imported only now: without an audit SQLite is not needed.
+    from louver.server.audit import Audit
+
+    return Audit(wanted.file, wanted.retention_days)
+
+
+def _guard(server: str, policy: Policy) -> Guard:
+    # Likewise: without a policy nothing is guarded.
+    from louver.gateway.guard import Guard
+    from louver.server.policed import Policed
+
+    return Guard(Policed(server, policy))

@@ -12,8 +12,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from louver.limits import MAX_HTTP_HEAD
 
 _AT_ONCE: Final = 64 * 1024
@@ -59,15 +57,20 @@ class Together:
 
 
 def front() -> type[asyncio.Protocol]:
-    """What speaks with one client after the other."""
+    """What speaks with one client."""
     try:
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+        return _by_httptools()
     except ImportError:
-        return ByH11
+        return _by_h11()
+
+
+# Each is imported only where it speaks: both together take two megabytes.
+
+
+def _by_httptools() -> type[asyncio.Protocol]:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     class ByHttptools(HttpToolsProtocol):
-        """Speaks with httptools."""
-
         _fruitless = 0
         _has_read = False
 
@@ -93,9 +96,11 @@ def front() -> type[asyncio.Protocol]:
     return ByHttptools
 
 
-class ByH11(H11Protocol):
-    """Speaks with h11."""
+def _by_h11() -> type[asyncio.Protocol]:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there."""
-        super().connection_made(Together(transport))  # type: ignore[arg-type]
+    class ByH11(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(Together(transport))  # type: ignore[arg-type]
+
+    return ByH11

@@ -11,7 +11,7 @@ With scripts, `full` and `minimal` have the tool for them before all else, so th
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server._otel import OpenTelemetryMiddleware  # pyright: ignore[reportPrivateUsage]
 
@@ -19,10 +19,6 @@ from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.rules import Guidance
 from louver.core.json import digest
-from louver.gateway.actions.exports import ExportedFiles, ExportedResults
-from louver.gateway.actions.tool import PARAMETERS, Actions
-from louver.gateway.discovery.scripts import Scripts
-from louver.gateway.discovery.tools import Discovery, Executing
 from louver.gateway.forward import Forward
 from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
@@ -31,7 +27,6 @@ from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
 from louver.server.attach import projecting
 from louver.server.audiences import Audiences
-from louver.server.auditing import UNKNOWN, Auditing, Owned
 from louver.server.disclosure import Disclosure
 from louver.server.principals import principal_of
 from louver.server.reads import Reads
@@ -47,16 +42,22 @@ if TYPE_CHECKING:
 
     from louver.catalogue.principals import Principal
     from louver.core.path import FieldPath
-    from louver.gateway.actions.exports import Exports
     from louver.gateway.config import Config, Execute
+    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.lua.sandbox import Level
     from louver.gateway.own import Offer
     from louver.gateway.routes import Routes
     from louver.gateway.upstream import Upstream
     from louver.server.asked import Argument
     from louver.server.audit import Audit
+    from louver.server.auditing import Auditing, Owned
     from louver.server.policed import Policed
     from louver.server.results import KeptResults
     from louver.server.search import Search
+
+
+_PARAMETERS: Final = ("'fields'", "'view'")
+"""Those of the one tool that ask for less of an answer, as a warning names them: fields, and a view."""
 
 
 class Files:
@@ -98,6 +99,9 @@ class Files:
 
     def whose(self, upstreams: Mapping[str, Upstream], tool: str) -> Owned | None:
         """Whose a tool is that is under a policy, by the name that clients know."""
+        # Imported only now, as by `_audited`.
+        from louver.server.auditing import UNKNOWN, Owned
+
         found = self._policed_of(upstreams, tool)
         if found is None:
             return None
@@ -199,7 +203,7 @@ class Stack:
         server = self._server
         schemas = ProjectedSchemas("private" if any(each.guard for each in upstreams.values()) else "public")
         # The one tool has parameters for what it asks for on behalf of who calls.
-        by = PARAMETERS if config.exposure == "gateway" else ()
+        by = _PARAMETERS if config.exposure == "gateway" else ()
         beside = Beside(files.guidance, config.warnings, self._results, by)
         layers: list[ServerMiddleware[Any]] = [
             projecting(
@@ -214,13 +218,13 @@ class Stack:
             )
         ]
         if self._audit is not None:
-            layers.insert(0, Auditing(self._audit, partial(files.whose, upstreams)))
+            layers.insert(0, _audited(self._audit, partial(files.whose, upstreams)))
         close = _nothing
         if config.exposure == "minimal":
             disclosure = Disclosure(server, files.descriptions, self._grants, Reads())
             close = disclosure.close
             layers.insert(0, disclosure)
-        if (offer := self._offer(config, upstreams)) is not None:
+        if (offer := _offered(config, upstreams, self.scripts, self._results)) is not None:
             own, asking = ToolViews(None, {}), Asking("off", {})
             # The one tool says itself what is said beside the answers that it gives.
             said = NOTHING if config.exposure == "gateway" else beside
@@ -232,24 +236,33 @@ class Stack:
         before = self.scripts
         if before is not None and before.level == level:
             return []
-        self.scripts = None if level in (None, "off") else Scripts(level)
+        self.scripts = None if level is None or level == "off" else _scripts(level)
         return [] if before is None else [before]
 
-    def _offer(self, config: Config, upstreams: Mapping[str, Upstream]) -> Offer | None:
-        """What the gateway has of its own."""
-        if config.exposure == "gateway":
-            return Actions(upstreams, self.scripts, _exports(config, self._results))
-        if config.exposure == "discovery":
-            return Discovery(upstreams, config.inspect, self.scripts)
-        return None if self.scripts is None else Executing(upstreams, self.scripts)
+
+def _offered(
+    config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
+) -> Offer | None:
+    if scripts is None and config.exposure not in ("discovery", "gateway"):
+        return None
+    # Imported only now: most gateways have nothing of their own, and it takes a megabyte.
+    from louver.gateway.offers import offered
+
+    return offered(config, upstreams, scripts, results)
 
 
-def _exports(config: Config, results: Results | None) -> Exports:
-    """Where the one tool puts whole answers."""
-    if config.exports is not None:
-        return ExportedFiles(config.exports)
-    assert results is not None, "in this exposure there is a store of results"
-    return ExportedResults(results)
+def _scripts(level: Level) -> Scripts:
+    # Likewise.
+    from louver.gateway.discovery.scripts import Scripts
+
+    return Scripts(level)
+
+
+def _audited(audit: Audit, whose: Callable[[str], Owned | None]) -> Auditing:
+    # Likewise.
+    from louver.server.auditing import Auditing
+
+    return Auditing(audit, whose)
 
 
 def _nothing() -> None:

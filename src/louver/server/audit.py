@@ -17,7 +17,6 @@ import os
 import sqlite3
 import time
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,19 +37,6 @@ logger = logging.getLogger(__name__)
 
 _DAY_S: Final = 86_400
 _INSERT: Final = f"INSERT INTO records VALUES (NULL{', ?' * 11})"
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """Where records are kept, and for how long.
-
-    Args:
-        file: The file.
-        retention_days: How long, in days.
-    """
-
-    file: Path
-    retention_days: float = AUDIT_DAYS
 
 
 class _Entry:

@@ -8,10 +8,10 @@ from gateway.configs import write
 from louver.catalogue.principals import Principal
 from louver.errors import InvalidConfig
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
+from louver.gateway.config import Audited
 from louver.gateway.config_check import schema
 from louver.gateway.config_read import read_config
 from louver.limits import AUDIT_DAYS
-from louver.server.audit import Audited
 
 RESOURCE = "https://mcp.example/mcp"
 ASKED = {"endpoint": "https://id.example/introspect", "clientId": "louver", "clientSecret": "${SECRET}"}

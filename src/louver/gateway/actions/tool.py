@@ -57,9 +57,6 @@ TAKES: Final = {
 }
 """The actions, each with its parameters."""
 
-PARAMETERS: Final = ("'fields'", "'view'")
-"""Those that ask for less of an answer, as a warning names them: fields, and a view."""
-
 _TEXT: Final = {"type": "string"}
 
 # Whoever needs to know more of a parameter asks `discover`: here each word is read by every model in every task.

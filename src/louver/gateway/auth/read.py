@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 
 from louver.catalogue.principals import Principal
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
-from louver.gateway.config import is_url
+from louver.gateway.config import Audited, is_url
 from louver.limits import AUDIT_DAYS
-from louver.server.audit import Audited
 
 if TYPE_CHECKING:
     from pathlib import Path
