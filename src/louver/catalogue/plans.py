@@ -13,7 +13,7 @@ much as many narrow ones.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -39,14 +39,12 @@ class ReadyPlan:
         schema: Of the whole `structuredContent`: the plan's own, but where the kept value is
             written as JSON text within it.
         digest: Names `schema`.
-        told: The receipts that were written of its answers.
     """
 
     plan: Plan
     validator: Validator
     schema: Schema
     digest: str
-    told: dict[Hashable, dict[str, Any]] = field(default_factory=dict[Any, Any], compare=False, repr=False)
 
     @property
     def nodes(self) -> int:

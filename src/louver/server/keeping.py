@@ -13,7 +13,7 @@ kept part alone, so it cannot name what was left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -75,8 +75,8 @@ def _is_large(value: Json) -> bool:
     return is_larger(value, MAX_ON_LOOP)
 
 
-def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> dict[str, Any]:
-    """The receipt of a projected answer, which is not to be changed: other answers have it too.
+def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
+    """The receipt of a projected answer.
 
     Args:
         ready: The plan, and what it tells.
@@ -84,17 +84,8 @@ def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: in
         partial: Whether something was left out.
         dropped: How many blocks of its content were.
     """
-    if dropped:
-        return _written(ready, projection, partial, dropped)
-    key = (projection.mode, projection.name, projection.schema, partial)
-    if (told := ready.told.get(key)) is None:
-        told = ready.told[key] = _written(ready, projection, partial, 0)
-    return told
-
-
-def _written(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> dict[str, Any]:
     plan = ready.plan
-    told = Applied(
+    return Applied(
         mode=projection.mode,
         fields=list(plan.fields),
         view=projection.name,
@@ -109,8 +100,4 @@ def _written(ready: ReadyPlan, projection: Projection, partial: bool, dropped: i
         projected_schema=ready.schema if projection.schema == "inline" else None,
         schema_precision="shape" if plan.precision == "shape" else None,
         schema_source="inferred" if plan.is_inferred else None,
-    ).to_wire()
-    if "projectedSchema" in told:
-        # The one that the plan has, not a copy of it for each receipt.
-        told["projectedSchema"] = ready.schema
-    return told
+    )

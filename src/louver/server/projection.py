@@ -19,7 +19,7 @@ from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.protocol.names import ARGUMENT
 from louver.protocol.output import find_output
-from louver.protocol.receipt import NotApplied, Reason
+from louver.protocol.receipt import Applied, NotApplied, Reason
 from louver.server.asked import Asked, Asking, RefusedArgument, refuse
 from louver.server.content import write_output
 from louver.server.keeping import keep, receipt
@@ -72,7 +72,7 @@ class Answered:
         if self.asked is None:
             return result
         meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.asked.key}
-        return _with_receipt({**result, "_meta": meta}, self.asked, NotApplied(reason=reason).to_wire())
+        return _with_receipt({**result, "_meta": meta}, self.asked, NotApplied(reason=reason))
 
 
 class ProjectedCalls:
@@ -201,15 +201,15 @@ def left_alone(result: dict[str, Any]) -> Reason | None:
     return None
 
 
-def _with_receipt(result: dict[str, Any], asked: Asked, said: dict[str, Any]) -> dict[str, Any]:
-    if not said["applied"] and asked.by == "default view":
+def _with_receipt(result: dict[str, Any], asked: Asked, said: Applied | NotApplied) -> dict[str, Any]:
+    if not said.applied and asked.by == "default view":
         # Nobody asked, and nothing was done.
         return result
-    return {**result, "_meta": {**members(result.get("_meta")), asked.key: said}}
+    return {**result, "_meta": {**members(result.get("_meta")), asked.key: said.to_wire()}}
 
 
 def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:
-    return Answered(_with_receipt(result, asked, NotApplied(reason=reason).to_wire()), asked)
+    return Answered(_with_receipt(result, asked, NotApplied(reason=reason)), asked)
 
 
 def _required(reason: Reason) -> ProjectionRequired:

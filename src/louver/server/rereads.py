@@ -114,10 +114,10 @@ class Rereads:
         envelope = self._envelope(ctx)
         said = receipt(part.by, wanted.projection, part.is_partial, 0)
         if part.is_inferred:
-            said = {key: each for key, each in said.items() if key != "schemaPrecision"} | {"schemaSource": "inferred"}
+            said = said.model_copy(update={"schema_source": "inferred", "schema_precision": None})
         self._schemas.remember(part.by)
         page = {} if part.page is None else {RESULT: part.page}
-        meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: said}
+        meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: said.to_wire()}
         caching = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
         contents = [{"uri": uri, "mimeType": "application/json", "text": part.text}]
         return {**envelope, **caching, "contents": contents, "_meta": meta}
