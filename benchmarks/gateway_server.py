@@ -64,7 +64,7 @@ def _serve(server: Server[Any]) -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
-    # As the SDK comes: httptools, which uvicorn would take, is here only for what is in front.
+    # As the SDK comes: httptools, which uvicorn would take, is here only for what stands in front.
     serving = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), http="h11", log_level="warning"))
 
     def end() -> None:

@@ -228,7 +228,8 @@ MAX_READ_ON_LOOP = 256 * 1024
 """Largest message that is read on the event loop, in bytes: some 5 ms; a larger one goes to a thread."""
 
 MAX_HTTP_HEAD = 16 * 1024
-"""Bytes of a line of HTTP and its headers, of clients and of upstreams alike: what h11 reads of itself."""
+"""Bytes of HTTP that are waited for while they bring nothing, as those of a head do until it ends; of clients and of
+upstreams alike. It is what h11 waits for of itself."""
 
 MAX_UPSTREAM_PENDING = 1024 * 1024
 """Bytes of an upstream's lines that wait to be taken. Over it the pipe is not read, so that the upstream waits too."""

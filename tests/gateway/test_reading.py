@@ -1,4 +1,4 @@
-"""HTTP/1.1 answers are read the same by httptools and by h11, in whatever pieces they come."""
+"""HTTP/1.1 answers are read by httptools and by h11, in whatever pieces they come."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ WRONG = {
     "two lengths": OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nab",
     "a length that is none": OK + b"content-length: +1\r\n\r\na",
     "a space before the colon": OK + b"x : a\r\ncontent-length: 0\r\n\r\n",
+    "another coding": OK + b"transfer-encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
     "a chunk without a size": OK + b"transfer-encoding: chunked\r\n\r\nx\r\nabc\r\n",
     "another protocol": b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
 }

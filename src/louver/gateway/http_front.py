@@ -1,10 +1,10 @@
-"""The HTTP/1.1 that clients are spoken to in: uvicorn's, with what it writes sent together.
+"""The HTTP/1.1 that clients are spoken to in: uvicorn's, by h11, with what it writes sent together.
 
     <- HTTP/1.1 200 OK, headers                 two writes of uvicorn's, one of the socket's:
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
-httptools reads, where it is installed, and h11 else. uvicorn lets it keep the space after a header's value, and takes a
-head of any length; here it does neither.
+httptools would be faster, but there uvicorn takes the fields behind a body for headers, a request that asks for another
+protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise.
 """
 
 from __future__ import annotations
@@ -12,31 +12,40 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from louver.limits import MAX_HTTP_HEAD
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _AT_ONCE: Final = 64 * 1024
 """What is sent without waiting for more, in bytes: as much as makes asyncio tell a writer to wait."""
 
 
+class Front(H11Protocol):
+    """What speaks with one client."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The client is there."""
+        super().connection_made(Together(transport))  # type: ignore[arg-type]
+
+
 class Together:
-    """A transport that sends together what is written in one turn of the event loop.
+    """A transport, as far as uvicorn uses it, that sends together what is written in one turn of the event loop.
 
     Args:
         transport: The one that sends.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._parts: list[bytes] = []
-        self._size = 0
+        self.get_extra_info = transport.get_extra_info
         self.is_closing = transport.is_closing
-
-    def __getattr__(self, name: str) -> Any:
-        """All else is the transport's own."""
-        return getattr(self._transport, name)
+        self.pause_reading = transport.pause_reading
+        self.resume_reading = transport.resume_reading
+        self._transport = transport
+        self._parts: list[Any] = []
+        self._size = 0
 
     def write(self, data: bytes) -> None:
         """Send something, at the latest before the loop's next turn."""
+        if not data:
+            return
         if not self._parts:
             asyncio.get_running_loop().call_soon(self._send)
         self._parts.append(data)
@@ -51,56 +60,6 @@ class Together:
 
     def _send(self) -> None:
         if self._parts:
-            self._transport.writelines(self._parts)
-            self._parts = []
-            self._size = 0
-
-
-def front() -> type[asyncio.Protocol]:
-    """What speaks with one client."""
-    try:
-        return _by_httptools()
-    except ImportError:
-        return _by_h11()
-
-
-# Each is imported only where it speaks: both together take two megabytes.
-
-
-def _by_httptools() -> type[asyncio.Protocol]:
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-    class ByHttptools(HttpToolsProtocol):
-        _fruitless = 0
-        _has_read = False
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(Together(transport))  # type: ignore[arg-type]
-
-        def data_received(self, data: bytes) -> None:
-            self._has_read = False
-            super().data_received(data)
-            self._fruitless = 0 if self._has_read else self._fruitless + len(data)
-            if self._fruitless > MAX_HTTP_HEAD and not self.transport.is_closing():
-                self.send_400_response("Invalid HTTP request received.")
-
-        def on_headers_complete(self) -> None:
-            self._has_read = True
-            self.headers[:] = [(name, value.rstrip(b" \t")) for name, value in self.headers]
-            super().on_headers_complete()
-
-        def on_body(self, body: bytes) -> None:
-            self._has_read = True
-            super().on_body(body)
-
-    return ByHttptools
-
-
-def _by_h11() -> type[asyncio.Protocol]:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    class ByH11(H11Protocol):
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(Together(transport))  # type: ignore[arg-type]
-
-    return ByH11
+            parts, self._parts, self._size = self._parts, [], 0
+            # Not `writelines`, which from Python 3.12 on does not tell a writer to wait.
+            self._transport.write(b"".join(parts))

@@ -19,7 +19,7 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 
 from louver.errors import InvalidInput
-from louver.gateway.http_front import front
+from louver.gateway.http_front import Front
 from louver.limits import DRAIN_S, MAX_HTTP_HEAD
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ async def serve(
     server = _Server(
         uvicorn.Config(
             doors,
-            http=front(),
+            http=Front,
             h11_max_incomplete_event_size=MAX_HTTP_HEAD,
             ws="none",
             log_config=None,

@@ -13,8 +13,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp.server._otel import OpenTelemetryMiddleware  # pyright: ignore[reportPrivateUsage]
-
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.rules import Guidance
@@ -22,7 +20,7 @@ from louver.core.json import digest
 from louver.gateway.forward import Forward
 from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
-from louver.gateway.tracing import Traced
+from louver.gateway.tracing import if_collected
 from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
 from louver.server.attach import projecting
@@ -131,7 +129,7 @@ class Stack:
         """Runs scripts, if there are any."""
         self._server = server
         self._opened = opened
-        self._own = [Traced(each) if isinstance(each, OpenTelemetryMiddleware) else each for each in server.middleware]
+        self._of_sdk = [if_collected(each) for each in server.middleware]
         self._grants = Grants(audience="louver")
         self._grant_keys: tuple[str, ...] = ()
         self._argument: Argument = "off"
@@ -181,7 +179,7 @@ class Stack:
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
         forward = Forward(routes, self._opened, argument=self._argument != "off", results=results)
-        innermost = [*self._own, forward]
+        innermost = [*self._of_sdk, forward]
         # Made anew from what is listed.
         self._server.get_tool_input_schema = None
         if policed:

@@ -118,7 +118,7 @@ _DEEP: Final[list[Json]] = reduce(lambda inner, _: [inner], range(_DEEPER - 1), 
 
 
 def _written_deep(value: Json) -> bytes:
-    """The text of a value within so many arrays."""
+    """The text of a value within so many arrays; of two threads at once one may get that of the other's value."""
     assert orjson is not None, "without it the slow reader reads"
     _HOLE[0] = value
     try:

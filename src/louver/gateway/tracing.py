@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
 
+def if_collected(each: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
+    """A middleware of the SDK; the one that makes spans only while somebody collects them."""
+    # By its name: the class is private to the SDK.
+    return Traced(each) if type(each).__name__ == "OpenTelemetryMiddleware" else each
+
+
 class Traced:
     """The middleware of the SDK that makes spans, left out while nobody collects them.
 
