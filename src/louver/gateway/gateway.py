@@ -29,12 +29,10 @@ from louver.gateway.calls import Calls
 from louver.gateway.clients import Client, Itself
 from louver.gateway.config import Config, Execute, Exposure
 from louver.gateway.eras import enveloped
-from louver.gateway.http import HttpLink
 from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
-from louver.gateway.stdio import StdioLink
 from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
 from louver.server.listing import Listing
@@ -305,8 +303,13 @@ def _link(each: config.Upstream, listener: Listener) -> Link:
     told = logging.getLogger(f"{UPSTREAMS}{each.name}")
     # What a server under a policy writes there is not looked into, so it may hold anything.
     told.disabled = each.policy is not None and "logging" not in each.policy.lets
+    # Each is imported only where a server is reached so.
     if each.transport == "http":
+        from louver.gateway.http import HttpLink
+
         return HttpLink(each.url, headers=each.headers, listener=listener, logger=told)
+    from louver.gateway.stdio import StdioLink
+
     return StdioLink(each.command, env=each.env, cwd=each.cwd, listener=listener, logger=told)
 
 
