@@ -37,7 +37,7 @@ def main() -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
-    serving = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="warning"))
+    serving = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), http="h11", log_level="warning"))
 
     def tell_the_time() -> None:
         for _ in sys.stdin:
