@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,10 @@ from louver.errors import (
     ToolFailed,
     UnknownName,
 )
+from louver.gateway.lua.bridge import Bridge
+from louver.gateway.lua.channel import Channel
 from louver.gateway.lua.sandbox import GLOBALS, Options
+from louver.gateway.lua.wall import Wall
 from louver.limits import (
     MAX_SCRIPT_BYTES,
     MAX_SCRIPT_CALLS,
@@ -410,6 +414,28 @@ async def test_a_fault_of_the_host_is_no_fault_of_the_script(sandbox):
 
     with pytest.raises(ZeroDivisionError):
         await run(sandbox, "pcall(function() srv.echo():await() end) while true do end", Broken())
+
+
+async def test_a_fault_of_the_host_counts_whatever_the_child_says_before_it_knows():
+    """*Ours*: what comes in the same turn of the loop in which the call has ended."""
+    heard = asyncio.StreamReader()
+
+    def says(frame):
+        text = json.dumps(frame).encode()
+        heard.feed_data(len(text).to_bytes(4, "big") + text)
+
+    class Broken:
+        async def call(self, server, tool, arguments, options):
+            asyncio.current_task().add_done_callback(lambda _: says({"wait": True}))
+            raise ZeroDivisionError
+
+    mine, other = socket.socketpair()
+    _, writer = await asyncio.open_connection(sock=mine)
+    says({"call": 1, "server": "srv", "tool": "echo", "arguments": {}})
+    wall = Wall(5.0, 10.0)
+    with other, pytest.raises(ZeroDivisionError):
+        async with wall.held():
+            await Bridge(Channel(heard, writer), ["srv"], Broken(), wall).run("")
 
 
 @pytest.mark.parametrize(

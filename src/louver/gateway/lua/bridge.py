@@ -94,6 +94,9 @@ class Bridge:
         try:
             while True:
                 said = await self._channel.receive()
+                if self._fault is not None:
+                    # It came before the child could know that nothing will.
+                    raise self._fault
                 if "result" in said:
                     return _checked(said["result"])
                 if "error" in said:
