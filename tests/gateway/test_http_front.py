@@ -25,6 +25,8 @@ async def answered(*sent, body=b"ok"):
         said = b""
         while True:
             message = await receive()
+            if message["type"] == "http.disconnect":
+                return
             said += message.get("body", b"")
             if not message.get("more_body"):
                 break
@@ -62,12 +64,27 @@ async def test_space_around_the_value_of_a_header_is_none_of_it():
     assert (b"x-a", b"b c") in got[0][0]["headers"]
 
 
-async def test_a_request_that_asks_for_another_protocol_keeps_its_body():
-    """RFC 9110, section 7.8: as clients do that would speak HTTP/2."""
-    upgrade = HEAD + b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\ncontent-length: 4\r\n\r\nGET "
-    async with answered(upgrade) as (got, reader):
-        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
-    assert [said for _, said in got] == [b"GET "]
+UPGRADE = HEAD + b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\n"
+UPGRADES = {
+    "a length": (b"content-length: 4\r\n\r\nGET ", b"GET "),
+    "chunks": (b"transfer-encoding: chunked\r\n\r\n3\r\nGET\r\n1\r\n \r\n0\r\n\r\n", b"GET "),
+    "no body": (b"\r\n", b""),
+}
+
+
+@pytest.mark.parametrize("body", UPGRADES)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+async def test_a_request_that_asks_for_another_protocol_keeps_its_body(body, size):
+    """RFC 9110, section 7.8: as clients do that would speak HTTP/2. What follows it is the next request."""
+    sent, said = UPGRADES[body]
+    whole = UPGRADE + sent + REQUEST + UPGRADE + sent + REQUEST
+    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+    async with answered(*pieces) as (got, reader):
+        for _ in range(4):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            await reader.readuntil(b"\r\n\r\nok")
+    assert [(scope["path"], each) for scope, each in got] == [("/mcp", said), ("/mcp", b"x")] * 2
+    assert (b"upgrade", b"h2c") in got[0][0]["headers"]
 
 
 async def test_fields_behind_a_body_are_no_headers():
@@ -96,12 +113,67 @@ async def test_a_head_without_an_end_is_refused(name):
             assert b" 200 " not in await reader.read()
 
 
-@pytest.mark.parametrize("sent", [b"garbage\r\n\r\n", b"POST /mcp HTTP/1.1\r\ncontent-length: 0\r\n\r\n"])
-async def test_what_is_not_http_is_refused(sent):
-    """RFC 9112, sections 2.2 and 3.2."""
-    async with answered(sent) as (got, reader):
+NOT_HTTP = {
+    "garbage": b"garbage\r\n\r\n",
+    "no host": b"POST /mcp HTTP/1.1\r\ncontent-length: 0\r\n\r\n",
+    "two hosts": HEAD + b"host: h\r\ncontent-length: 0\r\n\r\n",
+    "no version": b"POST /mcp\r\n\r\n",
+    "two lengths": HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx",
+    "a signed length": HEAD + b"content-length: +1\r\n\r\nx",
+    "space before a colon": HEAD + b"content-length : 1\r\n\r\nx",
+    "a control character": HEAD + b"x: a\0b\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", NOT_HTTP)
+async def test_what_is_not_http_is_refused(name):
+    """RFC 9112, sections 2.3, 3.2, 5.1, 6.1 and 6.3."""
+    async with answered(NOT_HTTP[name]) as (got, reader):
         assert (await reader.readline()).startswith(b"HTTP/1.1 400")
     assert got == []
+
+
+@pytest.mark.parametrize(
+    "coding", [b"gzip, chunked", b"gzip", b"chunked, chunked", b"gzip\r\ntransfer-encoding: chunked"]
+)
+async def test_a_coding_that_is_not_known_is_refused(coding):
+    """RFC 9112, section 6.1."""
+    async with answered(HEAD + b"transfer-encoding: " + coding + b"\r\n\r\n0\r\n\r\n") as (got, reader):
+        assert (await reader.readline())[:10] in (b"HTTP/1.1 4", b"HTTP/1.1 5")
+    assert got == []
+
+
+async def test_a_tunnel_is_none():
+    """RFC 9110, section 9.3.6: what follows is a request, or nothing."""
+    async with answered(b"CONNECT h:1 HTTP/1.1\r\nhost: h\r\n\r\n" + REQUEST) as (got, reader):
+        assert (await reader.readline()).startswith(b"HTTP/1.1 ")
+    assert all(scope["method"] in ("CONNECT", "POST") for scope, _ in got)
+
+
+async def test_what_comes_before_is_answered_before_the_rest_is_refused():
+    """RFC 9112, section 9.3.2: a refusal is not taken for the answer to another request."""
+    async with answered(REQUEST + REQUEST + b"garbage\r\n\r\n") as (got, reader):
+        said = await reader.read()
+    assert said.startswith(b"HTTP/1.1 200")
+    assert said.count(b"HTTP/1.1 200") == len(got) == 2
+
+
+@pytest.mark.parametrize("before", [b"", REQUEST])
+async def test_a_body_that_goes_wrong_is_refused(before):
+    """RFC 9112, section 7.1; nothing of it is taken for an answer to what came before."""
+    wrong = HEAD + b"transfer-encoding: chunked\r\n\r\nno length\r\n"
+    async with answered(before + wrong) as (got, reader):
+        said = await reader.read()
+    assert said.startswith(b"HTTP/1.1 200" if before else b"HTTP/1.1 400")
+    assert [each for _, each in got] == ([b"x"] if before else [])
+
+
+async def test_what_follows_a_last_request_is_not_read():
+    """RFC 9112, section 9.6."""
+    last = HEAD + b"connection: close\r\ncontent-length: 1\r\n\r\nx"
+    async with answered(UPGRADE + b"\r\n" + last + REQUEST) as (got, reader):
+        said = await reader.read()
+    assert len(got) == said.count(b"HTTP/1.1 200") == 2
 
 
 @pytest.mark.parametrize("body", [b"", b"ok", b"x" * 1_000_000])

@@ -14,7 +14,6 @@ derivation never relies on it.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from louver.core import kinds as kind
@@ -227,5 +226,8 @@ class _Reader:
             if self._comparing < 0:
                 return None
             folded[known.casefold()] = known
+        # Imported only now, as wherever names are compared: most are known, and it takes 200 kB of memory.
+        from difflib import get_close_matches
+
         near = get_close_matches(name.casefold(), folded, n=1)
         return folded[near[0]] if near else None

@@ -11,7 +11,6 @@ expects, never a value: it may be a secret.
 from __future__ import annotations
 
 import json as stdlib_json
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +135,9 @@ def _unknown(key: str, properties: dict[str, Any]) -> str:
     below = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
     if below and key in schema()["$defs"][below]["properties"]:
         return f"unknown key {key!r}: it stands under 'louver'"
+    # Imported only now: most names are known, and it takes 200 kB of memory.
+    from difflib import get_close_matches
+
     near = get_close_matches(key, ours, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{meant}"

@@ -4,7 +4,8 @@
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
 httptools would be faster, but there uvicorn takes the fields behind a body for headers, a request that asks for another
-protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise.
+protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise. And it reads
+requests before those that came first are answered, without a bound; who runs is then not told that its client has gone.
 """
 
 from __future__ import annotations
@@ -23,11 +24,19 @@ class Front(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The client is there."""
-        super().connection_made(Together(transport))  # type: ignore[arg-type]
+        self._together = Together(transport)
+        super().connection_made(self._together)  # type: ignore[arg-type]
+
+    def on_response_complete(self) -> None:
+        """All of an answer is written."""
+        self._together.flush()
+        super().on_response_complete()
 
 
 class Together:
-    """A transport, as far as uvicorn uses it, that sends together what is written in one turn of the event loop.
+    """A transport, as far as uvicorn uses it, that sends together what is written until it is told that this is all.
+
+    At the latest it sends in the event loop's next turn.
 
     Args:
         transport: The one that sends.
@@ -43,22 +52,23 @@ class Together:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Send something, at the latest before the loop's next turn."""
+        """Send something, soon."""
         if not data:
             return
         if not self._parts:
-            asyncio.get_running_loop().call_soon(self._send)
+            asyncio.get_running_loop().call_soon(self.flush)
         self._parts.append(data)
         self._size += len(data)
         if self._size > _AT_ONCE:
-            self._send()
+            self.flush()
 
     def close(self) -> None:
         """Send what was written, and end."""
-        self._send()
+        self.flush()
         self._transport.close()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
+        """Send what was written."""
         if self._parts:
             parts, self._parts, self._size = self._parts, [], 0
             # Not `writelines`, which from Python 3.12 on does not tell a writer to wait.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,9 @@ _LONGEST: Final = 100
 
 def nearest(said: str, names: Iterable[str], most: int = 3) -> list[str]:
     """At most so many names that are like what was said."""
+    # Imported only now: most names are known, and it takes 200 kB of memory.
+    from difflib import get_close_matches
+
     said = said[:_LONGEST]
     likely = nlargest(_LOOKED_AT, names, key=lambda name: _alike(said, name))
     return get_close_matches(said, likely, most)

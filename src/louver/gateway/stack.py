@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.descriptions import DescriptionFiles
-from louver.catalogue.grants import Grants
 from louver.catalogue.rules import Guidance
 from louver.core.json import digest
 from louver.gateway.forward import Forward
@@ -25,9 +24,7 @@ from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
 from louver.server.attach import projecting
 from louver.server.audiences import Audiences
-from louver.server.disclosure import Disclosure
 from louver.server.principals import principal_of
-from louver.server.reads import Reads
 from louver.server.results import Results
 from louver.server.schemas import ProjectedSchemas
 from louver.server.views import ToolViews
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.context import ServerMiddleware
 
+    from louver.catalogue.grants import Grants
     from louver.catalogue.principals import Principal
     from louver.core.path import FieldPath
     from louver.gateway.config import Config, Execute
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from louver.server.asked import Argument
     from louver.server.audit import Audit
     from louver.server.auditing import Auditing, Owned
+    from louver.server.disclosure import Disclosure
     from louver.server.policed import Policed
     from louver.server.results import KeptResults
     from louver.server.search import Search
@@ -130,7 +129,7 @@ class Stack:
         self._server = server
         self._opened = opened
         self._of_sdk = [if_collected(each) for each in server.middleware]
-        self._grants = Grants(audience="louver")
+        self._grants: Grants | None = None
         self._grant_keys: tuple[str, ...] = ()
         self._argument: Argument = "off"
         self._audit: Audit | None = None
@@ -171,7 +170,7 @@ class Stack:
         if self.scripts is not None:
             self.scripts.names.clear()
         if config.grant_keys != self._grant_keys:
-            self._grants, self._grant_keys = Grants(config.grant_keys, audience="louver"), config.grant_keys
+            self._grants, self._grant_keys = None, config.grant_keys
         self._close()
         layers = partial(self._layers, config, files, upstreams)
         # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
@@ -219,7 +218,7 @@ class Stack:
             layers.insert(0, _audited(self._audit, partial(files.whose, upstreams)))
         close = _nothing
         if config.exposure == "minimal":
-            disclosure = Disclosure(server, files.descriptions, self._grants, Reads())
+            disclosure = self._disclosing(files)
             close = disclosure.close
             layers.insert(0, disclosure)
         if (offer := _offered(config, upstreams, self.scripts, self._results)) is not None:
@@ -229,6 +228,17 @@ class Stack:
             before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
             layers.insert(0, OwnTools(server, offer, before))
         return layers, close
+
+    def _disclosing(self, files: Files) -> Disclosure:
+        # Imported only now, as by `_offered`.
+        from louver.catalogue.grants import Grants
+        from louver.server.disclosure import Disclosure
+        from louver.server.reads import Reads
+
+        if self._grants is None:
+            # Kept, with its own key, until other keys are configured: what was granted stays so.
+            self._grants = Grants(self._grant_keys, audience="louver")
+        return Disclosure(self._server, files.descriptions, self._grants, Reads())
 
     def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
         before = self.scripts

@@ -37,11 +37,9 @@ from louver.protocol.query import queried
 from louver.server.answers import NOTHING, Answers, Beside
 from louver.server.asked import Asking
 from louver.server.bindings import connection
-from louver.server.disclosure import disclosing_of
 from louver.server.listing import Listing, listed_tool
 from louver.server.projection import ProjectedCalls
-from louver.server.rereads import Rereads, is_kept_result
-from louver.server.results import Results
+from louver.server.results import Results, is_kept_result
 from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
 from louver.server.tools import Tools
 from louver.server.views import ToolViews
@@ -49,7 +47,7 @@ from louver.server.warnings import Warnings
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from os import PathLike
 
     from mcp.server import Server
@@ -57,6 +55,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.server.disclosure import Disclosure, Mode
+    from louver.server.rereads import Rereads
     from louver.server.results import KeptResults
     from louver.server.search import Search
 
@@ -113,7 +112,7 @@ def attach(
     check_choice("listing", listing, get_args(Listing))
     tool_views = ToolViews(views, default_views or {})
     asking = Asking("projectable" if argument else "off", default_views or {})
-    disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
+    disclosing = _disclosing(lowlevel, disclosure, descriptions, keys, reads_per_minute)
     # A description has the exact output schema, wherever the list has it.
     exact = exact or disclosing is not None
     searching = _search(queries_per_minute) if search else None
@@ -169,6 +168,33 @@ def _search(per_minute: int) -> Search:
     return Search(per_minute=per_minute)
 
 
+def _disclosing(
+    server: Server[Any],
+    mode: Mode,
+    folder: str | PathLike[str] | None,
+    keys: Sequence[bytes | str],
+    reads_per_minute: int,
+) -> Disclosure | None:
+    if mode == "off":
+        return None
+    # Likewise: most servers list everything.
+    from louver.server.disclosure import disclosing
+
+    return disclosing(server, mode, folder, keys, reads_per_minute)
+
+
+def _rereads(
+    results: Results,
+    tools: Tools,
+    schemas: ProjectedSchemas,
+    envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
+) -> Rereads:
+    # Likewise: most keep no results.
+    from louver.server.rereads import Rereads
+
+    return Rereads(results, tools, schemas, envelope)
+
+
 class _Attached:
     """The middleware: which method goes to whom."""
 
@@ -194,7 +220,7 @@ class _Attached:
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
         self._call = Answers(calls, tools, beside, self._can_project, asking)
-        self._rereads = None if beside.results is None else Rereads(beside.results, tools, schemas, self._envelope)
+        self._rereads = None if beside.results is None else _rereads(beside.results, tools, schemas, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":

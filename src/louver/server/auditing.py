@@ -32,7 +32,7 @@ from louver.server.accounts import Account, accounted
 from louver.server.aside import aside
 from louver.server.principals import principal_of
 from louver.server.refusals import error_result
-from louver.server.rereads import is_kept_result
+from louver.server.results import is_kept_result
 from louver.server.wire import envelope_of, result_dict
 
 if TYPE_CHECKING:

@@ -51,22 +51,20 @@ _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)
 """What servers answer for a resource that they do not have."""
 
 
-def disclosing_of(
+def disclosing(
     server: Server[Any],
     mode: Mode,
     folder: str | PathLike[str] | None,
     keys: Sequence[bytes | str],
     reads_per_minute: int,
-) -> Disclosure | None:
-    """The middleware for the options of `louver.attach`; none where everything is listed.
+) -> Disclosure:
+    """The middleware for the options of `louver.attach`.
 
     Raises:
         LouverError: The mode is none, or an option cannot be.
         InvalidDescription: A file of descriptions is not well formed.
     """
     check_choice("disclosure", mode, get_args(Mode))
-    if mode == "off":
-        return None
     files = DescriptionFiles({} if folder is None else {"": Path(folder)})
     grants = Grants(keys, audience=server.name) if mode == "enforce" else None
     return Disclosure(server, files, grants, Reads(reads_per_minute))

@@ -32,7 +32,7 @@ from louver.core.json import compact, digest
 from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, UnknownResult
 from louver.limits import ITEMS_A_PAGE
-from louver.protocol.names import PROJECTION_LITERAL, RESULT, RESULTS_URI
+from louver.protocol.names import PROJECTION_LITERAL, RESULT
 from louver.protocol.output import Output
 from louver.protocol.results import Read, out_of_pages
 from louver.server.accounts import account
@@ -170,12 +170,6 @@ async def _read_there(ctx: ServerRequestContext[Any, Any], call_next: CallNext) 
         return result_dict(await call_next(ctx))
     except MCPError:
         raise UnknownResult from None
-
-
-def is_kept_result(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether a request reads a kept result."""
-    uri: object = (ctx.params or {}).get("uri")
-    return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(RESULTS_URI)
 
 
 def _output(about: About, value: Json) -> Output:

@@ -196,5 +196,11 @@ class Results:
             self._sweep_in(max(0.0, expires - self.options.clock()))
 
 
+def is_kept_result(ctx: ServerRequestContext[Any, Any]) -> bool:
+    """Whether a request reads a kept result."""
+    uri: object = (ctx.params or {}).get("uri")
+    return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(RESULTS_URI)
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
