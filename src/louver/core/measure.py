@@ -16,7 +16,7 @@ from louver.core.json import canonical, compact, is_array, is_object
 from louver.limits import MAX_SIZE_SAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable
 
     from louver.core.json import Json
     from louver.core.plan import Plan
@@ -66,7 +66,7 @@ def is_larger(value: Json, most: int) -> bool:
     todo: list[tuple[Any, float]] = [(value, 1)]
     while todo and parts <= most:
         part, times = todo.pop()
-        below: Collection[Json] = ()
+        below: Iterable[Json] = ()
         if is_object(part):
             parts += len(part) * times
             below = part.values()
@@ -74,9 +74,8 @@ def is_larger(value: Json, most: int) -> bool:
             parts += len(part) * times
             below = part[:: len(part) // MAX_SIZE_SAMPLES + 1]
             times *= len(part) / max(1, len(below))
-        # Most hold scalars alone, which need not be looked at again.
-        if not _SCALARS.issuperset(map(type, below)):
-            todo += [(each, times) for each in below if each.__class__ not in _SCALARS]
+        # Most parts are scalars, which need not be looked at again.
+        todo += [(each, times) for each in below if each.__class__ not in _SCALARS]
     return parts > most
 
 

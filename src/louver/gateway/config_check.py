@@ -18,6 +18,7 @@ from louver.catalogue.lines import Place, line_of, line_of_second
 from louver.core import json
 from louver.core.json import is_array, is_object
 from louver.errors import InvalidConfig
+from louver.gateway.nearest import nearest
 from louver.shipped import folder
 
 if TYPE_CHECKING:
@@ -135,10 +136,7 @@ def _unknown(key: str, properties: dict[str, Any]) -> str:
     below = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
     if below and key in schema()["$defs"][below]["properties"]:
         return f"unknown key {key!r}: it stands under 'louver'"
-    # Imported only now: most names are known, and it takes 200 kB of memory.
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, ours, 1)
+    near = nearest(key, ours, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{meant}"
 

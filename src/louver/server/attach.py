@@ -47,7 +47,7 @@ from louver.server.warnings import Warnings
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from os import PathLike
 
     from mcp.server import Server
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.server.disclosure import Disclosure, Mode
-    from louver.server.rereads import Rereads
     from louver.server.results import KeptResults
     from louver.server.search import Search
 
@@ -112,7 +111,12 @@ def attach(
     check_choice("listing", listing, get_args(Listing))
     tool_views = ToolViews(views, default_views or {})
     asking = Asking("projectable" if argument else "off", default_views or {})
-    disclosing = _disclosing(lowlevel, disclosure, descriptions, keys, reads_per_minute)
+    disclosing = None
+    if disclosure != "off":
+        # Imported only now: most servers list everything.
+        from louver.server.disclosure import disclosing_of
+
+        disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
     # A description has the exact output schema, wherever the list has it.
     exact = exact or disclosing is not None
     searching = _search(queries_per_minute) if search else None
@@ -168,33 +172,6 @@ def _search(per_minute: int) -> Search:
     return Search(per_minute=per_minute)
 
 
-def _disclosing(
-    server: Server[Any],
-    mode: Mode,
-    folder: str | PathLike[str] | None,
-    keys: Sequence[bytes | str],
-    reads_per_minute: int,
-) -> Disclosure | None:
-    if mode == "off":
-        return None
-    # Likewise: most servers list everything.
-    from louver.server.disclosure import disclosing
-
-    return disclosing(server, mode, folder, keys, reads_per_minute)
-
-
-def _rereads(
-    results: Results,
-    tools: Tools,
-    schemas: ProjectedSchemas,
-    envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
-) -> Rereads:
-    # Likewise: most keep no results.
-    from louver.server.rereads import Rereads
-
-    return Rereads(results, tools, schemas, envelope)
-
-
 class _Attached:
     """The middleware: which method goes to whom."""
 
@@ -220,7 +197,12 @@ class _Attached:
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
         self._call = Answers(calls, tools, beside, self._can_project, asking)
-        self._rereads = None if beside.results is None else _rereads(beside.results, tools, schemas, self._envelope)
+        self._rereads = None
+        if beside.results is not None:
+            # Imported only now: most servers keep no results.
+            from louver.server.rereads import Rereads
+
+            self._rereads = Rereads(beside.results, tools, schemas, self._envelope)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":

@@ -51,7 +51,7 @@ _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)
 """What servers answer for a resource that they do not have."""
 
 
-def disclosing(
+def disclosing_of(
     server: Server[Any],
     mode: Mode,
     folder: str | PathLike[str] | None,
