@@ -146,6 +146,21 @@ async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(cha
     assert found.body == b'{"jsonrpc":"2.0","id":"own","result":%b}' % text
 
 
+async def test_in_a_stream_what_came_is_on_one_line():
+    """HTML, "Event streams": a line that does not begin with `data:` is none of the data."""
+    lines = CAME.replace(b"[], ", b"[],\r\n\n").replace(b"1e2", b'"a\\nb"')
+
+    async def middleware(ctx, _call_next):
+        await ctx.session.send_notification(RawMessage(method="x/y"), related_request_id=1)
+        result = wire.read(lines).result()
+        note_what_came(ctx, result)
+        return result
+
+    found = await post(Fast(_never, served(middleware), "/mcp"), body())
+    assert _messages(found.body)[-1]["result"] == {"resultType": "complete", "content": [], "n": "a\nb"}
+    assert b'"content":[],   "n": "a\\nb"}' in found.body
+
+
 def served(middleware=answer):
     server = Server("tests")
     server.middleware.append(middleware)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 
+import h11
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
@@ -16,10 +17,8 @@ from louver.limits import MAX_HTTP_HEAD
 pytestmark = pytest.mark.anyio
 
 
-@asynccontextmanager
-async def answered(*sent, body=b"ok"):
-    """What an application got of what was sent, and the reader of what it answers."""
-    got = []
+def saying(body, got):
+    """An application that notes what it gets, and says this."""
 
     async def app(scope, receive, send):
         said = b""
@@ -35,22 +34,49 @@ async def answered(*sent, body=b"ok"):
         await send({"type": "http.response.start", "status": 200, "headers": head})
         await send({"type": "http.response.body", "body": body})
 
-    config = uvicorn.Config(app, h11_max_incomplete_event_size=MAX_HTTP_HEAD, lifespan="off", log_config=None)
+    return app
+
+
+@asynccontextmanager
+async def served(app):
+    """What speaks to the client of an application, and that client's streams."""
+    config = uvicorn.Config(
+        app,
+        h11_max_incomplete_event_size=MAX_HTTP_HEAD,
+        lifespan="off",
+        log_config=None,
+        # What should end at once does not wait for that.
+        timeout_keep_alive=10 * SOON_S,
+    )
     config.load()
+    fronts = []
 
     def made():
-        return Front(config=config, server_state=ServerState(), app_state={})
+        fronts.append(Front(config=config, server_state=ServerState(), app_state={}))
+        return fronts[0]
 
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
     async with asyncio.timeout(SOON_S), server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         try:
-            for part in sent:
-                writer.write(part)
-                await asyncio.sleep(0)
-            yield got, reader
+            yield fronts, reader, writer
         finally:
             writer.close()
+            for front in fronts:
+                front._together._transport.abort()
+                async with asyncio.timeout(SOON_S):
+                    await asyncio.gather(*front.tasks)
+
+
+@asynccontextmanager
+async def answered(*sent, body=b"ok"):
+    """What an application got of what was sent, and the reader of what it answers."""
+    got = []
+    async with served(saying(body, got)) as (_, reader, writer):
+        for part in sent:
+            writer.write(part)
+            await asyncio.sleep(0)
+        yield got, reader
 
 
 HEAD = b"POST /mcp HTTP/1.1\r\nhost: h\r\n"
@@ -185,6 +211,299 @@ async def test_requests_follow_each_other_on_one_connection(body):
             assert b"content-length" in (await reader.readuntil(b"\r\n\r\n"))
             assert await reader.readexactly(len(body)) == body
     assert len(got) == 2
+
+
+# What is plain, and answered without h11
+
+UNUSUAL = HEAD + b"x:  y\r\ncontent-length: 1\r\n\r\nx"
+"""What is like `REQUEST`, but for h11 to read."""
+
+
+async def fails(scope, receive, send):
+    raise ValueError("of an application")
+
+
+async def says_nothing(scope, receive, send):
+    await receive()
+
+
+async def stops(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"part", "more_body": True})
+
+
+async def says_a_body_alone(scope, receive, send):
+    await send({"type": "http.response.body", "body": b"x"})
+
+
+async def goes_on_after_the_end(scope, receive, send):
+    await answers(200, [], b"x")(scope, receive, send)
+    await send({"type": "http.response.body", "body": b"more"})
+
+
+def answers(status, headers, *parts):
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": part is not parts[-1]})
+
+    return app
+
+
+LENGTH = b"content-length"
+APPLICATIONS = {
+    "a length": answers(200, [(LENGTH, b"2")], b"ok"),
+    "a length and parts": answers(200, [(LENGTH, b"4")], b"ab", b"", b"cd"),
+    "nothing": answers(202, [(LENGTH, b"0")], b""),
+    "no length": answers(200, [(b"X-A", b"b c")], b"ab", b"", b"c" * 100_000),
+    "no length and no body": answers(200, [], b""),
+    "its own coding": answers(200, [(b"transfer-encoding", b"chunked")], b"ab"),
+    "no content": answers(204, [], b""),
+    "a last answer": answers(200, [(b"connection", b"close"), (LENGTH, b"2")], b"ok"),
+    "an unknown status": answers(299, [(LENGTH, b"0")], b""),
+    "too long": answers(200, [(LENGTH, b"1")], b"ok"),
+    "too long at first": answers(200, [(LENGTH, b"1")], b"ok", b""),
+    "too short": answers(200, [(LENGTH, b"3")], b"ok"),
+    "an error": fails,
+    "silence": says_nothing,
+    "half an answer": stops,
+    "a body without a head": says_a_body_alone,
+    "more than an answer": goes_on_after_the_end,
+}
+
+
+async def turns_until(is_so):
+    """Let others have their turns until something is so."""
+    while not is_so():  # noqa: ASYNC110 - nobody tells of it
+        await asyncio.sleep(0)
+
+
+def told(came):
+    """What a client takes what came for; and whether the connection lives."""
+    http = h11.Connection(h11.CLIENT)
+    http.send(h11.Request(method="POST", target="/", headers=[("host", "h"), (LENGTH, "0")]))
+    http.send(h11.EndOfMessage())
+    http.receive_data(came)
+    status, headers, body = None, {}, b""
+    while True:
+        try:
+            event = http.next_event()
+        except h11.RemoteProtocolError:
+            return status, headers, body, "broken"
+        if isinstance(event, h11.Response):
+            status, headers = event.status_code, {name: value for name, value in event.headers if name != b"date"}
+        elif isinstance(event, h11.Data):
+            body += event.data
+        elif isinstance(event, h11.EndOfMessage):
+            return status, headers, body, http.their_state
+        else:
+            return status, headers, body, "not whole"
+
+
+async def came_of(app, request):
+    """What a client gets to its request, up to the end of the connection, which it asks for once it is answered."""
+    async with served(app) as (fronts, reader, writer):
+        writer.write(request)
+        came = b""
+        while True:
+            piece = await reader.read(100_000)
+            came += piece
+            if not piece:
+                return told(came), came
+            if told(came)[3] is h11.DONE:
+                fronts[0].shutdown()
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+async def test_a_plain_request_is_answered_as_any_other(name, caplog):
+    """Ours: whatever an application does, the client sees no difference."""
+    plain, raw = await came_of(APPLICATIONS[name], REQUEST)
+    unusual, _ = await came_of(APPLICATIONS[name], UNUSUAL)
+    if name in ("too long", "too long at first", "too short", "half an answer"):
+        # What is written before it is known to be wrong, and then cut, differs in how much there was of it.
+        assert {plain[3], unusual[3]} <= {"broken", "not whole"}
+        return
+    assert plain == unusual
+    assert raw.lower().count(b"connection:") == (1 if b"connection" in plain[1] else 0)
+    assert b"\r\ny: b" not in raw
+
+
+WRONG_HEADERS = [
+    (b"x", b"a\r\ny: b"),
+    (b"x: a\r\ny", b"b"),
+    (b"x", b"a\nb"),
+    (b"x", b"a\0b"),
+    (b"x y", b"z"),
+    (b"", b"z"),
+]
+
+
+@pytest.mark.parametrize("header", WRONG_HEADERS)
+async def test_a_header_that_is_none_is_not_sent(header, caplog):
+    """RFC 9110, section 5.5: who could choose a value could say what the answer is."""
+    (status, _, body, state), came = await came_of(answers(200, [(LENGTH, b"0"), header], b""), REQUEST)
+    assert (status, body, state) == (500, b"Internal Server Error", h11.MUST_CLOSE)
+    assert b"y: b" not in came
+
+
+async def test_an_application_sees_no_difference():
+    """Ours."""
+    async with answered(REQUEST) as (plain, reader):
+        await reader.readuntil(b"ok")
+    async with answered(UNUSUAL) as (unusual, reader):
+        await reader.readuntil(b"ok")
+    one, two = plain[0][0], unusual[0][0]
+    assert one.pop("client") != two.pop("client")
+    assert one.pop("server") != two.pop("server")
+    two["headers"].remove((b"x", b"y"))
+    assert one == two
+    assert [type(value) for value in one.values()] == [type(value) for value in two.values()]
+    assert plain[0][1] == unusual[0][1] == b"x"
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD + b"x:  y\r\n"])
+async def test_what_is_left_of_a_body_is_no_request(head):
+    """RFC 9112, section 9.3: of a request that was answered before it had come to its end."""
+    got = []
+
+    async def app(scope, receive, send):
+        got.append(scope["path"])
+        await answers(413, [(LENGTH, b"2")], b"no")(scope, receive, send)
+
+    inner = REQUEST.replace(b"/mcp", b"/inner")
+    async with served(app) as (_, reader, writer):
+        writer.write(head + b"content-length: %d\r\n\r\n" % (len(inner) + 1))
+        await reader.readuntil(b"no")
+        for part in (inner, b"y", REQUEST.replace(b"/mcp", b"/next")):
+            writer.write(part)
+            await asyncio.sleep(0)
+        await reader.readuntil(b"no")
+    assert got == ["/mcp", "/next"]
+
+
+@pytest.mark.parametrize("first", [REQUEST, UNUSUAL])
+async def test_what_comes_meanwhile_waits(first):
+    """Ours: one request at a time, in turn, and no more of what follows is read than comes at once."""
+    came, going, got = asyncio.Event(), asyncio.Event(), []
+
+    async def app(scope, receive, send):
+        came.set()
+        await going.wait()
+        await saying(b"ok", got)(scope, receive, send)
+
+    many = 100_000
+    following = REQUEST.replace(b"/mcp", b"/next")
+    async with served(app) as (fronts, reader, writer):
+        writer.write(first)
+        await came.wait()
+        writer.write(following * many)
+        front = fronts[0]
+        await turns_until(lambda: front.flow.read_paused)
+        assert len(front._ahead) + len(front.conn.trailing_data[0]) < 1_000_000
+        going.set()
+        for _ in range(3):
+            await reader.readuntil(b"\r\n\r\nok")
+    assert [scope["path"] for scope, _ in got[:3]] == ["/mcp", "/next", "/next"]
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD + b"x:  y\r\n"])
+async def test_a_large_body_waits_to_be_read(head):
+    """Ours: no more of it is kept than comes at once."""
+    came, going = asyncio.Event(), asyncio.Event()
+    body, got = b"x" * 5_000_000, []
+
+    async def app(scope, receive, send):
+        came.set()
+        await going.wait()
+        await saying(b"ok", got)(scope, receive, send)
+
+    async with served(app) as (fronts, reader, writer):
+        writer.write(head + b"content-length: %d\r\n\r\n" % len(body) + body)
+        await came.wait()
+        await turns_until(lambda: fronts[0].flow.read_paused)
+        assert len(fronts[0].cycle.body) < 1_000_000
+        going.set()
+        await reader.readuntil(b"\r\n\r\nok")
+    assert [said for _, said in got] == [body]
+
+
+@pytest.mark.parametrize("request_", [REQUEST, UNUSUAL])
+async def test_a_connection_is_idle_only_between_requests(request_):
+    """Ours: an answer that takes long is not cut."""
+    idle = []
+
+    async def app(scope, receive, send):
+        idle.append(fronts[0].timeout_keep_alive_task)
+        await answers(200, [(LENGTH, b"2")], b"ok")(scope, receive, send)
+
+    async with served(app) as (fronts, reader, writer):
+        for _ in range(2):
+            writer.write(request_)
+            await reader.readuntil(b"\r\n\r\nok")
+            await turns_until(lambda: fronts[0].timeout_keep_alive_task is not None)
+    assert idle == [None, None]
+
+
+@pytest.mark.parametrize(("first", "ahead"), [(REQUEST, b""), (REQUEST, REQUEST), (UNUSUAL, b"")])
+async def test_an_application_is_told_that_its_client_has_gone(first, ahead):
+    """Ours: what has been asked for after it is not answered. h11 reads no more before that, so it is not told."""
+    count, began, ended = [], asyncio.Event(), asyncio.Event()
+
+    async def app(scope, receive, send):
+        count.append(scope)
+        began.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        await answers(200, [], b"unheard")(scope, receive, send)
+        ended.set()
+
+    async with served(app) as (_, _reader, writer):
+        writer.write(first)
+        await began.wait()
+        writer.write(ahead)
+        writer.close()
+        await ended.wait()
+    assert len(count) == 1
+
+
+@pytest.mark.parametrize("request_", [REQUEST, UNUSUAL])
+async def test_the_answer_that_an_end_waits_for_is_the_last(request_):
+    """RFC 9112, section 9.6: with a plain one the client is told."""
+    going, began = asyncio.Event(), asyncio.Event()
+
+    async def app(scope, receive, send):
+        began.set()
+        await going.wait()
+        await answers(200, [(LENGTH, b"2")], b"ok")(scope, receive, send)
+
+    async with served(app) as (fronts, reader, writer):
+        writer.write(request_)
+        await began.wait()
+        fronts[0].shutdown()
+        going.set()
+        said = await reader.read()
+    assert said.endswith(b"\r\n\r\nok")
+    assert request_ == UNUSUAL or b"connection: close\r\n" in said
+
+
+@pytest.mark.parametrize("request_", [REQUEST, UNUSUAL])
+async def test_an_application_waits_for_a_client_that_does_not_read(request_):
+    """Ours: what is written and not yet sent stays small."""
+    piece, most = b"x" * 100_000, []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(200):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            most.append(fronts[0]._together._transport.get_write_buffer_size())
+        await send({"type": "http.response.body", "body": b"end"})
+
+    async with served(app) as (fronts, reader, writer):
+        writer.write(request_)
+        assert await reader.read(1)
+        while b"end\r\n" not in (await reader.read(1_000_000))[-20:]:
+            pass
+    assert max(most) < 1_000_000
 
 
 class Lines(asyncio.Protocol):

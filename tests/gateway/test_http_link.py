@@ -15,7 +15,7 @@ from mcp.shared.inbound import decode_header_value
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway import connections, reading
+from louver.gateway import connections
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
 from louver.limits import MAX_UPSTREAM_BYTES
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 def reads(request, monkeypatch):
     """What reads HTTP."""
     if request.param == "h11":
-        monkeypatch.setattr(reading, "httptools", None)
+        monkeypatch.setitem(sys.modules, "louver.gateway.reading_httptools", None)
 
 
 @pytest.fixture

@@ -1,14 +1,18 @@
-"""HTTP/1.1 answers are read by httptools and by h11, in whatever pieces they come."""
+"""HTTP/1.1 answers are read, by whomever, in whatever pieces they come."""
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 import pytest
 
-from louver.gateway.reading import END, ByHttptools, Head, NotHttp, reader
+from louver.gateway.reading import END, Head, NotHttp, PlainFirst, reader
 from louver.gateway.reading_h11 import ByH11
+from louver.gateway.reading_httptools import ByHttptools
 from louver.limits import MAX_HTTP_HEAD
 
-EACH = [ByHttptools, ByH11]
+EACH = [ByHttptools, ByH11, partial(PlainFirst, ByHttptools), partial(PlainFirst, ByH11)]
 OK = b"HTTP/1.1 200 OK\r\n"
 
 each = pytest.mark.parametrize("made", EACH)
@@ -141,8 +145,33 @@ def test_what_has_no_end_is_not_waited_for(made, name):
         parts(made, ENDLESS[name] + b"\t", 1000)
 
 
-def test_without_httptools_h11_reads(monkeypatch):
+def nobody():
+    """What reads an answer that is not plain, where there is none."""
+    raise AssertionError("this answer is plain")
+
+
+@pytest.mark.parametrize(
+    "fields", [b"content-length: 5\r\n", b"Connection: Keep-Alive\r\nContent-Length: 5\r\nx: y z\r\n"]
+)
+@pytest.mark.parametrize("at", [0, 1, 4])
+def test_a_plain_answer_needs_no_other_reader(fields, at):
+    """Ours: its head has come as one, as heads do."""
+    reading = PlainFirst(nobody)
+    head = OK + fields + b"\r\n"
+    for piece in (head + b"hello"[:at], b"hello"[at:]):
+        reading.feed(piece)
+    found = []
+    while (part := reading.next()) is not None:
+        found.append(part)
+    assert (found[0].status, found[0].headers[b"content-length"], found[-1]) == (200, b"5", END)
+    assert (b"".join(found[1:-1]), reading.is_last) == (b"hello", False)
+    reading.feed(b"more")
+    assert (reading.next(), reading.is_last) == (None, True)
+
+
+def test_without_httptools_h11_reads_what_is_not_plain(monkeypatch):
     """Ours: the extra `fast` has it."""
-    assert isinstance(reader(), ByHttptools)
-    monkeypatch.setattr("louver.gateway.reading.httptools", None)
-    assert isinstance(reader(), ByH11)
+    (_, body, end), _ = parts(reader, ANSWERS["in chunks"][0])
+    monkeypatch.setitem(sys.modules, "louver.gateway.reading_httptools", None)
+    monkeypatch.setitem(sys.modules, "httptools", None)
+    assert parts(reader, ANSWERS["in chunks"][0])[0][1:] == [body, end] == [b"abcde", END]

@@ -79,8 +79,6 @@ def test_a_result_knows_its_text(answer):
         b'{"jsonrpc":"2.0","result":%b,"id":7}',
         b'{"jsonrpc": "2.0", "id": 7, "result": %b}',
         b'{"jsonrpc":"2.0","id":7,"result":%b}\n',
-        b'{"jsonrpc":"2.0","id":7,"result":\n%b}',
-        b'{"jsonrpc":"2.0","id":7,"result":\r%b}',
         b'{"result":%b,"jsonrpc":"2.0","id":7 }',
     ],
 )

@@ -190,11 +190,11 @@ def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:
     Raises:
         UpstreamUnavailable: A header would not be one header.
     """
-    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
-    text = "".join(lines)
-    if not text.isascii() or not all(line[:-2].isprintable() for line in lines):
+    said = "".join((*headers, *headers.values()))
+    if not said.isascii() or not said.isprintable():
         raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP")
-    return f"{verb} {target} HTTP/1.1\r\n{text}\r\n".encode("ascii")
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    return f"{verb} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
 
 
 class Reply:

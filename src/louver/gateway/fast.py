@@ -66,6 +66,7 @@ _HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 _CAME: Final = f"{PREFIX}came"
 """Where a request knows what an upstream answered to it."""
 
+_ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 _PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
 _JSON: Final = b"application/json"
 _STREAM: Final = [
@@ -313,7 +314,8 @@ def _result(number: int | str, said: dict[str, Any], came: Result | None) -> byt
 
 
 def _event(message: bytes) -> bytes:
-    return b"event: message\r\ndata: " + message + b"\r\n\r\n"
+    # An event's data end with their line. What an upstream has written may have several: none is within a text.
+    return b"event: message\r\ndata: " + message.translate(_ON_ONE_LINE) + b"\r\n\r\n"
 
 
 def _bytes(message: Json) -> bytes:

@@ -1,9 +1,12 @@
-"""The HTTP/1.1 that clients are spoken to in: uvicorn's, by h11, with what it writes sent together.
+"""The HTTP/1.1 that clients are spoken to in: uvicorn's, by h11, but plain requests are read at once.
 
+    -> POST /mcp HTTP/1.1, ...                  plain: no h11; what is not plain is for h11, and so is all that follows
     <- HTTP/1.1 200 OK, headers                 two writes of uvicorn's, one of the socket's:
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
-httptools would be faster, but there uvicorn takes the fields behind a body for headers, a request that asks for another
+One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from.
+
+httptools is not asked: with it uvicorn takes the fields behind a body for headers, a request that asks for another
 protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise. And it reads
 requests before those that came first are answered, without a bound; who runs is then not told that its client has gone.
 """
@@ -11,9 +14,16 @@ requests before those that came first are answered, without a bound; who runs is
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from louver.gateway.plain_cycle import PlainCycle
+from louver.gateway.plain_http import plain_request
+
+if TYPE_CHECKING:
+    from louver.gateway.plain_http import PlainHead
 
 _AT_ONCE: Final = 64 * 1024
 """What is sent without waiting for more, in bytes: as much as makes asyncio tell a writer to wait."""
@@ -25,12 +35,92 @@ class Front(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The client is there."""
         self._together = Together(transport)
+        self._is_plain = True
+        self._missing = 0
+        self._ahead = b""
         super().connection_made(self._together)  # type: ignore[arg-type]
+
+    def data_received(self, data: bytes) -> None:
+        """The client has said something."""
+        if not self._is_plain:
+            super().data_received(data)
+            return
+        if self._missing:
+            data = self._read_body(data)
+        if not data:
+            return
+        if self.cycle and not self.cycle.response_complete:
+            self._ahead += data
+            if len(self._ahead) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+        elif (head := _plain(data)) is not None:
+            self._begin(head)
+            self._read_body(data[head.end :])
+        else:
+            self._leave_plain(data)
 
     def on_response_complete(self) -> None:
         """All of an answer is written."""
         self._together.flush()
         super().on_response_complete()
+        if self._ahead and not self.transport.is_closing():
+            self._leave_plain(self._ahead)
+
+    def _begin(self, head: PlainHead) -> None:
+        """Have a request answered, as uvicorn does."""
+        self._unset_keepalive_if_required()
+        self._missing = head.length
+        scope: Any = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": "POST",
+            "root_path": "",
+            "path": head.target.decode("ascii"),
+            "raw_path": head.target,
+            "query_string": b"",
+            "headers": list(head.fields.items()),
+            "state": self.app_state.copy(),
+        }
+        cycle = self.cycle = PlainCycle(
+            scope=scope,
+            conn=self.conn,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            on_response=self.on_response_complete,
+        )
+        app = cast("Any", self.app)  # pyright: ignore[reportUnknownMemberType]
+        task = self.loop.create_task(cycle.run_asgi(app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    def _read_body(self, data: bytes) -> bytes:
+        """Take in what is of the body; the rest is not."""
+        body, rest = data[: self._missing], data[self._missing :]
+        self._missing -= len(body)
+        self.cycle.body += body
+        if not self._missing:
+            self.cycle.more_body = False
+            self.cycle.message_event.set()
+        return rest
+
+    def _leave_plain(self, data: bytes) -> None:
+        self._is_plain, self._ahead = False, b""
+        super().data_received(data)
+
+
+def _plain(data: bytes) -> PlainHead | None:
+    """The head of a plain request, if no more than that and its body have come, and the body is not large."""
+    head = plain_request(data)
+    return None if head is None or head.length > HIGH_WATER_LIMIT or len(data) - head.end > head.length else head
 
 
 class Together:

@@ -3,46 +3,40 @@ r"""HTTP/1.1 answers, read from bytes as they come.
     feed(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel"), feed(b"lo")
     next() -> Head(200, {b"content-length": b"5"}), b"hel", b"lo", END, and `None` while there is nothing more
 
-httptools reads, where it is installed: it is a C library, and an answer of 200 kB takes h11 four times as long. It
-refuses more of what could be read in two ways than h11 does, as a length and chunks at once.
+Plain answers are read here. Those in chunks and all others are read by httptools, where it is installed, else by h11.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from louver.limits import MAX_HTTP_HEAD
+from louver.gateway.plain_http import plain_answer
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Reader(Protocol):
-        """Reads one answer."""
-
-        @property
-        def is_last(self) -> bool:
-            """Once it has been read: whether the connection cannot be used for another."""
-            ...
-
-        def feed(self, data: bytes) -> None:
-            """Take in what has come; nothing is the end of the connection."""
-            ...
-
-        def next(self) -> Part | None:
-            """The next part, if it has come.
-
-            Raises:
-                NotHttp: What has come is no answer.
-            """
-            ...
+    from collections.abc import Callable
 
 
-try:
-    import httptools
-except ImportError:
-    httptools = None
+class Reader(Protocol):
+    """Reads one answer."""
+
+    @property
+    def is_last(self) -> bool:
+        """Once it has been read: whether the connection cannot be used for another."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Take in what has come; nothing is the end of the connection."""
+        ...
+
+    def next(self) -> Part | None:
+        """The next part, if it has come.
+
+        Raises:
+            NotHttp: What has come is no answer.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,50 +72,44 @@ class NotHttp(Exception):
         self.is_cut = is_cut
 
 
-_NEITHER: Final = "without httptools h11 reads"
+class PlainFirst:
+    """Reads a plain answer, and leaves any other to another reader.
 
+    Args:
+        other: Makes that reader.
+    """
 
-def reader() -> Reader:
-    """Reads the next answer of a connection."""
-    if httptools is not None:
-        return ByHttptools()
-    # Imported only now: where httptools is, nothing else needs h11.
-    from louver.gateway.reading_h11 import ByH11
-
-    return ByH11()
-
-
-class ByHttptools:
-    """Reads with httptools."""
-
-    def __init__(self) -> None:
-        assert httptools is not None, _NEITHER
-        self.is_last = True
-        self._parser = httptools.HttpResponseParser(self)
+    def __init__(self, other: Callable[[], Reader]) -> None:
+        self._make_other = other
+        self._other: Reader | None = None
         self._parts: deque[Part] = deque()
-        self._body: list[bytes] = []
-        self._headers: dict[bytes, bytes] = {}
-        self._fault: NotHttp | None = None
-        self._has_head = False
-        self._lasts_until_close = False
-        self._is_over = False
-        self._fruitless = 0
+        self._has_begun = False
+        self._missing = 0
+        self._is_last = False
+        self._is_cut = False
+
+    @property
+    def is_last(self) -> bool:
+        """Once it has been read: whether the connection cannot be used for another."""
+        return self._is_last if self._other is None else self._other.is_last
 
     def feed(self, data: bytes) -> None:
         """Take in what has come; nothing is the end of the connection."""
-        assert httptools is not None, _NEITHER
-        if not data:
-            self._ended()
-            return
-        before = len(self._parts)
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._failed(is_cut=False)
-        self._put_body()
-        self._fruitless = 0 if len(self._parts) > before else self._fruitless + len(data)
-        if self._fruitless > MAX_HTTP_HEAD:
-            self._failed(is_cut=False)
+        if self._other is not None:
+            self._other.feed(data)
+        elif self._has_begun:
+            self._read_body(data)
+        elif (head := plain_answer(data)) is not None:
+            self._has_begun = True
+            self._missing = head.length
+            self._parts.append(Head(200, head.fields))
+            if len(data) > head.end:
+                self._read_body(data[head.end :])
+            elif not head.length:
+                self._parts.append(END)
+        else:
+            self._other = self._make_other()
+            self._other.feed(data)
 
     def next(self) -> Part | None:
         """The next part, if it has come.
@@ -129,66 +117,39 @@ class ByHttptools:
         Raises:
             NotHttp: What has come is no answer.
         """
+        if self._other is not None:
+            return self._other.next()
         if self._parts:
             return self._parts.popleft()
-        if self._fault is not None:
-            raise self._fault
+        if self._is_cut:
+            raise NotHttp(is_cut=True)
         return None
 
-    # What httptools calls
+    def _read_body(self, data: bytes) -> None:
+        """What comes after the head. More than the body is an answer to nobody, and nothing is the end."""
+        if not data or len(data) > self._missing:
+            self._is_last = True
+        if self._missing:
+            part = data[: self._missing]
+            self._missing -= len(part)
+            self._is_cut = not part
+            if part:
+                self._parts.append(part)
+            if not self._missing:
+                self._parts.append(END)
 
-    def on_message_begin(self) -> None:
-        """An answer begins; a second one is more than was asked for."""
-        self._headers = {}
-        self.is_last = True
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or one after the body, which nobody asks for."""
-        self._headers[name.lower()] = value.rstrip(b" \t")
+def reader() -> Reader:
+    """Reads the next answer of a connection."""
+    return PlainFirst(_other)
 
-    def on_headers_complete(self) -> None:
-        """The body comes next, if this is not an interim answer."""
-        status = self._parser.get_status_code()
-        is_known = self._headers.get(b"transfer-encoding", b"chunked").lower() == b"chunked"
-        if status < 100 or status == 101 or self._parser.get_http_version() not in ("1.0", "1.1") or not is_known:
-            self._failed(is_cut=False)
-        elif status >= 200 and not self._is_over:
-            self._has_head = True
-            self._lasts_until_close = self._headers.keys().isdisjoint((b"content-length", b"transfer-encoding"))
-            self._parts.append(Head(status, self._headers))
-            self._headers = {}
 
-    def on_body(self, data: bytes) -> None:
-        """A part of the body."""
-        if self._has_head and not self._is_over:
-            self._body.append(data)
+def _other() -> Reader:
+    # Imported only now: most gateways meet plain answers alone.
+    try:
+        from louver.gateway.reading_httptools import ByHttptools
+    except ImportError:
+        from louver.gateway.reading_h11 import ByH11
 
-    def on_message_complete(self) -> None:
-        """The end of an answer."""
-        if self._has_head and not self._is_over:
-            self.is_last = not self._parser.should_keep_alive()
-            self._over()
-
-    # Within
-
-    def _ended(self) -> None:
-        if self._has_head and self._lasts_until_close and not self._is_over:
-            self._over()
-        else:
-            self._failed(is_cut=True)
-
-    def _over(self) -> None:
-        self._put_body()
-        self._parts.append(END)
-        self._is_over = True
-
-    def _put_body(self) -> None:
-        """One part of all that has come at once: pieces can be tiny."""
-        if self._body:
-            self._parts.append(b"".join(self._body))
-            self._body.clear()
-
-    def _failed(self, *, is_cut: bool) -> None:
-        self.is_last = True
-        if not self._is_over:
-            self._fault = self._fault or NotHttp(is_cut=is_cut)
+        return ByH11()
+    return ByHttptools()

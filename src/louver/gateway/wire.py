@@ -81,13 +81,13 @@ class Result(dict[str, Any]):
         self._message = message
 
     def text(self) -> memoryview | None:
-        """That text, on one line; `None` where it stands unusually: not at the beginning or the end of the answer."""
+        """That text; `None` where it stands unusually: not at the beginning or the end of the answer."""
         body, raw = self._message.body, self._message.raw
         others = _bytes({key: value for key, value in body.items() if key != "result"})[1:-1]
         before, after = b"{" + others + b',"result":', b"}"
         if next(iter(body)) == "result":
             before, after = b'{"result":', b"," + others + b"}"
-        if not raw.startswith(before) or not raw.endswith(after) or b"\n" in raw or b"\r" in raw:
+        if not raw.startswith(before) or not raw.endswith(after):
             return None
         return memoryview(raw)[len(before) : -len(after)]
 
