@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from louver.core.json import compact
+from louver.core.mask import include_mask
 from louver.core.measure import is_heavier, is_larger
+from louver.core.path import FieldPath
+from louver.core.plan import compile_projection
+from louver.core.projection import Projection
 
 ROWS = [{"id": number, "tags": ["a", "b"], "user": {"login": "x"}} for number in range(1000)]
 
@@ -30,6 +34,45 @@ def test_alike_parts_are_counted_as_they_are(value: Any, parts: int):
     """Members and elements at any depth."""
     assert is_larger(value, parts - 1)
     assert not is_larger(value, parts)
+
+
+@pytest.mark.parametrize(
+    ("paths", "parts"),
+    [
+        ("rows.id", 1 + 1000 + 1000),
+        ("rows.id rows.none", 1 + 1000 + 1000),
+        ("rows.user.login", 1 + 1000 + 1000 + 1000),
+        ("rows.tags", 1 + 1000 + 1000),
+        ("rows", 1),
+        ("rows.*", 1 + 1000),
+        ("rows.*.*", 1 + 1000 + 3000),
+        ("*.login", 2 + 1000),
+        ("none", 0),
+    ],
+)
+def test_what_is_named_is_looked_at(paths: str, parts: int):
+    """Ours: of rows whose fields are named, no others; of what is kept whole, nothing."""
+    value = {"rows": ROWS, "total": 1000}
+    mask = include_mask(map(FieldPath.parse, paths.split()))
+    assert is_larger(value, parts - 1, mask)
+    assert not is_larger(value, parts, mask)
+
+
+@pytest.mark.parametrize(
+    ("request_", "parts"),
+    [
+        (Projection.include("rows.id"), 2001),
+        (Projection.exclude("rows.id"), 2 + 1000 + 3000),
+        (Projection.exclude("rows"), 2),
+        (Projection.view("both"), 7002),
+    ],
+)
+def test_a_plan_knows_what_it_looks_at(request_: Projection, parts: int):
+    """Ours: of two masks the second looks at what the first has kept, so all of it may be looked at."""
+    plan = compile_projection(request_, views={"both": {"include": ["rows"], "exclude": ["rows.user"]}})
+    value = {"rows": ROWS, "total": 1000}
+    assert plan.looks_at_more(value, parts - 1)
+    assert not plan.looks_at_more(value, parts)
 
 
 def test_counting_ends_once_it_is_known():

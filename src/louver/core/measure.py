@@ -10,14 +10,13 @@ what was saved; for a tiny one it can be more than the data, and then
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import canonical, compact, is_array, is_object
+from louver.core.mask import NONE, Mask
 from louver.limits import MAX_SIZE_SAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from louver.core.json import Json
     from louver.core.plan import Plan
 
@@ -56,26 +55,42 @@ def measure(plan: Plan, value: Json) -> Sizes:
     return Sizes(*(len(text) for text in (_bytes(value), _bytes(kept), canonical(plan.schema))))
 
 
-def is_larger(value: Json, most: int) -> bool:
+EVERYTHING: Final = Mask(exclude=True)
+"""A mask for which every part is looked at."""
+
+
+def is_larger(value: Json, most: int, mask: Mask = EVERYTHING) -> bool:
     """Whether a value has more than `most` parts, members and elements at any depth, as far as a sample shows.
 
     Of an array `MAX_SIZE_SAMPLES` elements are looked at, and stand for the others.
+
+    Args:
+        value: The value.
+        most: So many parts.
+        mask: Counts only the parts that are looked at for what it keeps: one that it keeps whole is not.
     """
     parts = 0.0
-    # A part, and for how many it stands.
-    todo: list[tuple[Any, float]] = [(value, 1)]
+    # A part, what is kept of it, and for how many it stands.
+    todo: list[tuple[Any, Mask, float]] = [(value, mask, 1)]
     while todo and parts <= most:
-        part, times = todo.pop()
-        below: Iterable[Json] = ()
-        if is_object(part):
+        part, node, times = todo.pop()
+        if is_array(part):
             parts += len(part) * times
-            below = part.values()
-        elif is_array(part):
-            parts += len(part) * times
-            below = part[:: len(part) // MAX_SIZE_SAMPLES + 1]
-            times *= len(part) / max(1, len(below))
-        # Most parts are scalars, which need not be looked at again.
-        todo += [(each, times) for each in below if each.__class__ not in _SCALARS]
+            if (below := node.elem).is_inner():
+                sample = part[:: len(part) // MAX_SIZE_SAMPLES + 1]
+                times *= len(part) / max(1, len(sample))
+                todo += [(each, below, times) for each in sample if each.__class__ not in _SCALARS]
+        elif is_object(part):
+            members = part
+            if node.other is NONE:
+                members = {name: part[name] for name in node.children if name in part}
+            parts += len(members) * times
+            # Most parts are scalars, which need not be looked at again.
+            todo += [
+                (each, below, times)
+                for name, each in members.items()
+                if each.__class__ not in _SCALARS and (below := node.child(name)).is_inner()
+            ]
     return parts > most
 
 

@@ -23,6 +23,7 @@ from louver.core.compile import Compiled
 from louver.core.derive import Derived, Precision, derive
 from louver.core.json import Json, NotJson, Schema, digest, is_object
 from louver.core.mask import ALL, NONE, exclude_mask, include_mask
+from louver.core.measure import is_larger
 from louver.core.project import project
 from louver.core.reshape import Reshaping
 from louver.core.spelling import read, written
@@ -87,6 +88,11 @@ class Plan:
             value: JSON as `json.loads` makes it. It is not changed, and parts of it are shared.
         """
         return self._keeper.keep(value)
+
+    def looks_at_more(self, value: Json, most: int) -> bool:
+        """Whether keeping takes a look at more than `most` parts of a value, as far as a sample shows."""
+        is_one = len(self._masks) == 1 and self._reshaping is None
+        return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
 
     @property
     def is_generated(self) -> bool:

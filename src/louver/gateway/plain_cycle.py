@@ -1,9 +1,11 @@
 r"""One plain request and its answer, as an application has them: uvicorn's cycle, which h11 has no part in.
 
-{"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}    nothing is written yet
-{"type": "http.response.body", "body": b"ok"}    -> HTTP/1.1 200 OK\r\ndate: ...\r\ncontent-length: 2\r\n\r\nok
+    start, 200, [(b"content-length", b"2")]    nothing yet
+    body, b"ok"                                HTTP/1.1 200 OK\r\ndate: ...\r\ncontent-length: 2\r\n\r\nok
+    start, 200, []                             HTTP/1.1 200 OK\r\ndate: ...\r\ntransfer-encoding: chunked\r\n\r\n
+    body, b"ok", and there is more             2\r\nok\r\n
 
-without a length    the head at once, then chunks
+What becomes of an application's errors is uvicorn's to say.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
         # Where the string was expected to be JSON text, no field could be unknown before the tool ran.
         declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
     plan = entry.plan_without_schema(projection, wrapper) if declared is None else declared.plan
-    value = await to_thread.run_sync(plan, output.value) if _is_large(output.value) else plan(output.value)
+    takes_long = plan.looks_at_more(output.value, MAX_ON_LOOP)
+    value = await to_thread.run_sync(plan, output.value) if takes_long else plan(output.value)
 
     def judged() -> Kept:
         by = declared
@@ -67,12 +68,8 @@ async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
             by = entry.plan_inferred(projection, infer([value]), wrapper, told_within=told_within)
         return Kept(value, by, by.validator.is_valid(value))
 
-    is_quick = (declared is not None and declared.validator.is_quick) or not _is_large(value)
+    is_quick = (declared is not None and declared.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
     return judged() if is_quick else await to_thread.run_sync(judged)
-
-
-def _is_large(value: Json) -> bool:
-    return is_larger(value, MAX_ON_LOOP)
 
 
 def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
