@@ -52,7 +52,9 @@ async def served(app):
     fronts = []
 
     def made():
-        fronts.append(Front(config=config, server_state=ServerState(), app_state={}))
+        state = ServerState()
+        state.default_headers = [(b"x-server", b"all")]
+        fronts.append(Front(config=config, server_state=state, app_state={}))
         return fronts[0]
 
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
@@ -237,8 +239,14 @@ async def says_a_body_alone(scope, receive, send):
 
 
 async def goes_on_after_the_end(scope, receive, send):
-    await answers(200, [], b"x")(scope, receive, send)
+    await answers(200, [], b"x", b"")(scope, receive, send)
     await send({"type": "http.response.body", "body": b"more"})
+
+
+async def says_twice(scope, receive, send):
+    for _ in range(2):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"x"})
 
 
 def answers(status, headers, *parts):
@@ -259,7 +267,10 @@ APPLICATIONS = {
     "no length and no body": answers(200, [], b""),
     "its own coding": answers(200, [(b"transfer-encoding", b"chunked")], b"ab"),
     "no content": answers(204, [], b""),
+    "not changed": answers(304, [], b""),
     "a last answer": answers(200, [(b"connection", b"close"), (LENGTH, b"2")], b"ok"),
+    "a last answer, among other words": answers(200, [(b"Connection", b"x, Close"), (LENGTH, b"2")], b"ok"),
+    "a word on the connection": answers(200, [(b"connection", b"keep-alive"), (b"Content-Length", b"2")], b"ok"),
     "an unknown status": answers(299, [(LENGTH, b"0")], b""),
     "too long": answers(200, [(LENGTH, b"1")], b"ok"),
     "too long at first": answers(200, [(LENGTH, b"1")], b"ok", b""),
@@ -269,6 +280,7 @@ APPLICATIONS = {
     "half an answer": stops,
     "a body without a head": says_a_body_alone,
     "more than an answer": goes_on_after_the_end,
+    "two answers": says_twice,
 }
 
 
@@ -295,7 +307,8 @@ def told(came):
         elif isinstance(event, h11.Data):
             body += event.data
         elif isinstance(event, h11.EndOfMessage):
-            return status, headers, body, http.their_state
+            more, _ = http.trailing_data
+            return status, headers, body, "more than an answer" if more else http.their_state
         else:
             return status, headers, body, "not whole"
 
@@ -325,7 +338,6 @@ async def test_a_plain_request_is_answered_as_any_other(name, caplog):
         return
     assert plain == unusual
     assert raw.lower().count(b"connection:") == (1 if b"connection" in plain[1] else 0)
-    assert b"\r\ny: b" not in raw
 
 
 WRONG_HEADERS = [
@@ -335,6 +347,11 @@ WRONG_HEADERS = [
     (b"x", b"a\0b"),
     (b"x y", b"z"),
     (b"", b"z"),
+    (b"x", b" a"),
+    (b"x", b"a "),
+    (b"x", b"a\x0bb"),
+    (LENGTH, b"0"),
+    (LENGTH, b"1"),
 ]
 
 
@@ -344,6 +361,152 @@ async def test_a_header_that_is_none_is_not_sent(header, caplog):
     (status, _, body, state), came = await came_of(answers(200, [(LENGTH, b"0"), header], b""), REQUEST)
     assert (status, body, state) == (500, b"Internal Server Error", h11.MUST_CLOSE)
     assert b"y: b" not in came
+
+
+@pytest.mark.parametrize("length", [b"+2", b"1_0", b" 2", b"2, 2", b"", b"x"])
+async def test_a_length_that_is_none_is_not_sent(length, caplog):
+    """RFC 9110, section 8.6."""
+    (status, _, _, state), came = await came_of(answers(200, [(LENGTH, length)], b"ok"), REQUEST)
+    assert (status, state) == (500, h11.MUST_CLOSE)
+    assert b"content-length" not in came
+
+
+@pytest.mark.parametrize("status", [100, 103, 101, 600])
+async def test_a_status_that_is_none_of_an_answer_is_not_sent(status, caplog):
+    """RFC 9110, section 15."""
+    assert (await came_of(answers(status, [], b""), REQUEST))[0][0] == 500
+
+
+async def test_a_body_that_was_wrong_once_can_be_said_right():
+    """Ours: what is refused has not been said, so nothing is taken for it."""
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(LENGTH, b"4")]})
+        for wrong in (b"abcde", b"ab"):
+            with pytest.raises(RuntimeError):
+                await send({"type": "http.response.body", "body": wrong})
+        await send({"type": "http.response.body", "body": b"abcd"})
+
+    assert (await came_of(app, REQUEST))[0][2:] == (b"abcd", h11.DONE)
+
+
+async def test_an_application_gets_what_is_of_its_request_alone():
+    """Ours: and what a server says in each answer stands in this one."""
+    running = []
+
+    async def app(scope, receive, send):
+        running.append((len(fronts[0].tasks), dict(scope["state"])))
+        scope["state"]["mine"] = 1
+        await answers(200, [(LENGTH, b"2")], b"ok")(scope, receive, send)
+        running.append((await receive())["type"])
+
+    async with served(app) as (fronts, reader, writer):
+        for _ in range(2):
+            writer.write(REQUEST)
+            head = await reader.readuntil(b"\r\n\r\nok")
+            assert head.startswith(b"HTTP/1.1 200 OK\r\nx-server: all\r\n")
+            await turns_until(lambda: not fronts[0].tasks)
+    # Once it is answered a request is over.
+    assert running == [(1, {}), "http.disconnect"] * 2
+
+
+async def test_who_waits_is_told_that_a_request_is_over():
+    """Ours: what looks whether the client has gone does not wait for ever."""
+    waits = []
+
+    async def app(scope, receive, send):
+        await receive()
+        waits.append(asyncio.ensure_future(receive()))
+        await asyncio.sleep(0)
+        await answers(200, [(LENGTH, b"2")], b"ok")(scope, receive, send)
+        waits.append(await waits[0])
+
+    async with served(app) as (_, reader, writer):
+        writer.write(REQUEST)
+        await reader.readuntil(b"\r\n\r\nok")
+        await turns_until(lambda: len(waits) == 2)
+    assert waits[1] == {"type": "http.disconnect"}
+
+
+async def test_what_comes_behind_a_last_answer_is_not_read():
+    """RFC 9112, section 9.6."""
+    came, going, count = asyncio.Event(), asyncio.Event(), []
+
+    async def app(scope, receive, send):
+        count.append(scope)
+        came.set()
+        await going.wait()
+        await answers(200, [(LENGTH, b"2"), (b"connection", b"close")], b"ok")(scope, receive, send)
+
+    async with served(app) as (fronts, reader, writer):
+        writer.write(REQUEST)
+        await came.wait()
+        writer.write(REQUEST)
+        await turns_until(lambda: fronts[0]._ahead)
+        going.set()
+        assert (await reader.read()).count(b"HTTP/1.1 200") == 1
+    assert len(count) == 1
+
+
+async def test_what_is_said_to_nobody_harms_nothing():
+    """Ours: neither is it written, nor an error."""
+    began, gone, ended = asyncio.Event(), asyncio.Event(), []
+
+    async def app(scope, receive, send):
+        began.set()
+        await gone.wait()
+        await answers(200, [(b"x y", b"no header")], b"unheard")(scope, receive, send)
+        ended.append(scope)
+
+    async with served(app) as (fronts, _, writer):
+        writer.write(REQUEST)
+        await began.wait()
+        writer.close()
+        await turns_until(lambda: fronts[0].cycle.disconnected)
+        gone.set()
+        await turns_until(lambda: ended)
+
+
+async def test_the_head_of_a_stream_is_sent_at_once():
+    """Ours: a client knows that it is listened to before there is something to hear."""
+    going = asyncio.Event()
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await going.wait()
+        await send({"type": "http.response.body", "body": b"x"})
+
+    async with served(app) as (_, reader, writer):
+        writer.write(REQUEST)
+        await reader.readuntil(b"\r\n\r\n")
+        going.set()
+        await reader.readuntil(b"x")
+
+
+async def test_many_waits_of_an_application_let_no_more_in():
+    """Ours: each reads on with h11; of a plain request all of the body is there."""
+    began, going = asyncio.Event(), asyncio.Event()
+
+    async def app(scope, receive, send):
+        await receive()
+        began.set()
+        for _ in range(50):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0):
+                    await receive()
+        await going.wait()
+        await answers(200, [(LENGTH, b"2")], b"ok")(scope, receive, send)
+
+    async with served(app) as (fronts, reader, writer):
+        writer.write(REQUEST)
+        await began.wait()
+        writer.write(REQUEST * 300_000)
+        await turns_until(lambda: fronts[0].flow.read_paused)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(fronts[0]._ahead) < 500_000
+        going.set()
+        await reader.readuntil(b"\r\n\r\nok")
 
 
 async def test_an_application_sees_no_difference():

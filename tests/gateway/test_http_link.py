@@ -18,6 +18,7 @@ from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnava
 from louver.gateway import connections
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
+from louver.gateway.reading_h11 import ByH11
 from louver.limits import MAX_UPSTREAM_BYTES
 
 OLD, NEW = "2025-11-25", "2026-07-28"
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.anyio
 def reads(request, monkeypatch):
     """What reads HTTP."""
     if request.param == "h11":
-        monkeypatch.setitem(sys.modules, "louver.gateway.reading_httptools", None)
+        monkeypatch.setattr("louver.gateway.reading._other", lambda: ByH11)
 
 
 @pytest.fixture

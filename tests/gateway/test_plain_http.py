@@ -158,6 +158,7 @@ NOT_PLAIN = {
     "a length of many digits": POST + b"host: h\r\ncontent-length: 1234567890\r\n\r\n",
     "chunks": POST + NEEDED + b"transfer-encoding: chunked\r\n\r\n",
     "another protocol": POST + NEEDED + b"upgrade: h2c\r\n\r\n",
+    "fields behind its body": POST + NEEDED + b"trailer: x\r\n\r\n",
     "what is waited for": POST + NEEDED + b"expect: 100-continue\r\n\r\n",
     "the last": POST + NEEDED + b"connection: close\r\n\r\n",
     "a word on the connection": POST + NEEDED + b"connection: keep-alive, upgrade\r\n\r\n",

@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from louver.gateway.reading import END, Head, NotHttp, PlainFirst, reader
+from louver.gateway import reading
+from louver.gateway.reading import END, Head, NotHttp, PlainFirst
 from louver.gateway.reading_h11 import ByH11
 from louver.gateway.reading_httptools import ByHttptools
 from louver.limits import MAX_HTTP_HEAD
@@ -89,10 +90,12 @@ def test_a_body_may_end_with_its_connection(made, size):
 
 
 @each
-def test_more_than_was_asked_for_ends_the_connection(made):
+@pytest.mark.parametrize("said", [b"", b"ab"])
+@pytest.mark.parametrize("more", [OK, b"x"])
+def test_more_than_was_asked_for_ends_the_connection(made, said, more):
     """Ours: nobody knows whose answer it would be."""
-    (_, body, end), last = parts(made, OK + b"content-length: 2\r\n\r\nab" + OK)
-    assert (body, end, last) == (b"ab", END, True)
+    (_, body, end), last = parts(made, OK + b"content-length: %d\r\n\r\n" % len(said) + said + more)
+    assert (body, end, last) == (said, END, True)
 
 
 CUT = [OK, OK + b"content-length: 5\r\n\r\nab", OK + b"transfer-encoding: chunked\r\n\r\n5\r\nab", b""]
@@ -154,24 +157,25 @@ def nobody():
     "fields", [b"content-length: 5\r\n", b"Connection: Keep-Alive\r\nContent-Length: 5\r\nx: y z\r\n"]
 )
 @pytest.mark.parametrize("at", [0, 1, 4])
-def test_a_plain_answer_needs_no_other_reader(fields, at):
+@pytest.mark.parametrize("more", [b"more", b""])
+def test_a_plain_answer_needs_no_other_reader(fields, at, more):
     """Ours: its head has come as one, as heads do."""
-    reading = PlainFirst(nobody)
+    first = PlainFirst(nobody)
     head = OK + fields + b"\r\n"
     for piece in (head + b"hello"[:at], b"hello"[at:]):
-        reading.feed(piece)
+        first.feed(piece)
     found = []
-    while (part := reading.next()) is not None:
+    while (part := first.next()) is not None:
         found.append(part)
     assert (found[0].status, found[0].headers[b"content-length"], found[-1]) == (200, b"5", END)
-    assert (b"".join(found[1:-1]), reading.is_last) == (b"hello", False)
-    reading.feed(b"more")
-    assert (reading.next(), reading.is_last) == (None, True)
+    assert (b"".join(found[1:-1]), first.is_last) == (b"hello", False)
+    first.feed(more)
+    assert (first.next(), first.is_last) == (None, True)
 
 
 def test_without_httptools_h11_reads_what_is_not_plain(monkeypatch):
     """Ours: the extra `fast` has it."""
-    (_, body, end), _ = parts(reader, ANSWERS["in chunks"][0])
-    monkeypatch.setitem(sys.modules, "louver.gateway.reading_httptools", None)
+    found = reading._other.__wrapped__
+    assert found() is ByHttptools
     monkeypatch.setitem(sys.modules, "httptools", None)
-    assert parts(reader, ANSWERS["in chunks"][0])[0][1:] == [body, end] == [b"abcde", END]
+    assert found() is ByH11

@@ -5,6 +5,7 @@
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
 One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from.
+A connection on which something is not plain, or comes ahead, is h11's from then on.
 
 httptools is not asked: with it uvicorn takes the fields behind a body for headers, a request that asks for another
 protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise. And it reads
@@ -46,6 +47,7 @@ class Front(H11Protocol):
             super().data_received(data)
             return
         if self._missing:
+            # Of a request that has been answered, the rest does not keep the connection from being idle.
             data = self._read_body(data)
         if not data:
             return
@@ -67,7 +69,7 @@ class Front(H11Protocol):
             self._leave_plain(self._ahead)
 
     def _begin(self, head: PlainHead) -> None:
-        """Have a request answered, as uvicorn does."""
+        """Have a request answered, as uvicorn does where nothing is limited, and no root path is set."""
         self._unset_keepalive_if_required()
         self._missing = head.length
         scope: Any = {
@@ -113,6 +115,7 @@ class Front(H11Protocol):
         return rest
 
     def _leave_plain(self, data: bytes) -> None:
+        """Have h11 read all that comes, beginning with this."""
         self._is_plain, self._ahead = False, b""
         super().data_received(data)
 

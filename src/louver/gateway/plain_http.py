@@ -44,7 +44,7 @@ def plain_answer(data: bytes) -> PlainHead | None:
     return _head(_ANSWER.match(data))
 
 
-_FIELDS: Final = rb"((?:[A-Za-z0-9-]++: [!-~](?:[ -~]*[!-~])?\r\n)++)\r\n"
+_FIELDS: Final = rb"((?:[A-Za-z0-9-]++: [!-~](?:[ -~]*[!-~])?\r\n)+)\r\n"
 _REQUEST: Final = re.compile(rb"POST (/[A-Za-z0-9/._~-]*+) HTTP/1\.1\r\n" + _FIELDS)
 _ANSWER: Final = re.compile(rb"HTTP/1\.1 200 OK()\r\n" + _FIELDS)
 _FIELD: Final = re.compile(rb"([^:]++): (.*)\r\n")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
 
 from louver.gateway.plain_http import plain_answer
@@ -97,16 +99,18 @@ class PlainFirst:
         """Take in what has come; nothing is the end of the connection."""
         if self._other is not None:
             self._other.feed(data)
+        elif self._has_begun and not data:
+            self._is_last, self._is_cut = True, self._missing > 0
         elif self._has_begun:
             self._read_body(data)
         elif (head := plain_answer(data)) is not None:
             self._has_begun = True
             self._missing = head.length
             self._parts.append(Head(200, head.fields))
+            if not head.length:
+                self._parts.append(END)
             if len(data) > head.end:
                 self._read_body(data[head.end :])
-            elif not head.length:
-                self._parts.append(END)
         else:
             self._other = self._make_other()
             self._other.feed(data)
@@ -126,30 +130,33 @@ class PlainFirst:
         return None
 
     def _read_body(self, data: bytes) -> None:
-        """What comes after the head. More than the body is an answer to nobody, and nothing is the end."""
-        if not data or len(data) > self._missing:
+        """What comes after the head. More than the body is an answer to nobody."""
+        if len(data) > self._missing:
             self._is_last = True
         if self._missing:
             part = data[: self._missing]
+            self._parts.append(part)
             self._missing -= len(part)
-            self._is_cut = not part
-            if part:
-                self._parts.append(part)
             if not self._missing:
                 self._parts.append(END)
 
 
 def reader() -> Reader:
     """Reads the next answer of a connection."""
-    return PlainFirst(_other)
+    return PlainFirst(_made)
 
 
-def _other() -> Reader:
-    # Imported only now: most gateways meet plain answers alone.
-    try:
-        from louver.gateway.reading_httptools import ByHttptools
-    except ImportError:
+def _made() -> Reader:
+    return _other()()
+
+
+@cache
+def _other() -> type[Reader]:
+    # Imported only now: many gateways meet plain answers alone.
+    if find_spec("httptools") is None:
         from louver.gateway.reading_h11 import ByH11
 
-        return ByH11()
-    return ByHttptools()
+        return ByH11
+    from louver.gateway.reading_httptools import ByHttptools
+
+    return ByHttptools
