@@ -112,7 +112,7 @@ MAX_SHAPE_SAMPLES = 64
 """Elements of each array that are learnt from, at first."""
 
 MAX_ON_LOOP = 20_000
-"""Parts of a value that is projected and validated on the event loop, about 1 MB; a larger one goes to a thread."""
+"""Parts of a value that projecting or validating looks at on the event loop, about 1 MB; for more there is a thread."""
 
 MAX_SIZE_SAMPLES = 4
 """Elements of each array that are looked at to find out how large a value is."""
