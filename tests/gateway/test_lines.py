@@ -46,6 +46,15 @@ def test_events_are_read_however_they_are_cut(data, end):
     assert [event for piece in pieces for event in reader.feed(piece)] == READ
 
 
+@given(st.data(), st.lists(st.sampled_from([b"\n", b"\r\n", b"\r"]), max_size=30))
+def test_a_stream_may_end_its_lines_in_all_ways(data, ends):
+    """Likewise; few or many."""
+    reader = Events()
+    pieces = data.draw(cuts(b"".join(b"data: %d%b%b" % (number, end, end) for number, end in enumerate(ends))))
+    found = [event.data for piece in pieces for event in reader.feed(piece)]
+    assert found == [b"%d" % number for number in range(len(ends))]
+
+
 @given(st.data(), st.lists(st.binary(max_size=5).map(lambda line: line.replace(b"\n", b""))))
 def test_lines_are_read_however_they_are_cut(data, lines):
     reader = Lines(5)
