@@ -114,9 +114,6 @@ MAX_SHAPE_SAMPLES = 64
 MAX_ON_LOOP = 20_000
 """Parts of a value that projecting or validating looks at on the event loop, about 1 MB; for more there is a thread."""
 
-MAX_SIZE_SAMPLES = 4
-"""Elements of each array that are looked at to find out how large a value is."""
-
 MAX_READING_STEPS = 20_000
 """Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""
 

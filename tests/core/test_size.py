@@ -1,4 +1,4 @@
-"""How large a value is, as far as a sample shows."""
+"""How large a value is."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ ROWS = [{"id": number, "tags": ["a", "b"], "user": {"login": "x"}} for number in
         (ROWS, 7000),
         ({"rows": ROWS, "total": 1000}, 7002),
         ([[[1] * 10] * 10] * 10, 1110),
+        ([[], [], [], ROWS, []], 5 + 7000),
+        ([{"a": 1}, 2, [3], None], 6),
     ],
 )
-def test_alike_parts_are_counted_as_they_are(value: Any, parts: int):
+def test_parts_are_counted_as_they_are(value: Any, parts: int):
     """Members and elements at any depth."""
     assert is_larger(value, parts - 1)
     assert not is_larger(value, parts)
@@ -40,18 +42,23 @@ def test_alike_parts_are_counted_as_they_are(value: Any, parts: int):
     ("paths", "parts"),
     [
         ("rows.id", 1 + 1000 + 1000),
-        ("rows.id rows.none", 1 + 1000 + 1000),
+        ("rows.id rows.none", 1 + 1000 + 2000),
         ("rows.user.login", 1 + 1000 + 1000 + 1000),
         ("rows.tags", 1 + 1000 + 1000),
         ("rows", 1),
         ("rows.*", 1 + 1000),
         ("rows.*.*", 1 + 1000 + 3000),
-        ("*.login", 2 + 1000),
-        ("none", 0),
+        ("*.login", 2 + 1000 + 1000),
+        ("rows.*.login rows.user.x", 1 + 1000 + 2000 + 1000),
+        ("*.*.user.login *.*.x", 2 + 1000 + 2000 + 1000),
+        ("none", 1),
+        ("*", 2),
+        ("none *", 2),
+        ("none.x *", 2),
     ],
 )
 def test_what_is_named_is_looked_at(paths: str, parts: int):
-    """Ours: of rows whose fields are named, no others; of what is kept whole, nothing."""
+    """Ours: of rows whose fields are named, these, be they there or not; of what is kept whole, nothing."""
     value = {"rows": ROWS, "total": 1000}
     mask = include_mask(map(FieldPath.parse, paths.split()))
     assert is_larger(value, parts - 1, mask)
@@ -62,8 +69,9 @@ def test_what_is_named_is_looked_at(paths: str, parts: int):
     ("request_", "parts"),
     [
         (Projection.include("rows.id"), 2001),
-        (Projection.exclude("rows.id"), 2 + 1000 + 3000),
-        (Projection.exclude("rows"), 2),
+        (Projection.exclude("rows.id"), 1 + 2 + 1000 + 1000 + 3000),
+        (Projection.exclude("rows"), 1 + 2),
+        (Projection.exclude("*.user.login"), 1 + 2 + 1000 + (1 + 3) * 1000 + (1 + 1) * 1000),
         (Projection.view("both"), 7002),
     ],
 )
@@ -80,6 +88,12 @@ def test_counting_ends_once_it_is_known():
     circle: list[Any] = [1]
     circle.append(circle)
     assert is_larger(circle, 1_000_000)
+
+    class Untouchable(dict[str, Any]):
+        def items(self) -> Any:
+            raise AssertionError("looked at")
+
+    assert is_larger(Untouchable({str(number): {} for number in range(1000)}), 999)
 
 
 @pytest.mark.parametrize(

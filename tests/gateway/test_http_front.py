@@ -196,6 +196,17 @@ async def test_a_body_that_goes_wrong_is_refused(before):
     assert [each for _, each in got] == ([b"x"] if before else [])
 
 
+async def test_what_uvicorn_fails_to_refuse_is_refused_as_far_as_it_got():
+    """Ours: it may break off in the midst of a refusal, and asyncio ends the connection."""
+    faults = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: faults.append(type(told["exception"])))
+    wrong = b"HEAD /mcp HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\nno length\r\n"
+    async with answered(wrong) as (got, reader):
+        assert (await reader.read()).startswith(b"HTTP/1.1 400")
+    assert got == []
+    assert faults == [h11.LocalProtocolError]
+
+
 async def test_what_follows_a_last_request_is_not_read():
     """RFC 9112, section 9.6."""
     last = HEAD + b"connection: close\r\ncontent-length: 1\r\n\r\nx"

@@ -105,8 +105,9 @@ async def test_a_view_of_a_hidden_tool_never_gives_the_full_output(era):
     assert refused.value.data["error"]["code"] == "UNKNOWN_VIEW"
 
 
-async def test_a_large_answer_is_projected_off_the_event_loop(era, monkeypatch):
-    """Ours: nobody waits for somebody else's large answer."""
+@pytest.mark.parametrize(("rows", "absent"), [(MAX_ON_LOOP // 2, 0), (MAX_ON_LOOP // 200, 200)])
+async def test_a_large_answer_is_projected_off_the_event_loop(rows, absent, era, monkeypatch):
+    """Ours: nobody waits for somebody else's large answer, nor for many names that a small one has not."""
     threads = []
     inside = louver.Plan.__call__
 
@@ -115,15 +116,15 @@ async def test_a_large_answer_is_projected_off_the_event_loop(era, monkeypatch):
         return inside(plan, value)
 
     monkeypatch.setattr(louver.Plan, "__call__", remember)
-    rows = {"rows": [{"id": number, "text": "x"} for number in range(MAX_ON_LOOP // 2)]}
+    value = {"rows": [{"id": number, "text": "x"} for number in range(rows)]}
     schema = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object"}}}}
-    made = lowlevel(large=tool(schema, structured(rows)), small=tool(schema, structured({"rows": [{"id": 1}]})))
+    made = lowlevel(large=tool(schema, structured(value)), small=tool(schema, structured({"rows": [{"id": 1}]})))
     async with attached(made.server, era) as wire:
-        wanted = {"mode": "include", "fields": ["rows.id"]}
+        wanted = {"mode": "include", "fields": ["rows.id", *(f"rows.no{number}.x" for number in range(absent))]}
         for _ in range(2):
             # Also once code was generated: what it does not expect takes as long as before.
             answer = await wire.call("large", projection=wanted)
-            assert answer["structuredContent"]["rows"][-1] == {"id": MAX_ON_LOOP // 2 - 1}
+            assert answer["structuredContent"]["rows"][-1] == {"id": rows - 1}
         await wire.call("small", projection=wanted)
     assert threads == [False, False, True]
 

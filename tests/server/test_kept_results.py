@@ -201,7 +201,7 @@ async def test_what_is_read_is_made_in_a_thread(query, era, monkeypatch):
 
         return call
 
-    for name in ("compact", "infer", "longest", "eq"):
+    for name in ("compact", "infer", "longest"):
         monkeypatch.setattr(f"louver.server.rereads.{name}", noted(getattr(rereads, name)))
     async with attached(issues().server, era, **kept()) as wire:
         await read(wire, uri_of(await wire.call("list_issues")) + query)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import canonical, compact, is_array, is_object
 from louver.core.mask import NONE, Mask
-from louver.limits import MAX_SIZE_SAMPLES
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -60,38 +59,44 @@ EVERYTHING: Final = Mask(exclude=True)
 
 
 def is_larger(value: Json, most: int, mask: Mask = EVERYTHING) -> bool:
-    """Whether a value has more than `most` parts, members and elements at any depth, as far as a sample shows.
-
-    Of an array `MAX_SIZE_SAMPLES` elements are looked at, and stand for the others.
+    """Whether a value has more than `most` parts, members and elements at any depth; no more of it are looked at.
 
     Args:
         value: The value.
         most: So many parts.
-        mask: Counts only the parts that are looked at for what it keeps: one that it keeps whole is not.
+        mask: Counts only what is looked at for what it keeps: every name that it has for an object, there or not,
+            and the members of one whose other names it looks at too; nothing in a part that it keeps whole.
     """
-    parts = 0.0
-    # A part, what is kept of it, and for how many it stands.
-    todo: list[tuple[Any, Mask, float]] = [(value, mask, 1)]
-    while todo and parts <= most:
-        part, node, times = todo.pop()
-        if is_array(part):
-            parts += len(part) * times
-            if (below := node.elem).is_inner():
-                sample = part[:: len(part) // MAX_SIZE_SAMPLES + 1]
-                times *= len(part) / max(1, len(sample))
-                todo += [(each, below, times) for each in sample if each.__class__ not in _SCALARS]
-        elif is_object(part):
-            members = part
-            if node.other is NONE:
-                members = {name: part[name] for name in node.children if name in part}
-            parts += len(members) * times
-            # Most parts are scalars, which need not be looked at again.
+    parts = 0
+    # What one node is for, all at once.
+    todo: list[tuple[list[Any], Mask]] = [([value], mask)]
+    while todo:
+        alike, node = todo.pop()
+        arrays = [part for part in alike if is_array(part)]
+        objects = [part for part in alike if is_object(part)]
+        names = node.children
+        parts += sum(map(len, arrays)) + len(names) * len(objects)
+        if node.other is not NONE:
+            parts += sum(map(len, objects))
+        if parts > most:
+            return True
+        if arrays and node.elem.is_inner():
+            todo.append(([each for part in arrays for each in part if each.__class__ not in _SCALARS], node.elem))
+        if objects:
             todo += [
-                (each, below, times)
-                for name, each in members.items()
-                if each.__class__ not in _SCALARS and (below := node.child(name)).is_inner()
+                ([part[name] for part in objects if name in part], below)
+                for name, below in names.items()
+                if below.is_inner()
             ]
-    return parts > most
+            if node.other.is_inner():
+                others = [
+                    member
+                    for part in objects
+                    for name, member in part.items()
+                    if member.__class__ not in _SCALARS and name not in names
+                ]
+                todo.append((others, node.other))
+    return False
 
 
 def is_heavier(value: Json, most: int) -> bool:

@@ -90,7 +90,7 @@ class Plan:
         return self._keeper.keep(value)
 
     def looks_at_more(self, value: Json, most: int) -> bool:
-        """Whether keeping takes a look at more than `most` parts of a value, as far as a sample shows."""
+        """Whether keeping takes a look at more than `most` parts of a value."""
         is_one = len(self._masks) == 1 and self._reshaping is None
         return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
 

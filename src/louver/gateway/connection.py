@@ -163,12 +163,16 @@ class Connection(asyncio.Protocol):
     def _done(self) -> None:
         """The answer has been read."""
         self._is_taken = False
-        if self._reader.is_last:
+        if self._reader.is_last or self._is_sending():
             self.close()
         else:
             self._reader = reader()
             self._is_whole = False
             self._free(self)
+
+    def _is_sending(self) -> bool:
+        """Whether the request has not all gone: an upstream may answer before it has read it, and then read no more."""
+        return self._transport is not None and self._transport.get_write_buffer_size() > 0
 
     def _ended(self, fault: str) -> None:
         self._fault = self._fault or fault

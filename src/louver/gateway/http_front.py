@@ -4,8 +4,8 @@
     <- HTTP/1.1 200 OK, headers                 two writes of uvicorn's, one of the socket's:
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
-One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from.
-A connection on which something is not plain, or comes ahead, is h11's from then on.
+One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from,
+nor seen to go. A connection on which something is not plain, or comes ahead, is h11's from then on.
 
 httptools is not asked: with it uvicorn takes the fields behind a body for headers, a request that asks for another
 protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise. And it reads
@@ -44,7 +44,7 @@ class Front(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """The client has said something."""
         if not self._is_plain:
-            super().data_received(data)
+            self._leave_plain(data)
             return
         if self._missing:
             # Of a request that has been answered, the rest does not keep the connection from being idle.
@@ -117,7 +117,11 @@ class Front(H11Protocol):
     def _leave_plain(self, data: bytes) -> None:
         """Have h11 read all that comes, beginning with this."""
         self._is_plain, self._ahead = False, b""
-        super().data_received(data)
+        try:
+            super().data_received(data)
+        finally:
+            # uvicorn may refuse what has come and then fail: asyncio ends the connection at once.
+            self._together.flush()
 
 
 def _plain(data: bytes) -> PlainHead | None:

@@ -39,11 +39,13 @@ class Kept:
         value: The kept part.
         by: The plan, and what it tells.
         is_valid: Whether it satisfies the projected schema.
+        is_partial: Whether something was left out.
     """
 
     value: Json
     by: ReadyPlan
     is_valid: bool
+    is_partial: bool
 
 
 async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
@@ -58,18 +60,19 @@ async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
         # Where the string was expected to be JSON text, no field could be unknown before the tool ran.
         declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
     plan = entry.plan_without_schema(projection, wrapper) if declared is None else declared.plan
-    takes_long = plan.looks_at_more(output.value, MAX_ON_LOOP)
-    value = await to_thread.run_sync(plan, output.value) if takes_long else plan(output.value)
 
-    def judged() -> Kept:
+    def judged(value: Json) -> Kept:
         by = declared
         if by is None:
             told_within = output.seat == "wrapped text"
             by = entry.plan_inferred(projection, infer([value]), wrapper, told_within=told_within)
-        return Kept(value, by, by.validator.is_valid(value))
+        return Kept(value, by, by.validator.is_valid(value), is_partial=value != output.value)
 
+    if plan.looks_at_more(output.value, MAX_ON_LOOP):
+        return await to_thread.run_sync(lambda: judged(plan(output.value)))
+    value = plan(output.value)
     is_quick = (declared is not None and declared.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
-    return judged() if is_quick else await to_thread.run_sync(judged)
+    return judged(value) if is_quick else await to_thread.run_sync(judged, value)
 
 
 def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:

@@ -13,10 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from anyio.lowlevel import checkpoint
+
 from louver.catalogue.entry import Entry
 from louver.core.json import is_object, members
 from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
+from louver.limits import MAX_READ_ON_LOOP
 from louver.protocol.names import ARGUMENT
 from louver.protocol.output import find_output
 from louver.protocol.receipt import Applied, NotApplied, Reason
@@ -186,10 +189,12 @@ class ProjectedCalls:
             result["structuredContent"] = kept.value
         else:
             dropped = write_output(result, output, kept.value, keep_blocks=asked.projection.mode == "exclude")
+            if len(result["content"][0]["text"]) > MAX_READ_ON_LOOP:
+                # It will be written once more, for the wire: before that others have their turn.
+                await checkpoint()
         self._schemas.remember(kept.by)
-        is_partial = kept.value != output.value
-        said = receipt(kept.by, asked.projection, is_partial, dropped)
-        return Answered(_with_receipt(result, asked, said), asked, kept.by, is_partial)
+        said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
+        return Answered(_with_receipt(result, asked, said), asked, kept.by, kept.is_partial)
 
 
 def left_alone(result: dict[str, Any]) -> Reason | None:

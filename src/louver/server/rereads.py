@@ -17,7 +17,6 @@ against it is told as if there were nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -90,13 +89,13 @@ class Rereads:
                 return await _read_there(ctx, call_next)
             entry = await self._entry(about, ctx, call_next)
             kept = await keep(entry, wanted.projection, _output(about, value))
-            if not kept.is_valid and await to_thread.run_sync(eq, kept.value, value):
+            if not kept.is_valid and not kept.is_partial:
                 # The tool has never answered what it declares. Whole, it would have been sent all the same.
                 entry = await self._entry(replace(about, schema=None), ctx, call_next)
                 kept = await keep(entry, wanted.projection, _output(about, value))
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the result does not satisfy its projected schema")
-            part = await to_thread.run_sync(_part, uri, wanted, kept, about, value)
+            part = await to_thread.run_sync(_part, uri, wanted, kept, about)
             return self._said(uri, wanted, part, ctx)
         except LouverError as error:
             raise protocol_error(error) from None
@@ -142,13 +141,13 @@ class _Part:
     is_inferred: bool = False
 
 
-def _part(uri: str, wanted: Read, kept: Kept, about: About, value: Json) -> _Part:
+def _part(uri: str, wanted: Read, kept: Kept, about: About) -> _Part:
     """The part that is wanted of what is kept by a projection; for large values in a thread.
 
     Raises:
         InvalidUri: There is no such page.
     """
-    is_partial = about.partial or kept.value != value
+    is_partial = about.partial or kept.is_partial
     if wanted.page is None:
         return _Part(compact(kept.value), kept.by, is_partial)
     shown, told = _page(kept.value, wanted.page, uri)
