@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +38,7 @@ RESULT = {"resultType": "complete", "content": [], "structuredContent": {"big": 
 class Heard:
     """What an application sent, and what it was sent."""
 
+    scope: dict[str, Any] = field(default_factory=dict)
     sent: list[dict[str, Any]] = field(default_factory=list)
     began: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -94,6 +96,7 @@ async def post(app, content, headers=None, heard=None, parts=1, named="tool"):
     every = {**HEADERS, "mcp-name": named, "content-length": str(len(content)), **(headers or {})}
     pairs = [(name.encode(), value.encode()) for name, value in every.items() if value is not None]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "root_path": "", "query_string": b"", "headers": pairs}
+    heard.scope = scope
     await app(scope, receive, send)
     return heard
 
@@ -144,6 +147,23 @@ async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(cha
     """GATEWAY.md, "Fast path"; only the id is the client's."""
     found = await post(Fast(_never, served(came(change)), "/mcp"), body(number="own"))
     assert found.body == b'{"jsonrpc":"2.0","id":"own","result":%b}' % text
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+async def test_what_came_is_gone_once_it_is_answered(is_fast):
+    """Ours: a request is kept with its connection, which may long be idle, and answers are large."""
+    answers = []
+
+    def change(result):
+        answers.append(weakref.ref(result))
+        return {"content": []}
+
+    server = served(came(change))
+    sdks = server.streamable_http_app()
+    async with sdks.router.lifespan_context(sdks):
+        heard = await post(Fast(_never, server, "/mcp") if is_fast else sdks, body())
+    assert heard.scope
+    assert [answer() for answer in answers] == [None]
 
 
 async def test_in_a_stream_what_came_is_on_one_line():

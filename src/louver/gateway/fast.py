@@ -64,7 +64,7 @@ _HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 """What the SDK takes for this machine's loopback."""
 
 _CAME: Final = f"{PREFIX}came"
-"""Where a request knows what an upstream answered to it."""
+"""Where a request that is answered here knows what an upstream answered to it."""
 
 _ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 _PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
@@ -85,7 +85,7 @@ def in_front_of(app: ASGIApp, server: Server[Any], path: str = "/mcp") -> ASGIAp
 def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
     """Remember what an upstream answered to a request: if that becomes the answer, its text does too."""
     request: object = ctx.request
-    if isinstance(request, HTTPConnection) and isinstance(result, Result):
+    if isinstance(request, HTTPConnection) and _CAME in request.scope and isinstance(result, Result):
         request.scope[_CAME] = result
 
 
@@ -143,10 +143,11 @@ class Fast:
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
         runner = ServerRunner(self._server, connection, {})
         watch = _Watch(http.receive, answer)
+        http.scope[_CAME] = None
         try:
             async with connection.exit_stack:
                 said = await runner.on_request(_Context(http, answer), request["method"], request["params"])
-            text, status = _result(answer.number, said, http.scope.get(_CAME)), 200
+            text, status = _result(answer.number, said, http.scope[_CAME]), 200
         except asyncio.CancelledError:
             if not watch.is_alone:
                 raise
@@ -158,6 +159,8 @@ class Fast:
             status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
         finally:
             watch.end()
+            # Requests live as long as their connections, and answers are large.
+            del http.scope[_CAME]
         await answer.end(text, status)
 
 
