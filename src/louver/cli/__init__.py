@@ -109,10 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("target", metavar="TARGET", help="the server: its URL, or its command in one word")
     call.add_argument("tool", metavar="TOOL", help="the tool's name")
     call.add_argument("arguments", metavar="ARGS", nargs="?", default="{}", help="its arguments, a JSON object")
-    call.add_argument("--include", metavar="PATH", action="append", default=[], help="a field to keep; once for each")
-    call.add_argument(
-        "--exclude", metavar="PATH", action="append", default=[], help="a field to leave out; once for each"
-    )
+    _add_fields(call)
     call.add_argument("--view", metavar="NAME", help="a view of the tool")
     call.add_argument("--json", action="store_true", help="print the whole result, one JSON object")
 
@@ -204,10 +201,12 @@ def _add_upstreams(parser: argparse.ArgumentParser, *, required: bool = True) ->
     return chosen
 
 
+def _add_fields(parser: argparse.ArgumentParser) -> None:
+    for option, does in (("--include", "a field to keep"), ("--exclude", "a field to leave out")):
+        parser.add_argument(option, metavar="PATH", action="append", default=[], help=f"{does}; once for each")
+
+
 def _add_request(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--include", metavar="PATH", action="append", default=[], help="a field to keep; once for each")
-    parser.add_argument(
-        "--exclude", metavar="PATH", action="append", default=[], help="a field to leave out; once for each"
-    )
+    _add_fields(parser)
     parser.add_argument("--view", metavar="NAME", help="a view of the file given by --views")
     parser.add_argument("--views", metavar="FILE", help="a file of views, <tool>.views.json")
