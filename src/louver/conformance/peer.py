@@ -127,7 +127,7 @@ class Peer:
         peer = cls(link, era, clock, declares=declares)
         try:
             await (peer._initialize() if era == HANDSHAKE else peer._discover())
-        except BaseException:
+        except BaseException:  # whoever is cancelled leaves no link open either
             await link.close()
             raise
         return peer

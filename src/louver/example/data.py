@@ -76,7 +76,7 @@ def _connect(path: str | Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         _make(connection)
-    except BaseException:
+    except BaseException:  # whatever fails, nobody else would close it
         connection.close()
         raise
     connection.row_factory = sqlite3.Row

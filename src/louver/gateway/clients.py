@@ -246,7 +246,7 @@ class Turn:
         """Have the client told, before the answer, what was said before it."""
         try:
             yield
-        except Exception:
+        except Exception:  # whatever is refused, what was said before it comes before it
             await self.client.outbox.told()
             raise
         else:

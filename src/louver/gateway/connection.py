@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(head + body)
             answer = await self._part()
             assert isinstance(answer, Head), "an answer begins with its head"
-        except BaseException:
+        except BaseException:  # once a call is cancelled, the answer to come is for nobody
             self.close()
             raise
         return Reply(self, answer)

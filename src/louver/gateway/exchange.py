@@ -96,7 +96,7 @@ class Exchange:
             if not response.is_stream:
                 return self._checked(await response.message())
             answer = await self._stream.answer(response)
-        except BaseException:
+        except BaseException:  # whoever is cancelled leaves no response open either
             response.close()
             raise
         # Its connection can be used again once its end has been read, for which the answer need not wait.

@@ -152,7 +152,7 @@ class Session:
         try:
             await self._link.open()
             return await negotiate(self._link, hello)
-        except BaseException:
+        except BaseException:  # whoever is cancelled leaves no link open either
             await self._link.close()
             raise
 

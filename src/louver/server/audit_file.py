@@ -98,7 +98,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
     try:
         if _kind(database) != _OURS:
             raise sqlite3.DatabaseError
-    except BaseException:
+    except BaseException:  # a file that is of no use stays open for nobody
         database.close()
         raise
     return database

@@ -129,7 +129,7 @@ class Nursery:
         except OSError as error:
             ours.close()
             raise _not_started(error) from None
-        except BaseException:
+        except BaseException:  # whoever is cancelled leaves nothing open either
             ours.close()
             raise
         finally:
@@ -138,7 +138,7 @@ class Nursery:
         try:
             async with asyncio.timeout(SANDBOX_STARTING_S):
                 await nursery._ready
-        except BaseException as error:
+        except BaseException as error:  # nor a process
             await nursery.close()
             if isinstance(error, TimeoutError):
                 raise SandboxUnavailable("the sandbox's process does not get ready", limit=SANDBOX_STARTING_S) from None

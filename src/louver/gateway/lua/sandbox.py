@@ -89,7 +89,7 @@ class Sandbox:
         try:
             if await self._run("result(true)", (), _Nobody()) is not True:
                 raise SandboxUnavailable("the sandbox's Lua does not work")
-        except BaseException as error:
+        except BaseException as error:  # whoever is cancelled leaves no process either
             await self.close()
             if isinstance(error, SandboxError) and not isinstance(error, SandboxUnavailable):
                 raise SandboxUnavailable(f"the sandbox's Lua does not work: {error.message}") from None
@@ -132,7 +132,7 @@ class Sandbox:
         child = await self._child()
         try:
             bridge = Bridge(await Channel.open(child), servers, host, wall)
-        except BaseException:
+        except BaseException:  # as above
             child.kill()
             raise
         try:
