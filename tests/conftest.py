@@ -15,6 +15,11 @@ settings.register_profile("ci", max_examples=1000, deadline=None, suppress_healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
 
 
+@pytest.fixture(scope="session")
+def anyio_backend():
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def _digits():
     """A gateway sets for its whole process how long integers may be; here others come after it."""

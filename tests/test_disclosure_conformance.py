@@ -32,11 +32,6 @@ OPEN = {"type": "object"}
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 # Servers, and who talks to them.
 
 

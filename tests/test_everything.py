@@ -26,11 +26,6 @@ async def sample(context, params):
     return types.CreateMessageResult(role="assistant", content=content, model="none")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.mark.anyio
 @every_era
 async def test_a_tool_gets_its_answers_whatever_the_era(mode):

@@ -21,11 +21,6 @@ every_transport = pytest.mark.parametrize("transport", ["stdio", "http", "statel
 every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 def process(*options):
     """The URL of a server process, which ends when its standard input does."""
     return http_process(SERVER, *options)

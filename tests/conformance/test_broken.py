@@ -18,11 +18,6 @@ FIXTURE = Fixture.read(BROKEN / "fixture.json")
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.mark.parametrize("era", [OLD, NEW])
 async def test_the_honest_server_passes_every_check(era):
     """Ours: so that what fails beside it is the one change."""

@@ -115,11 +115,6 @@ async def test_every_function_is_of_a_check_and_every_check_has_one():
     assert FUNCTIONS.keys() == {check.id for check in CHECKS}
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def test_the_command_has_the_groups():
     """Ours: it does not import the suite just to tell its options."""
     assert _GROUPS == GROUPS

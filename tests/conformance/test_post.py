@@ -15,11 +15,6 @@ pytestmark = pytest.mark.anyio
 OPENING = {"protocolVersion": OLD, "capabilities": {"tools": {}}, "serverInfo": {"name": "odd", "version": "1"}}
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @asynccontextmanager
 async def endpoint(*responses):
     """The URL of a server that sends these bytes, one after the other, the last one again and again."""

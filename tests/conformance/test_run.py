@@ -21,11 +21,6 @@ PLAIN = (sys.executable, str(HERE / "plain_example.py"))
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 # Ours
 
 

@@ -12,11 +12,6 @@ from louver.gateway.connections import Connections
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Hasty(asyncio.Protocol):
     """An upstream that answers as soon as anything has come, and of a large request reads no more."""
 

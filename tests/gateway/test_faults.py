@@ -32,11 +32,6 @@ every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     """A gateway before a good upstream, and two that are not."""
     with at_a_url("unruly", "--http") as url:

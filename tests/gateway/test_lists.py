@@ -3,6 +3,9 @@
 import pytest
 
 from louver.gateway.lists import without_bad_tools
+from louver.limits import MAX_TOOL_BYTES
+
+pytestmark = pytest.mark.anyio
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outputSchema": {"type": "object"}}
 
@@ -17,16 +20,20 @@ GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outpu
         ({**GOOD, "name": "bad", "description": 5}, "tool 'bad' is left out: its description is not as MCP has it"),
         ({**GOOD, "name": "bad", "annotations": [1]}, "tool 'bad' is left out: its annotations is not as MCP has it"),
         ({**GOOD, "name": "bad", "_meta": "m"}, "tool 'bad' is left out: its _meta is not as MCP has it"),
+        (
+            {**GOOD, "name": "bad", "title": "t" * MAX_TOOL_BYTES},
+            f"tool 'bad' is left out: it has over {MAX_TOOL_BYTES}",
+        ),
         (dict(GOOD), "tool 'good' is listed twice: the second is left out"),
     ],
 )
-def test_a_bad_tool_is_left_out_and_the_rest_live(bad, said, caplog):
+async def test_a_bad_tool_is_left_out_and_the_rest_live(bad, said, caplog):
     """GATEWAY.md: quarantined and logged."""
     listed = {"tools": [GOOD, bad], "x": 1}
-    assert without_bad_tools(listed) == {"tools": [GOOD], "x": 1}
+    assert await without_bad_tools(listed) == {"tools": [GOOD], "x": 1}
     assert said in caplog.text
 
 
-def test_a_good_list_is_left_as_it_is():
+async def test_a_good_list_is_left_as_it_is():
     listed = {"tools": [GOOD]}
-    assert without_bad_tools(listed) is listed
+    assert await without_bad_tools(listed) is listed

@@ -23,11 +23,6 @@ every_front = pytest.mark.parametrize("front", ["stdio", "http"])
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 def arguments(tmp_path_factory):
     """What the gateways are started with: five upstreams, of which one is not there."""
     folder = tmp_path_factory.mktemp("many")

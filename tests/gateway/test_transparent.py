@@ -55,11 +55,6 @@ REQUESTS = [
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 def everything():
     with at_a_url("everything", "--http", "0") as url:
         yield url

@@ -25,11 +25,6 @@ INFO = "io.modelcontextprotocol/serverInfo"
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Gateways, by their exposure; nothing that they tell on standard error holds a secret."""
     with ExitStack() as stack:

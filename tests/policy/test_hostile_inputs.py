@@ -41,11 +41,6 @@ LONG = 9 * 2**20
 RANDOM = re.compile(r'(?<="correlation_id": ")[0-9a-f]{16}')
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(scope="module", autouse=True)
 async def _one_loop():
     """One event loop for all, so that it is there when the last of a process is heard."""
@@ -189,6 +184,18 @@ async def many_tools(world):
         return {"tools": count}
 
 
+async def many_schemas(world):
+    async with world.behind(fixture("unruly", "schemas")) as wire:
+        return {"tools": len(await wire.tools())}
+
+
+async def vast_tool(world):
+    """Too large to be looked at: it is left out, the others are there."""
+    async with world.behind(fixture("unruly", "vast")) as wire:
+        tools = await wire.tools()
+        return {"vast": "vast" in tools, "others": len(tools) > 30}
+
+
 async def doubled_names(world):
     async with world.behind(fixture("unruly", "doubled")) as wire:
         return {"tools": sorted(await wire.tools())}
@@ -239,6 +246,8 @@ ROWS = {
     **{f"upstream: a schema with {name}": schema(name) for name in SCHEMAS if not name.endswith("root")},
     "upstream: doubled tool names": doubled_names,
     "upstream: 10,000 tools": many_tools,
+    "upstream: 1,500 tools with schemas": many_schemas,
+    "upstream: a vast tool": vast_tool,
     "upstream: 20,000 list_changed": storm,
     "upstream: a redirect to another host": over_http("redirect", status=307),
     "upstream: an unasked sampling request": fault("sample", "tattling"),

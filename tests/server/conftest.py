@@ -4,11 +4,6 @@ from server.profiles import LOWLEVEL, MCPSERVER, build
 from server.wire import NEW, OLD
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(params=[OLD, NEW])
 def era(request):
     """Each protocol revision."""

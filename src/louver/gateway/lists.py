@@ -13,6 +13,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import is_array, is_object
+from louver.core.measure import is_heavier
+from louver.limits import MAX_LOG_LINE, MAX_TOOL_BYTES
+from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
     from louver.gateway.link import Params
@@ -75,15 +78,17 @@ _OPTIONAL: Final = {"title": str, "description": str, "outputSchema": dict, "ann
 """What a tool may have, and of which kind it is then."""
 
 
-def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
-    """A list of tools without those that are none, or bear a name that came before."""
+async def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
+    """A list of tools without those that are none, that are too large, or that bear a name that came before."""
     listed: Any = result.get("tools")
     tools: dict[str, dict[str, Any]] = {}
-    for tool in listed if is_array(listed) else []:
+    async for tool in by_turns(listed if is_array(listed) else []):
         if not is_object(tool) or not isinstance(tool.get("name"), str) or not is_object(tool.get("inputSchema")):
             logger.error("a listed tool is left out: it has no name, or no input schema")
         elif wrong := [key for key, kind in _OPTIONAL.items() if not isinstance(tool.get(key), kind | None)]:
             logger.error("tool %r is left out: its %s is not as MCP has it", tool["name"], wrong[0])
+        elif is_heavier(tool, MAX_TOOL_BYTES):
+            logger.error("tool %r is left out: it has over %d bytes", tool["name"][:MAX_LOG_LINE], MAX_TOOL_BYTES)
         elif tools.setdefault(tool["name"], tool) is not tool:
             logger.error("tool %r is listed twice: the second is left out", tool["name"])
     good = list(tools.values())

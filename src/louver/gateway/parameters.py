@@ -17,6 +17,7 @@ from mcp import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 
 from louver.errors import UpstreamError
+from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,9 +35,9 @@ class Parameters:
         self._wanted: dict[str, dict[tuple[str, ...], str]] = {}
         self._listing = asyncio.Lock()
 
-    def learn(self, tools: list[dict[str, Any]]) -> None:
+    async def learn(self, tools: list[dict[str, Any]]) -> None:
         """Remember what listed tools want."""
-        for tool in tools:
+        async for tool in by_turns(tools):
             schema = tool["inputSchema"]
             is_valid = find_invalid_x_mcp_header(schema) is None
             self._wanted[tool["name"]] = x_mcp_header_map(schema) if is_valid else {}

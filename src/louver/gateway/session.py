@@ -186,7 +186,7 @@ class Session:
         finally:
             self._turns.remove(turn)
         self._has_answered = True
-        return self._kept(method, params, result, state)
+        return await self._kept(method, params, result, state)
 
     async def tools(self) -> list[dict[str, Any]]:
         """All tools, of all pages, as the gateway itself sees them.
@@ -289,11 +289,11 @@ class Session:
         self._forget(TOOLS_CHANGED)
         return await self._answer(replace(call, headers=await self._parameters.headers(said["name"], arguments)))
 
-    def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
+    async def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
         """The answer to a request, kept if it is a list that may be."""
         if method == "tools/list":
-            result = without_bad_tools(result)
-            self._parameters.learn(result["tools"])
+            result = await without_bad_tools(result)
+            await self._parameters.learn(result["tools"])
             self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
@@ -303,7 +303,7 @@ class Session:
             return page
         state = self.lists.state
         said = enveloped(place, self._hello.envelope) if self.is_modern else place
-        return self._kept("tools/list", place, await self._ask("tools/list", said), state)
+        return await self._kept("tools/list", place, await self._ask("tools/list", said), state)
 
     def _forget(self, change: str) -> None:
         """Forget what a notification says has changed."""

@@ -42,6 +42,7 @@ from louver.server.projection import ProjectedCalls
 from louver.server.results import Results, is_kept_result
 from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
 from louver.server.tools import Tools
+from louver.server.turns import by_turns
 from louver.server.views import ToolViews
 from louver.server.warnings import Warnings
 from louver.server.wire import envelope, result_dict
@@ -234,8 +235,8 @@ class _Attached:
         is_search = self._search is not None and queried(params) is not None
         is_part = is_search or SERVER in members(params.get("_meta"))
         first, last = not (is_part or params.get("cursor")), not (is_part or result.get("nextCursor"))
-        entries = self._tools.learn(tools, first=first, last=last)
-        listed = [self._listed_tool(tool, entry) for tool, entry in zip(tools, entries, strict=True)]
+        entries = await self._tools.learn(tools, first=first, last=last)
+        listed = [self._listed_tool(*each) async for each in by_turns(zip(tools, entries, strict=True))]
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema

@@ -15,6 +15,7 @@ from louver.catalogue.descriptions import Described
 from louver.limits import DEFINITIONS_S
 from louver.server.sights import Sight, Sights
 from louver.server.tools import all_tools, caller
+from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
     from mcp.server.context import CallNext, ServerRequestContext
@@ -40,7 +41,7 @@ class Definitions:
         """Forget what was listed: the server tells that it has changed."""
         self._changes += 1
 
-    def learn(self, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
+    async def learn(self, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
         """The tools of a page that passes.
 
         Args:
@@ -49,9 +50,10 @@ class Definitions:
             last: Whether a list ends with it.
         """
         self._files.refresh()
-        described = [self._described(tool) for tool in tools]
         seen = self._seen.listed_to(caller())
-        seen.learn({each.name: each for each in described}, first=first, last=last)
+        begun = seen.begin()
+        described = [self._described(tool) async for tool in by_turns(tools)]
+        seen.learn({each.name: each for each in described}, first=first, last=last, begun=begun)
         return described
 
     def knows(self, name: str) -> bool:
@@ -63,9 +65,10 @@ class Definitions:
         """All tools that the caller sees, by name, with the server asked."""
         changes, at = self._changes, monotonic()
         self._files.refresh()
-        tools = {tool["name"]: self._described(tool) async for tool in all_tools(ctx, call_next)}
         seen = self._seen.listed_to(caller())
-        seen.learn(tools, first=True, last=True)
+        begun = seen.begin()
+        tools = {tool["name"]: self._described(tool) async for tool in all_tools(ctx, call_next)}
+        seen.learn(tools, first=True, last=True, begun=begun)
         seen.changes, seen.at = changes, at
         return tools
 

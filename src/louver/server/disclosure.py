@@ -145,7 +145,7 @@ class Disclosure:
         query: object = params.get("query")
         is_search = isinstance(query, str) and query.strip() != ""
         first, last = not (is_search or params.get("cursor")), not (is_search or result.get("nextCursor"))
-        learnt = self._definitions.learn(result.get("tools") or [], first=first, last=last)
+        learnt = await self._definitions.learn(result.get("tools") or [], first=first, last=last)
         listed = [described.listed for described in learnt]
         if last and not self._definitions.knows(DESCRIPTIONS_TOOL):
             listed.append(guidance.tool(enforced=self._enforced))

@@ -21,6 +21,7 @@ from louver.catalogue.entry import Entry
 from louver.core.json import members
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 from louver.server.sights import Sight, Sights
+from louver.server.turns import by_turns
 from louver.server.wire import pages, result_dict
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Tools:
         self._latest: WeakValueDictionary[str, Entry] = WeakValueDictionary()
         self._seen: Sights[Sight[Entry]] = Sights(Sight[Entry])
 
-    def learn(self, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True) -> list[Entry]:
+    async def learn(self, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True) -> list[Entry]:
         """The entries of tools that were just listed; those that are there, if nothing has changed.
 
         Args:
@@ -52,9 +53,10 @@ class Tools:
             first: Whether the list begins with it.
             last: Whether the list ends with it.
         """
-        entries = [self._entry(tool) for tool in tools]
         seen = self._seen.listed_to(caller())
-        seen.learn({entry.name: entry for entry in entries}, first=first, last=last)
+        begun = seen.begin()
+        entries = [self._entry(tool) async for tool in by_turns(tools)]
+        seen.learn({entry.name: entry for entry in entries}, first=first, last=last, begun=begun)
         return entries
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
@@ -80,7 +82,7 @@ class Tools:
 
     async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
-        entries = self.learn([tool async for tool in all_tools(ctx, call_next)])
+        entries = await self.learn([tool async for tool in all_tools(ctx, call_next)])
         return next((entry for entry in reversed(entries) if entry.name == name), None)
 
     def _entry(self, tool: dict[str, Any]) -> Entry:
@@ -94,7 +96,7 @@ async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
     """The tools of all pages, as the server lists them to who asks; none if it lists nothing."""
     try:
         async for listed in listings(ctx, call_next):
-            for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
+            async for tool in by_turns(cast("list[dict[str, Any]]", listed.get("tools") or [])):
                 yield tool
     except MCPError as error:
         # A server may serve calls without listing anything.

@@ -43,11 +43,6 @@ def shared():
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def sandbox(anyio_backend):
     async with started() as sandbox:
         yield sandbox

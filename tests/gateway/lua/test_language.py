@@ -40,11 +40,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def sandbox(anyio_backend):
     async with started() as sandbox:
         yield sandbox

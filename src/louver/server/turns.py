@@ -1,0 +1,33 @@
+"""Work on many things on the event loop, with breaks in which others have their turn.
+
+::
+
+    tool tool tool tool ... | tool tool ... | tool tool
+                            after `MAX_TURN_S` each time
+
+For what a thread may not do, since it changes what the loop reads.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
+
+from anyio.lowlevel import checkpoint
+
+from louver.limits import MAX_TURN_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
+T = TypeVar("T")
+
+
+async def by_turns(things: Iterable[T]) -> AsyncGenerator[T]:
+    """The things, with a break before the next one where the work on those before it has taken long enough."""
+    until = monotonic() + MAX_TURN_S
+    for thing in things:
+        if monotonic() > until:
+            await checkpoint()
+            until = monotonic() + MAX_TURN_S
+        yield thing
