@@ -43,9 +43,10 @@ JSON = st.recursive(
 
 @pytest.fixture(params=["orjson", "without"], autouse=True)
 def reader(request, monkeypatch):
-    """Each of the two ways of reading."""
+    """Each of the two ways of reading, and of writing."""
     if request.param == "without":
         monkeypatch.setattr(strict, "orjson", None)
+        monkeypatch.setattr(wire, "orjson", None)
     else:
         assert strict.orjson is not None
 
@@ -237,7 +238,7 @@ def test_what_is_sent_is_compact():
 
 @pytest.mark.parametrize("params", [{"a": float("nan")}, {"a": "\ud800"}, {"a": 10**5000}])
 def test_what_is_not_json_is_not_sent(params):
-    """Ours: it would be the gateway's fault, and msgspec writes `null` for NaN."""
+    """Ours: it would be the gateway's fault, and orjson writes `null` for NaN."""
     with pytest.raises(MCPError) as refused:
         wire.request(1, "tools/call", params)
     assert refused.value.code == -32602

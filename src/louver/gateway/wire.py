@@ -25,6 +25,11 @@ from louver.core.json import is_object
 from louver.gateway import strict
 from louver.limits import MAX_READ_ON_LOOP
 
+try:
+    import orjson
+except ImportError:
+    orjson = None
+
 if TYPE_CHECKING:
     from louver.gateway.link import Params
 
@@ -151,7 +156,6 @@ def _is_int(value: object) -> bool:
 # Writing
 
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-"""msgspec would write `NaN` as `null`."""
 
 
 def request(number: int, method: str, params: Params) -> bytes:
@@ -195,6 +199,15 @@ def _write(head: dict[str, Any], params: Params) -> bytes:
 
 
 def _bytes(message: dict[str, Any]) -> bytes:
+    if orjson is not None:
+        try:
+            written = orjson.dumps(message)
+        except orjson.JSONEncodeError:
+            pass  # the slow writer says why, or writes it
+        else:
+            # It writes NaN as null.
+            if b"null" not in written:
+                return written
     try:
         return _WRITER.encode(message).encode()
     except (ValueError, RecursionError):
