@@ -446,9 +446,6 @@ SANDBOX_ENDING_S = 2.0
 MAX_SELECTED = 256
 """Members that a view selects of one object. Who needs more wants the object."""
 
-TOOLS_A_TURN = 500
-"""Listed tools that are looked at before others have their turn on the event loop."""
-
 TOOLS_LISTED = 50
 """Tools that the one tool lists at a time, unless it is asked for more or fewer."""
 

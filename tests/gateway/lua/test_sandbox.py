@@ -288,6 +288,7 @@ async def test_without_descriptors_there_is_no_sandbox(monkeypatch):
 async def test_a_spare_that_is_gone_is_missed_by_nobody():
     """*Ours*."""
     async with started() as room:
+        await only_spares(room)
         spares = children(zygote_of(room))
         for pid in spares:
             os.kill(pid, signal.SIGKILL)

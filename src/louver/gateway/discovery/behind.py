@@ -16,8 +16,9 @@ from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
 from louver.gateway.calls import opening_of
 from louver.gateway.many import named
-from louver.limits import SERVER_LOOK_S, TOOLS_A_TURN
+from louver.limits import SERVER_LOOK_S
 from louver.protocol.names import COMPACT, ERROR, PROJECTION_LITERAL, SERVER
+from louver.server.turns import by_turns
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -97,12 +98,10 @@ class Behind:
         try:
             async for page in pages(ask):
                 listed: list[dict[str, Any]] = page.get("tools") or []
-                for number, tool in enumerate(listed):
+                async for tool in by_turns(listed):
                     owner, own = self._named(tool["name"])
                     if owner in found:
                         found[owner][own] = tool
-                    if number % TOOLS_A_TURN == 0:
-                        await asyncio.sleep(0)
         except MCPError as error:
             if server is None or error.error.code == METHOD_NOT_FOUND:
                 return found

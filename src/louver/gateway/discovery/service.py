@@ -22,7 +22,7 @@ from louver.gateway.discovery.identifiers import identifiers
 from louver.gateway.discovery.shapes import shape
 from louver.gateway.lua.sandbox import GLOBALS
 from louver.gateway.nearest import meant, nearest
-from louver.limits import TOOLS_A_TURN
+from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,11 +74,10 @@ class DiscoveryService:
             UpstreamUnavailable: It is not there, or does not list its tools.
         """
         lua, name, tools = await self._tools_of(server)
-        listed: list[dict[str, Any]] = []
-        for number, (one, own) in enumerate(identifiers(tools).items()):
-            listed.append({"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)})
-            if number % TOOLS_A_TURN == 0:
-                await asyncio.sleep(0)
+        listed = [
+            {"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)}
+            async for one, own in by_turns(identifiers(tools).items())
+        ]
         return {"server": name, "luaName": lua, "tools": listed}
 
     async def tool_details(self, server: str, tool: str) -> dict[str, Any]:
