@@ -374,6 +374,14 @@ async def test_a_command_that_cannot_run_is_told(ears, command):
     assert str(error).startswith(f"the upstream {command[0]!r} cannot be started: ")
 
 
+async def test_a_command_that_is_written_as_one_word_is_told_how_it_is_written(ears):
+    """Ours: in the files of hosts, too, the command stands apart from its arguments."""
+    error = await fails(StdioLink(["npx -y no-such-server"], listener=ears).open(), UpstreamUnavailable)
+    assert str(error).endswith(
+        "No such file or directory. The command is one word, as 'npx'; the others are its arguments"
+    )
+
+
 async def test_a_stopped_process_blocks_nobody(link):
     """SIGSTOP: the pipe fills, then what waits is bounded, then calls fail."""
     stopped = await begun(call(link, "stop"))
