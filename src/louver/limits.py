@@ -115,8 +115,8 @@ MAX_ON_LOOP = 20_000
 """Parts of a value that projecting or validating looks at on the event loop, about 1 MB; for more there is a thread."""
 
 MAX_TURN_S = 0.005
-"""Work on the tools of a list without a break in which others have their turn. An answer to another takes some ten
-turns, so that it is later by as many breaks."""
+"""Work on the tools of a list without a break in which others have their turn. Another's answer takes some ten turns
+of the event loop, so it can be later by ten times this."""
 
 MAX_READING_STEPS = 20_000
 """Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""
@@ -223,8 +223,8 @@ MAX_UPSTREAM_CONTAINERS = 1_000_000
 """Opening brackets in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
 
 MAX_TOOL_BYTES = 256 * 1024
-"""Bytes of a tool's definition that an upstream lists; a larger one is left out. The largest of GitHub's schemas has
-74 kB; one of 8 MB took seconds on the event loop."""
+"""Bytes of a tool's definition that an upstream lists, about; a larger one is left out. The largest of GitHub's schemas
+has 74 kB; one of 8 MB took seconds on the event loop."""
 
 MAX_INTEGER_DIGITS = 10_000
 """Digits of an integer of an upstream; reading and writing one takes time by the square of them."""

@@ -33,11 +33,12 @@ every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
-    """A gateway before a good upstream, and two that are not."""
+    """A gateway before a good upstream, and three that are not: of one it is not impatient."""
     with at_a_url("unruly", "--http") as url:
         servers = {
             "good": fixture("everything", isolation="shared"),
             "bad": fixture("unruly", isolation="shared", timeoutSeconds=TIMEOUT_S),
+            "mortal": fixture("unruly", isolation="shared"),
             "web": at(url, isolation="shared", timeoutSeconds=TIMEOUT_S),
         }
         with serving(*config(tmp_path_factory.mktemp("faults"), servers)) as served:
@@ -56,9 +57,9 @@ async def client(gateway, era):
         yield client
 
 
-async def process_of(client):
-    """The process of the upstream `bad`, as it is now."""
-    return (await client.call("bad__pid"))["pid"]
+async def process_of(client, server="bad"):
+    """The process of an upstream, as it is now."""
+    return (await client.call(f"{server}__pid"))["pid"]
 
 
 @asynccontextmanager
@@ -100,7 +101,7 @@ def code_of(result):
 
 
 async def answers(client, tool, seconds=SOON_S):
-    """Wait until a tool of the upstream `bad` or `web` answers."""
+    """Wait until a tool answers."""
     async with asyncio.timeout(seconds):
         while (await client.call(tool, steps=0)).get("isError"):
             pass
@@ -185,17 +186,17 @@ async def test_a_redirect_is_not_followed_and_told(client, status):
 @every_era
 async def test_a_killed_upstream_is_answered_for_within_a_second_and_comes_back(client):
     """GATEWAY.md: in-flight calls answered within 1 s, restart."""
-    await answers(client, "bad__progress")
-    before = await process_of(client)
+    await answers(client, "mortal__progress")
+    before = await process_of(client, "mortal")
     async with unharmed(client):
-        waiting = client.begin(client.call("bad__hold", _meta={"progressToken": "p"}))
-        await client.call("bad__wait_for", seen="tools/call")
+        waiting = client.begin(client.call("mortal__hold", _meta={"progressToken": "p"}))
+        await client.call("mortal__wait_for", seen="tools/call")
         began = time.perf_counter()
         os.kill(before, signal.SIGKILL)
         assert code_of(await waiting) == "UPSTREAM_UNAVAILABLE"
         assert time.perf_counter() - began < SLACK
-        await answers(client, "bad__progress")
-    assert await process_of(client) != before
+        await answers(client, "mortal__progress")
+    assert await process_of(client, "mortal") != before
     assert not lives(before)
 
 
@@ -232,10 +233,10 @@ async def test_a_stopped_upstream_runs_into_its_deadline(client):
 async def test_a_client_that_goes_is_told_to_the_upstream(gateway, client):
     """PRIVACY.md: disconnect mid-call."""
     async with raw(gateway.url, STATELESS) as other:
-        other.begin(other.call("bad__hold", _meta={"progressToken": "gone"}))
-        await client.call("bad__wait_for", seen="tools/call")
+        other.begin(other.call("mortal__hold", _meta={"progressToken": "gone"}))
+        await client.call("mortal__wait_for", seen="tools/call")
     async with unharmed(client):
-        seen = (await client.call("bad__wait_for", seen="notifications/cancelled"))["seen"]
+        seen = (await client.call("mortal__wait_for", seen="notifications/cancelled"))["seen"]
     assert isinstance(seen[-1]["params"]["requestId"], int)
 
 

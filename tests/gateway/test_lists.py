@@ -22,7 +22,7 @@ GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outpu
         ({**GOOD, "name": "bad", "_meta": "m"}, "tool 'bad' is left out: its _meta is not as MCP has it"),
         (
             {**GOOD, "name": "bad", "title": "t" * MAX_TOOL_BYTES},
-            f"tool 'bad' is left out: it has over {MAX_TOOL_BYTES}",
+            f"tool 'bad' is left out: it has over some {MAX_TOOL_BYTES} bytes",
         ),
         (dict(GOOD), "tool 'good' is listed twice: the second is left out"),
     ],

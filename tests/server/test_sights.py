@@ -7,7 +7,7 @@ from louver.server.sights import Sight, Sights
 def pages(sight, *each):
     """Learn pages: their names, and whether a list begins or ends with them."""
     for names, first, last in each:
-        sight.learn(dict.fromkeys(names), first=first, last=last, begun=sight.begin())
+        sight.learn(dict.fromkeys(names), first=first, last=last)
     return set(sight.tools)
 
 
@@ -31,15 +31,6 @@ def test_a_list_whose_beginning_was_not_seen_takes_nothing_away():
     sight = Sight()
     assert pages(sight, ("a", True, False), ("b", False, False), ("c", False, True)) == set("abc")
     assert pages(sight, ("b", False, False), ("c", False, True)) == set("abc")
-
-
-def test_a_list_that_came_earlier_and_is_learnt_later_takes_nothing_away():
-    """Ours: long lists are looked at in turns, and others are listed meanwhile."""
-    sight = Sight()
-    earlier, later = sight.begin(), sight.begin()
-    sight.learn({"new": 1}, first=True, last=True, begun=later)
-    sight.learn({"old": 0}, first=True, last=True, begun=earlier)
-    assert sight.tools == {"new": 1}
 
 
 def test_callers_are_kept_apart_and_the_longest_unseen_is_forgotten():

@@ -4,11 +4,24 @@ import asyncio
 from time import monotonic
 
 import pytest
+from mcp.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp_types import CallToolResult, ListToolsResult, Tool
 
+import louver
 from louver.limits import MAX_TURN_S
 from louver.server.turns import by_turns
+from server.wire import OLD, connect
 
 pytestmark = pytest.mark.anyio
+
+ANY = {"type": "object"}
+MANY = range(6000)
+
+
+def wide(number):
+    """The schema of an object."""
+    return {"type": "object", "properties": {f"field_{number}_{n}": {"type": "string"} for n in range(3)}}
 
 
 async def test_others_have_their_turn_in_each_break():
@@ -31,4 +44,32 @@ async def test_others_have_their_turn_in_each_break():
             pass
     task.cancel()
     assert [thing for thing, _ in seen] == ["a", "b", "c"]
-    assert seen[0][1] < seen[1][1]
+    assert seen[0][1] < seen[1][1] < seen[2][1]
+
+
+async def test_lists_that_are_looked_at_in_turns_are_learnt_in_the_order_in_which_they_came():
+    """Ours: a list that has come before a change does not undo what was read after it."""
+    asked = asyncio.Event()
+    description = "Old."
+
+    async def list_tools(ctx, params):
+        tools = [Tool(name=f"tool_{n}", description=description, input_schema=ANY, output_schema=wide(n)) for n in MANY]
+        asked.set()
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(ctx, params):
+        return CallToolResult(content=[], structured_content={})
+
+    changes = InMemorySubscriptionBus()
+    listen = ListenHandler(changes)
+    server = Server("s", on_list_tools=list_tools, on_call_tool=call_tool, on_subscriptions_listen=listen)
+    louver.attach(server, disclosure="enforce")
+    async with connect(server, OLD) as one, connect(server, OLD) as other:
+        listing = asyncio.create_task(one.request("tools/list"))
+        await asked.wait()
+        description = "New."
+        await changes.publish(ToolsListChanged())
+        said = await other.request("resources/read", {"uri": "resource:///tool_descriptions?tools=tool_1"})
+        assert "New." in said["contents"][0]["text"]
+        await listing
+        assert not (await other.call("tool_1")).get("isError")

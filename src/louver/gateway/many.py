@@ -28,7 +28,6 @@ from louver.gateway.eras import enveloped, opening_for_modern
 from louver.limits import MAX_RESULTS
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
-from louver.server.turns import by_turns
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class Many:
         lists = await asyncio.gather(*(self._all(up, turn, method, params) for up in upstreams))
         entries: list[dict[str, Any]] = []
         for upstream, listed in zip(upstreams, lists, strict=True):
-            async for entry in by_turns(listed):
+            for entry in listed:
                 if key == "name":
                     entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
                 elif self._addresses.setdefault(entry[key], upstream) is upstream:

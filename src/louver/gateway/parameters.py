@@ -22,6 +22,19 @@ from louver.server.turns import by_turns
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    Wanted = dict[str, dict[tuple[str, ...], str]]
+    """What tools want: the name of a tool -> where in its arguments -> the name of a header."""
+
+
+async def wanted_by(tools: list[dict[str, Any]]) -> Wanted:
+    """What listed tools want, looked at in turns."""
+    wanted: Wanted = {}
+    async for tool in by_turns(tools):
+        schema = tool["inputSchema"]
+        is_valid = find_invalid_x_mcp_header(schema) is None
+        wanted[tool["name"]] = x_mcp_header_map(schema) if is_valid else {}
+    return wanted
+
 
 class Parameters:
     """What the tools of one session want.
@@ -32,15 +45,12 @@ class Parameters:
 
     def __init__(self, list_tools: Callable[[], Awaitable[object]]) -> None:
         self._list_tools = list_tools
-        self._wanted: dict[str, dict[tuple[str, ...], str]] = {}
+        self._wanted: Wanted = {}
         self._listing = asyncio.Lock()
 
-    async def learn(self, tools: list[dict[str, Any]]) -> None:
+    def learn(self, wanted: Wanted) -> None:
         """Remember what listed tools want."""
-        async for tool in by_turns(tools):
-            schema = tool["inputSchema"]
-            is_valid = find_invalid_x_mcp_header(schema) is None
-            self._wanted[tool["name"]] = x_mcp_header_map(schema) if is_valid else {}
+        self._wanted |= wanted
 
     def forget(self) -> None:
         """The tools have changed."""

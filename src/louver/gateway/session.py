@@ -12,6 +12,7 @@ want to be told is asked for in `subscriptions.py`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import replace
 from time import monotonic
@@ -28,7 +29,7 @@ from louver.gateway.eras import enveloped, is_modern, without_envelope
 from louver.gateway.link import Call, unasked, unheard
 from louver.gateway.lists import CHANGES, TOOLS_CHANGED, Lists, without_bad_tools
 from louver.gateway.negotiation import Hello, Opened, negotiate
-from louver.gateway.parameters import Parameters
+from louver.gateway.parameters import Parameters, wanted_by
 from louver.gateway.patience import Patience
 from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
@@ -93,6 +94,8 @@ class Session:
         self._changes: Changes | None = None
         self._subscriptions: Subscriptions | None = None
         self._parameters = Parameters(self.tools)
+        # Lists that are looked at in turns are learnt in the order in which they came.
+        self._in_order = asyncio.Lock()
         self._storms = Storms(self._tell, logger)
         self._tasks = Tasks(logger)
 
@@ -292,9 +295,13 @@ class Session:
     async def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
         """The answer to a request, kept if it is a list that may be."""
         if method == "tools/list":
-            result = await without_bad_tools(result)
-            await self._parameters.learn(result["tools"])
-            self._listed(result["tools"])
+            async with self._in_order:
+                now = self.lists.state
+                result = await without_bad_tools(result)
+                wanted = await wanted_by(result["tools"])
+                if now == self.lists.state:
+                    self._parameters.learn(wanted)
+                self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
 

@@ -235,8 +235,9 @@ class _Attached:
         is_search = self._search is not None and queried(params) is not None
         is_part = is_search or SERVER in members(params.get("_meta"))
         first, last = not (is_part or params.get("cursor")), not (is_part or result.get("nextCursor"))
-        entries = await self._tools.learn(tools, first=first, last=last)
-        listed = [self._listed_tool(*each) async for each in by_turns(zip(tools, entries, strict=True))]
+        async with self._tools.in_order:
+            entries = await self._tools.learn(tools, first=first, last=last)
+            listed = [self._listed_tool(*each) async for each in by_turns(zip(tools, entries, strict=True))]
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema

@@ -11,6 +11,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import anyio
+
 from louver.catalogue.descriptions import Described
 from louver.limits import DEFINITIONS_S
 from louver.server.sights import Sight, Sights
@@ -36,6 +38,8 @@ class Definitions:
         self._latest: WeakValueDictionary[str, Described] = WeakValueDictionary()
         self._seen = Sights(_Seen)
         self._changes = 0
+        # Lists that are looked at in turns are learnt in the order in which they came.
+        self._in_order = anyio.Lock(fast_acquire=True)
 
     def changed(self) -> None:
         """Forget what was listed: the server tells that it has changed."""
@@ -50,10 +54,10 @@ class Definitions:
             last: Whether a list ends with it.
         """
         self._files.refresh()
-        seen = self._seen.listed_to(caller())
-        begun = seen.begin()
-        described = [self._described(tool) async for tool in by_turns(tools)]
-        seen.learn({each.name: each for each in described}, first=first, last=last, begun=begun)
+        async with self._in_order:
+            described = [self._described(tool) async for tool in by_turns(tools)]
+            seen = self._seen.listed_to(caller())
+            seen.learn({each.name: each for each in described}, first=first, last=last)
         return described
 
     def knows(self, name: str) -> bool:
@@ -65,11 +69,12 @@ class Definitions:
         """All tools that the caller sees, by name, with the server asked."""
         changes, at = self._changes, monotonic()
         self._files.refresh()
-        seen = self._seen.listed_to(caller())
-        begun = seen.begin()
-        tools = {tool["name"]: self._described(tool) async for tool in all_tools(ctx, call_next)}
-        seen.learn(tools, first=True, last=True, begun=begun)
-        seen.changes, seen.at = changes, at
+        listed = [tool async for tool in all_tools(ctx, call_next)]
+        async with self._in_order:
+            tools = {tool["name"]: self._described(tool) async for tool in by_turns(listed)}
+            seen = self._seen.listed_to(caller())
+            seen.learn(tools, first=True, last=True)
+            seen.changes, seen.at = changes, at
         return tools
 
     async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Described | None:

@@ -33,6 +33,7 @@ from louver.server.describing import Describing
 from louver.server.gate import Gate
 from louver.server.reads import Reads
 from louver.server.schemas import own_list
+from louver.server.turns import by_turns
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Disclosure:
         is_search = isinstance(query, str) and query.strip() != ""
         first, last = not (is_search or params.get("cursor")), not (is_search or result.get("nextCursor"))
         learnt = await self._definitions.learn(result.get("tools") or [], first=first, last=last)
-        listed = [described.listed for described in learnt]
+        listed = [described.listed async for described in by_turns(learnt)]
         if last and not self._definitions.knows(DESCRIPTIONS_TOOL):
             listed.append(guidance.tool(enforced=self._enforced))
         return {**result, "tools": listed}

@@ -28,25 +28,15 @@ class Sight(Generic[T]):
     def __init__(self) -> None:
         self.tools: dict[str, T] = {}
         self._since: dict[str, T] | None = None
-        self._begun = self._learnt = 0
 
-    def begin(self) -> int:
-        """A number for a page that is looked at from now on: others may be looked at meanwhile."""
-        self._begun += 1
-        return self._begun
-
-    def learn(self, tools: Mapping[str, T], *, first: bool, last: bool, begun: int) -> None:
-        """Take up one page of a list, unless one that came later was quicker.
+    def learn(self, tools: Mapping[str, T], *, first: bool, last: bool) -> None:
+        """Take up one page of a list.
 
         Args:
             tools: What stands on it, by name.
             first: Whether the list begins with it.
             last: Whether the list ends with it.
-            begun: Its number.
         """
-        if begun < self._learnt:
-            return
-        self._learnt = begun
         if first:
             self._since = {}
         self.tools.update(tools)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakValueDictionary
 
+import anyio
 from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
@@ -41,6 +42,8 @@ class Tools:
 
     def __init__(self, views: ToolViews) -> None:
         self.views = views
+        self.in_order = anyio.Lock(fast_acquire=True)
+        """Who looks at a list in turns holds it, so that lists are learnt in the order in which they came."""
         # Weak: a tool that no caller sees any more is forgotten.
         self._latest: WeakValueDictionary[str, Entry] = WeakValueDictionary()
         self._seen: Sights[Sight[Entry]] = Sights(Sight[Entry])
@@ -48,15 +51,16 @@ class Tools:
     async def learn(self, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True) -> list[Entry]:
         """The entries of tools that were just listed; those that are there, if nothing has changed.
 
+        Whoever calls this holds `in_order`.
+
         Args:
             tools: One page of a list; all of it, if nothing else is said.
             first: Whether the list begins with it.
             last: Whether the list ends with it.
         """
-        seen = self._seen.listed_to(caller())
-        begun = seen.begin()
         entries = [self._entry(tool) async for tool in by_turns(tools)]
-        seen.learn({entry.name: entry for entry in entries}, first=first, last=last, begun=begun)
+        seen = self._seen.listed_to(caller())
+        seen.learn({entry.name: entry for entry in entries}, first=first, last=last)
         return entries
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
@@ -82,7 +86,9 @@ class Tools:
 
     async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
         """Likewise, with the server asked again."""
-        entries = await self.learn([tool async for tool in all_tools(ctx, call_next)])
+        tools = [tool async for tool in all_tools(ctx, call_next)]
+        async with self.in_order:
+            entries = await self.learn(tools)
         return next((entry for entry in reversed(entries) if entry.name == name), None)
 
     def _entry(self, tool: dict[str, Any]) -> Entry:
@@ -96,7 +102,7 @@ async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
     """The tools of all pages, as the server lists them to who asks; none if it lists nothing."""
     try:
         async for listed in listings(ctx, call_next):
-            async for tool in by_turns(cast("list[dict[str, Any]]", listed.get("tools") or [])):
+            for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
                 yield tool
     except MCPError as error:
         # A server may serve calls without listing anything.
