@@ -18,6 +18,9 @@ MAX_REMEMBERED_PATHS = 32
 MAX_SEGMENTS = 32
 """Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
 
+MAX_VIEWS = 256
+"""Views of one tool. Each is held against its schema, and those that shape make a plan for its listing."""
+
 MAX_TOLD_FIELDS = 256
 """Fields of one answer that an audit record names. More are not told: a value can have a name for each row."""
 
@@ -120,6 +123,9 @@ of the event loop, so it can be later by ten times this."""
 
 MAX_READING_STEPS = 20_000
 """Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""
+
+MAX_VIEWS_STEPS = 10 * MAX_READING_STEPS
+"""Likewise, for the paths of all views of a tool: a thousand of them in the widest schemas of GitHub."""
 
 MAX_INFERRED_DEPTH = 32
 """Levels of a value to which a schema is inferred. Below them nothing is said; paths are no longer than that."""

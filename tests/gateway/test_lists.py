@@ -1,9 +1,15 @@
 """Of what an upstream lists, what is no tool is left out."""
 
+import sys
+
 import pytest
 
+from gateway.links import FIXTURES, responsive
+from louver.gateway.config import Config, Upstream
+from louver.gateway.gateway import Gateway
 from louver.gateway.lists import without_bad_tools
 from louver.limits import MAX_TOOL_BYTES
+from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -37,3 +43,14 @@ async def test_a_bad_tool_is_left_out_and_the_rest_live(bad, said, caplog):
 async def test_a_good_list_is_left_as_it_is():
     listed = {"tools": [GOOD]}
     assert await without_bad_tools(listed) is listed
+
+
+async def test_views_that_take_long_to_check_hold_up_nobody():
+    """GATEWAY.md: the event loop never stalls over 250 ms. What a tool says of views is held against its schema."""
+    command = (sys.executable, str(FIXTURES / "unruly.py"), "views")
+    gateway = Gateway(Config((Upstream("it", "stdio", command=command),)), serves_one=False)
+    try:
+        async with connect(gateway.server, NEW) as wire, responsive():
+            assert "hinted" in await wire.tools()
+    finally:
+        await gateway.close()

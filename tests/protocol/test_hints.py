@@ -4,6 +4,7 @@ import pytest
 
 from louver.core.view import Views
 from louver.errors import InvalidView, LouverError
+from louver.limits import MAX_VIEWS
 from louver.protocol.capability import advertised
 from louver.protocol.hint import extension_hint, hint, literal_hint, read_hint
 from louver.protocol.names import PROJECTION
@@ -61,6 +62,7 @@ def test_what_is_not_a_hint_of_ours_says_nothing(meta):
         ({"recommendedViews": None}, "objects of views"),
         ({"views": "all"}, "objects of views"),
         ({"always": "id"}, "list of field paths"),
+        ({"views": {f"view_{number}": ["id"] for number in range(MAX_VIEWS + 1)}}, "at most 256 views; these are 257"),
         ({"views": {"x": {"only": ["id"]}}}, "view 'x'"),
         ({"recommendedViews": {"x": ["a.."]}}, "view 'x'"),
     ],

@@ -28,6 +28,7 @@ from louver.core.shaping import Shaping
 from louver.core.view import View, Views
 from louver.core.wrapper import text_wrapper, within
 from louver.errors import InvalidProjection, InvalidView, ProjectionLimit
+from louver.limits import MAX_VIEWS_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,10 +98,12 @@ def misfit(views: Views, schema: Schema) -> Misfit | None:
         return None
     named = [(("always",), "'always'", View(views.always))]
     named += [(("views", name), f"view {name!r}", view) for name, view in views.named.items()]
+    paths = known.Known(schema, MAX_VIEWS_STEPS)
     for place, where, view in named:
+        included = frozenset(view.include)
         for path in (*view.include, *view.exclude):
-            include, exclude = ((path,), ()) if path in view.include else ((), (path,))
-            found = known.unmatched(schema, within(schema, include), within(schema, exclude))
+            include, exclude = ((path,), ()) if path in included else ((), (path,))
+            found = paths.unmatched(within(schema, include), within(schema, exclude))
             for meant in found.values():
                 hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
                 message = f"{where} names {str(path)!r}, which the output cannot have{hint}"
@@ -125,9 +128,10 @@ def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, s
     select = view.shaping.select
     if select is None:
         return None
+    paths = known.Known(kept)
     for part in (select.at, *(source.path for _, source in select.members)):
         path = select.at if part is select.at else FieldPath((*select.at.steps, *part.steps))
-        for meant in known.unmatched(kept, within(schema, (path,)), ()).values():
+        for meant in paths.unmatched(within(schema, (path,))).values():
             hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
             return part, f"selects {str(path)!r}, which is not among what it keeps{hint}"
     return None

@@ -47,13 +47,36 @@ def unmatched(
         include: Paths read as an include reads them.
         exclude: Paths read as an exclude reads them.
     """
-    try:
-        reader = _Reader(schema)
-        checked = [(path, reader.check(path, exclude=False)) for path in include]
-        checked += [(path, reader.check(path, exclude=True)) for path in exclude]
+    return Known(schema).unmatched(include, exclude)
+
+
+class Known:
+    """What a schema knows of paths that are asked for one after the other, all within the bounds of one reading.
+
+    Args:
+        schema: The schema of the values.
+        steps: Schemas that may be looked at for all of them.
+    """
+
+    def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
+        try:
+            self._reader: _Reader | None = _Reader(schema, steps)
+        except (OverBudget, UnknownDialect):
+            self._reader = None
+
+    def unmatched(
+        self, include: Iterable[FieldPath], exclude: Iterable[FieldPath] = ()
+    ) -> dict[FieldPath, FieldPath | None]:
+        """As the function of this name; once the bounds are reached, every path is known."""
+        if self._reader is None:
+            return {}
+        try:
+            checked = [(path, self._reader.check(path, exclude=False)) for path in include]
+            checked += [(path, self._reader.check(path, exclude=True)) for path in exclude]
+        except OverBudget:
+            self._reader = None
+            return {}
         return {path: meant for path, meant in checked if meant is not path}
-    except (OverBudget, UnknownDialect):
-        return {}
 
 
 def order(schema: Schema, mask: Mask) -> dict[Mask, tuple[str, ...]]:
@@ -70,8 +93,8 @@ def order(schema: Schema, mask: Mask) -> dict[Mask, tuple[str, ...]]:
 class _Reader:
     """One reading of a schema. A *spot* is all schemas that say something of one place of a value."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._budget = Budget(MAX_READING_STEPS)
+    def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
+        self._budget = Budget(steps)
         self._listed: dict[tuple[Place, ...], dict[str, None]] = {}
         self._kinds = Kinds(self._budget)
         self._matches = Patterns(self._budget).matches

@@ -22,7 +22,7 @@ from louver.core.json import is_object
 from louver.core.path import FieldPath, fold
 from louver.core.shaping import KEYS, Shaping
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
-from louver.limits import MAX_EXTENDS
+from louver.limits import MAX_EXTENDS, MAX_VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,8 +66,11 @@ class Views:
             always: Paths.
 
         Raises:
-            InvalidView: A view has another form, extends an unknown view or itself, or names an invalid path.
+            InvalidView: They are too many; or one has another form, extends an unknown view or itself, or names an
+                invalid path.
         """
+        if len(views) > MAX_VIEWS:
+            raise InvalidView(f"a tool has at most {MAX_VIEWS} views; these are {len(views)}")
         written = {name: _written(name, view) for name, view in views.items()}
         named = {name: _flattened(name, written, ()) for name in written}
         return cls(named, fold(_paths("always", "always", always, deep=False)))

@@ -1,4 +1,7 @@
-"""Work on values that may be large: a small one is seen to on the event loop, a large one in a thread, beside it."""
+"""Work that may take long: in a thread, beside the event loop, if it does.
+
+A small value is seen to on the loop all the same; so is what of a list is known already.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from anyio import to_thread
 
 from louver.core.measure import is_heavier
 from louver.limits import MAX_READ_ON_LOOP
+from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from louver.core.json import Json
 
+_Thing = TypeVar("_Thing")
 _Made = TypeVar("_Made")
 
 
@@ -25,3 +30,19 @@ async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
         function: It may be called in a thread.
     """
     return await to_thread.run_sync(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
+
+
+async def found_or_made(
+    things: Sequence[_Thing], find: Callable[[_Thing], _Made | None], make: Callable[[_Thing], _Made]
+) -> list[_Made]:
+    """What is known of each thing, or made of it.
+
+    Args:
+        things: The things, in order.
+        find: What is known of one, soon.
+        make: It is called in a thread, and may take long.
+    """
+    found = [find(thing) async for thing in by_turns(things)]
+    new = [thing for thing, known in zip(things, found, strict=True) if known is None]
+    made = iter(await to_thread.run_sync(lambda: [make(thing) for thing in new]) if new else ())
+    return [next(made) if known is None else known for known in found]

@@ -35,6 +35,7 @@ from louver.protocol.capability import advertised
 from louver.protocol.names import ARGUMENT, PROJECTION, SERVER
 from louver.protocol.query import queried
 from louver.server.answers import NOTHING, Answers, Beside
+from louver.server.aside import found_or_made
 from louver.server.asked import Asking
 from louver.server.bindings import connection
 from louver.server.listing import Listing, listed_tool
@@ -42,7 +43,6 @@ from louver.server.projection import ProjectedCalls
 from louver.server.results import Results, is_kept_result
 from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
 from louver.server.tools import Tools
-from louver.server.turns import by_turns
 from louver.server.views import ToolViews
 from louver.server.warnings import Warnings
 from louver.server.wire import envelope, result_dict
@@ -237,17 +237,20 @@ class _Attached:
         first, last = not (is_part or params.get("cursor")), not (is_part or result.get("nextCursor"))
         async with self._tools.in_order:
             entries = await self._tools.learn(tools, first=first, last=last)
-            listed = [self._listed_tool(*each) async for each in by_turns(zip(tools, entries, strict=True))]
+            listed = await found_or_made(list(zip(tools, entries, strict=True)), self._known, self._made)
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
         return {**result, "tools": listed}
 
-    def _listed_tool(self, tool: dict[str, Any], entry: Entry) -> dict[str, Any]:
-        """The tool as clients see it, made anew only where it is not as it was last listed."""
+    def _known(self, each: tuple[dict[str, Any], Entry]) -> dict[str, Any] | None:
+        """A tool as clients see it, if it is as it was last listed."""
+        tool, entry = each
         before = self._listed.get(entry)
-        if before is not None and before.tool == tool:
-            return before.listed
+        return before.listed if before is not None and before.tool == tool else None
+
+    def _made(self, each: tuple[dict[str, Any], Entry]) -> dict[str, Any]:
+        tool, entry = each
         argument = self._asking.offers_argument(entry)
         default = self._asking.default_view(entry)
         listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument, default_view=default)

@@ -26,6 +26,7 @@ from louver.core.json import members
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
 from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, DISCLOSURE, GRANT_ARGUMENT
 from louver.server import guidance
+from louver.server.aside import aside
 from louver.server.bindings import connection, outlives
 from louver.server.changes import hear_bus, hear_connection
 from louver.server.definitions import Definitions
@@ -33,7 +34,6 @@ from louver.server.describing import Describing
 from louver.server.gate import Gate
 from louver.server.reads import Reads
 from louver.server.schemas import own_list
-from louver.server.turns import by_turns
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ class Disclosure:
         query: object = params.get("query")
         is_search = isinstance(query, str) and query.strip() != ""
         first, last = not (is_search or params.get("cursor")), not (is_search or result.get("nextCursor"))
-        learnt = await self._definitions.learn(result.get("tools") or [], first=first, last=last)
-        listed = [described.listed async for described in by_turns(learnt)]
+        tools: list[dict[str, Any]] = result.get("tools") or []
+        learnt = await self._definitions.learn(tools, first=first, last=last)
+        listed = await aside(tools, lambda: [described.listed for described in learnt])
         if last and not self._definitions.knows(DESCRIPTIONS_TOOL):
             listed.append(guidance.tool(enforced=self._enforced))
         return {**result, "tools": listed}

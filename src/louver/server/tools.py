@@ -21,8 +21,8 @@ from mcp_types import METHOD_NOT_FOUND
 from louver.catalogue.entry import Entry
 from louver.core.json import members
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.server.aside import found_or_made
 from louver.server.sights import Sight, Sights
-from louver.server.turns import by_turns
 from louver.server.wire import pages, result_dict
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class Tools:
             first: Whether the list begins with it.
             last: Whether the list ends with it.
         """
-        entries = [self._entry(tool) async for tool in by_turns(tools)]
+        entries = await found_or_made(tools, self._known, self._made)
+        self._latest.update({entry.name: entry for entry in entries})
         seen = self._seen.listed_to(caller())
         seen.learn({entry.name: entry for entry in entries}, first=first, last=last)
         return entries
@@ -91,11 +92,13 @@ class Tools:
             entries = await self.learn(tools)
         return next((entry for entry in reversed(entries) if entry.name == name), None)
 
-    def _entry(self, tool: dict[str, Any]) -> Entry:
+    def _known(self, tool: dict[str, Any]) -> Entry | None:
+        """The entry of a tool, if there is one and nothing has changed."""
         entry = self._latest.get(tool["name"])
-        if entry is None or not entry.is_of(tool) or not self.views.are_current(entry):
-            entry = self._latest[tool["name"]] = self.views.entry(tool, entry)
-        return entry
+        return entry if entry is not None and entry.is_of(tool) and self.views.are_current(entry) else None
+
+    def _made(self, tool: dict[str, Any]) -> Entry:
+        return self.views.entry(tool, self._latest.get(tool["name"]))
 
 
 async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
