@@ -19,7 +19,10 @@ MAX_SEGMENTS = 32
 """Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
 
 MAX_VIEWS = 256
-"""Views of one tool. Each is held against its schema, and those that shape make a plan for its listing."""
+"""Views of one tool that stand in one place, as its hint or a file. Each is held against its schema."""
+
+MAX_SHAPING_VIEWS = 16
+"""Those of them that shape. Each makes a plan for what the tool lists, of its schema as a whole."""
 
 MAX_TOLD_FIELDS = 256
 """Fields of one answer that an audit record names. More are not told: a value can have a name for each row."""

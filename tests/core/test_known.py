@@ -102,6 +102,10 @@ def test_a_schema_that_cannot_be_read_knows_every_path():
     assert unknown({"$schema": OWN, "properties": {}}, "a") == {}
     assert unknown({"properties": {}, "anyOf": [{"const": number} for number in range(50_001)]}, "a") == {}
     assert order({"$schema": OWN}, include_mask([FieldPath(("a",))])) == {}
+    # A part that is met on the way is a document of its own.
+    own = {"$id": "https://example.com/part", "$schema": OWN, "type": "object"}
+    assert unknown({"type": "object", "properties": {"a": own}}, "a.c") == {}
+    assert unknown({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": own}}, "a.c", exclude=True) == {}
 
 
 def test_members_stand_in_the_order_of_the_schema_then_of_code_points():

@@ -75,6 +75,14 @@ class Raw:
         self._tasks.add(task)
         return task
 
+    async def reaches(self, tool, server=""):
+        """Wait until a server of `faulty.py`, which calls of its tools name so, has got a call of that tool."""
+        called = []
+        async with asyncio.timeout(SOON_S):
+            while tool not in called:
+                seen = (await self.call(f"{server}wait_for", seen="tools/call"))["seen"]
+                called = [message["params"]["name"] for message in seen]
+
     async def hears(self, method, number=1):
         """The notifications of that method, once there are so many."""
         async with asyncio.timeout(SOON_S), self._noted:

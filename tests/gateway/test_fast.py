@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import mcp_types as types
 import pytest
 from mcp import MCPError
@@ -267,6 +271,37 @@ async def test_a_client_that_goes_takes_its_call_with_it():
     heard.left.set()
     await calling
     assert cancelled.is_set()
+    assert heard.sent == []
+
+
+async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypatch):
+    """Ours: else the next request would begin the same beside it, and another one."""
+    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    started, go_on = asyncio.Event(), threading.Event()
+    ended = []
+
+    def work():
+        loop.call_soon_threadsafe(started.set)
+        assert go_on.wait(5)
+        ended.append("thread")
+
+    async def works(_ctx, _call_next):
+        await anyio.to_thread.run_sync(work)
+        ended.append("kept")
+        await anyio.lowlevel.checkpoint()
+        ended.append("answered")
+
+    loop = asyncio.get_running_loop()
+    heard = Heard()
+    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    await started.wait()
+    heard.left.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not calling.done()
+    go_on.set()
+    await calling
+    assert ended == ["thread", "kept"]
     assert heard.sent == []
 
 

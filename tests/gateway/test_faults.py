@@ -190,7 +190,7 @@ async def test_a_killed_upstream_is_answered_for_within_a_second_and_comes_back(
     before = await process_of(client, "mortal")
     async with unharmed(client):
         waiting = client.begin(client.call("mortal__hold", _meta={"progressToken": "p"}))
-        await client.call("mortal__wait_for", seen="tools/call")
+        await client.reaches("hold", "mortal__")
         began = time.perf_counter()
         os.kill(before, signal.SIGKILL)
         assert code_of(await waiting) == "UPSTREAM_UNAVAILABLE"
@@ -205,6 +205,8 @@ async def test_a_killed_upstream_is_answered_for_within_a_second_and_comes_back(
 async def test_only_what_does_no_harm_is_called_again(client, tmp_path, tool, runs):
     """GATEWAY.md: never retried unless idempotent or read-only by annotation; then once."""
     await client.result("tools/list")
+    # One that ends at once, before it has answered anybody, is not started again at once.
+    await answers(client, "bad__progress")
     result = await client.call(f"bad__{tool}", runs=str(tmp_path / "runs"))
     assert (tmp_path / "runs").read_text() == "run\n" * runs
     if runs == 1:
@@ -234,7 +236,7 @@ async def test_a_client_that_goes_is_told_to_the_upstream(gateway, client):
     """PRIVACY.md: disconnect mid-call."""
     async with raw(gateway.url, STATELESS) as other:
         other.begin(other.call("mortal__hold", _meta={"progressToken": "gone"}))
-        await client.call("mortal__wait_for", seen="tools/call")
+        await client.reaches("hold", "mortal__")
     async with unharmed(client):
         seen = (await client.call("mortal__wait_for", seen="notifications/cancelled"))["seen"]
     assert isinstance(seen[-1]["params"]["requestId"], int)

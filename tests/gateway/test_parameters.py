@@ -9,12 +9,6 @@ import pytest
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url
-from louver.gateway.audience import Audience
-from louver.gateway.clients import Client, Itself
-from louver.gateway.lists import TOOLS_CHANGED
-from louver.gateway.session import Session
-from louver.gateway.upstream import GATEWAY
-from louver.server import turns
 
 pytestmark = pytest.mark.anyio
 
@@ -67,62 +61,3 @@ async def test_what_stays_refused_is_refused(client):
     assert error["code"] == -32020
     seen = await kinds(client)
     assert (seen.count("regional"), seen.count("refused")) == (1, 2)
-
-
-async def test_a_list_that_has_changed_while_it_was_looked_at_is_not_learnt(monkeypatch):
-    """Ours: looking at a list has breaks; what was forgotten in one is not remembered after it."""
-    monkeypatch.setattr(turns, "MAX_TURN_S", 0)
-
-    class Changing:
-        """A link whose upstream says that its tools have changed as soon as they are listed."""
-
-        wants_headers = True
-
-        def __init__(self, listener):
-            self.listener = listener
-            self.headers = ["Region", "Zone", "Zone"]
-            self.sent = None
-
-        async def open(self):
-            pass
-
-        def speak(self, version):
-            pass
-
-        async def listen(self):
-            pass
-
-        async def call(self, call):
-            if call.method == "server/discover":
-                return {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}}
-            if call.method == "tools/list":
-                if len(self.headers) == 3:
-                    self.saying = asyncio.create_task(self.listener.heard(TOOLS_CHANGED, None))
-                header = {"type": "string", "x-mcp-header": self.headers.pop(0)}
-                schema = {"type": "object", "properties": {"region": header}}
-                return {"tools": [{"name": name, "inputSchema": schema} for name in ("first", "second")]}
-            self.sent = dict(call.headers)
-            return {"content": []}
-
-        async def close(self):
-            pass
-
-    links = []
-
-    def link(listener):
-        links.append(Changing(listener))
-        return links[-1]
-
-    async def told(method, params):
-        pass
-
-    session = Session("one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda tools: None)
-    await session.open()
-    try:
-        turn = Itself(Client(STATELESS, GATEWAY))
-        assert len(await session.tools()) == 2
-        await links[0].saying
-        await session.call(turn, "tools/call", {"name": "first", "arguments": {"region": "here"}})
-        assert links[0].sent == {"Mcp-Param-Zone": "here"}
-    finally:
-        await session.close()

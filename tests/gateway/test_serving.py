@@ -14,6 +14,7 @@ from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving
+from louver.gateway.serving import Doors
 
 pytestmark = pytest.mark.anyio
 
@@ -82,7 +83,7 @@ async def test_a_signal_lets_calls_come_to_their_end(folder, number):
         assert status == 0
         assert time.perf_counter() - began < DRAIN_S + SLACK
         assert not any(map(lives, started))
-        assert not served.find("Traceback")
+        assert not served.find("Traceback"), "".join(served.said)
 
 
 async def test_a_call_that_does_not_end_is_cut_off(folder):
@@ -90,14 +91,41 @@ async def test_a_call_that_does_not_end_is_cut_off(folder):
     with serving(*unruly(folder)) as served:
         async with raw(served.url, STATELESS) as client:
             client.begin(client.call("silent"))
-            await client.call("wait_for", seen="tools/call")
+            await client.reaches("silent")
             (child,) = children(served.pid)
             began = time.perf_counter()
             served.process.send_signal(signal.SIGTERM)
             assert await asyncio.to_thread(served.ends) == 0
         assert time.perf_counter() - began < DRAIN_S + SLACK
         assert not lives(child)
-        assert not served.find("Traceback")
+        assert not served.find("Traceback"), "".join(served.said)
+
+
+async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():
+    """Ours: status 503; connections stay open for a moment after the last call."""
+    begun = asyncio.Event()
+
+    async def app(scope, receive, send):
+        begun.set()
+        await asyncio.Event().wait()
+
+    doors = Doors(app)
+
+    async def answer():
+        said = []
+
+        async def send(message):
+            said.append(message)
+
+        async with asyncio.timeout(SOON_S):
+            await doors({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, None, send)
+        return [message.get("status", message.get("body")) for message in said]
+
+    unanswered = asyncio.create_task(answer())
+    await begun.wait()
+    await doors.drain(0, lambda: None)
+    assert await unanswered == [503, b"ending"]
+    assert await answer() == [503, b"ending"]
 
 
 @every_era
@@ -190,7 +218,7 @@ async def test_a_question_goes_to_nobody_but_whom_it_is_for(folder):
             assert answered["result"] == {"roots": []}
             assert (len(first.questions), second.questions) == (1, [])
             holding = second.begin(second.call("hold", {"progressToken": 1}))
-            await first.call("wait_for", seen="tools/call")
+            await first.reaches("hold")
             refused = (await first.call("ask"))["answered"]
             assert "error" in refused
             assert (len(first.questions), second.questions) == (1, [])

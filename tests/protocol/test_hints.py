@@ -4,7 +4,7 @@ import pytest
 
 from louver.core.view import Views
 from louver.errors import InvalidView, LouverError
-from louver.limits import MAX_VIEWS
+from louver.limits import MAX_SHAPING_VIEWS, MAX_VIEWS
 from louver.protocol.capability import advertised
 from louver.protocol.hint import extension_hint, hint, literal_hint, read_hint
 from louver.protocol.names import PROJECTION
@@ -63,6 +63,10 @@ def test_what_is_not_a_hint_of_ours_says_nothing(meta):
         ({"views": "all"}, "objects of views"),
         ({"always": "id"}, "list of field paths"),
         ({"views": {f"view_{number}": ["id"] for number in range(MAX_VIEWS + 1)}}, "at most 256 views; these are 257"),
+        (
+            {"views": {f"view_{number}": {"dropNulls": True} for number in range(MAX_SHAPING_VIEWS + 1)}},
+            "at most 16 views that shape; these are 17",
+        ),
         ({"views": {"x": {"only": ["id"]}}}, "view 'x'"),
         ({"recommendedViews": {"x": ["a.."]}}, "view 'x'"),
     ],

@@ -8,7 +8,11 @@ import pytest
 from mcp.server import MCPServer
 
 import louver
+from louver.catalogue.views import ViewFile
+from louver.core import known
+from louver.core.view import Views
 from louver.errors import InvalidView
+from louver.server.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, build, lowlevel, tool
 from server.test_refusals import refused
 from server.wire import NEW, OLD, attached, connect
@@ -173,3 +177,40 @@ async def test_a_folder_can_gain_and_lose_files_while_serving(era, tmp_path):
         path.unlink()
         assert (await refused(wire, "t", projection=MINIMAL))["code"] == "UNKNOWN_VIEW"
         assert (await wire.call("t"))["structuredContent"] == PROFILE
+
+
+def test_a_file_that_is_mended_while_it_is_held_against_its_tool_counts_from_then_on(tmp_path, monkeypatch):
+    """Ours: that goes on in a thread, beside which files are read again."""
+    listed = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
+    write(tmp_path, file_of("nope"), 1)
+    views = ToolViews(tmp_path, {})
+    check = ViewFile.check
+
+    def mended_meanwhile(self, schema):
+        write(tmp_path, file_of("name"), 2)
+        views.refresh()
+        check(self, schema)
+
+    monkeypatch.setattr(ViewFile, "check", mended_meanwhile)
+    before = views.entry(listed, None)
+    assert before.views == Views()
+    assert not views.are_current(before)
+    assert list(views.entry(listed, before).views.named) == ["minimal"]
+
+
+def test_views_that_callers_see_parts_of_are_checked_within_one_bound(monkeypatch):
+    """Ours: a bound for each would be none for all."""
+    made = []
+
+    class Counted(known.Known):
+        def __init__(self, *args):
+            made.append(args)
+            super().__init__(*args)
+
+    monkeypatch.setattr(known, "Known", Counted)
+    meta = louver.hint({f"view_{number}": ["id", "email"] for number in range(50)}, always=["name"])
+    views = ToolViews(None, {}, hides=lambda tool, path: str(path) == "email")
+    entry = views.check({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA, "_meta": meta})
+    assert {tuple(map(str, view.include)) for view in entry.views.named.values()} == {("id",)}
+    assert len(entry.views.named) == 50
+    assert len(made) <= 2

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header, x_mcp_header_map
@@ -25,6 +24,7 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header, x_mc
 from louver.catalogue.files import Folder, read_json
 from louver.catalogue.lines import line_of
 from louver.catalogue.summary import summary
+from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members
 from louver.errors import InvalidDescription
 from louver.protocol.names import GRANT_ARGUMENT, PROJECTION

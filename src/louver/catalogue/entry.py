@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.plans import Plans, ReadyPlan
+from louver.core.cached import cached_property
 from louver.core.json import compact, is_object
 from louver.core.json import digest as digest_of
 from louver.core.plan import compile_projection

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.index import Index, any_of
 from louver.catalogue.searched import alone, fields_of
 from louver.catalogue.slips import near
 from louver.catalogue.words import asked, in_one
+from louver.core.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -93,25 +93,32 @@ class Misfit:
 
 def misfit(views: Views, schema: Schema) -> Misfit | None:
     """The first path in `views` that `schema` does not know, if any."""
+    return next(misfits(views, schema), None)
+
+
+def misfits(views: Views, schema: Schema) -> Iterator[Misfit]:
+    """Of each view, and of `always`, the first path that `schema` does not know, if any."""
     if text_wrapper(schema) is not None:
         # The text may be JSON, of which nothing is known.
-        return None
+        return
     named = [(("always",), "'always'", View(views.always))]
     named += [(("views", name), f"view {name!r}", view) for name, view in views.named.items()]
     paths = known.Known(schema, MAX_VIEWS_STEPS)
     for place, where, view in named:
-        included = frozenset(view.include)
-        for path in (*view.include, *view.exclude):
-            include, exclude = ((path,), ()) if path in included else ((), (path,))
-            found = paths.unmatched(within(schema, include), within(schema, exclude))
-            for meant in found.values():
-                hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
-                message = f"{where} names {str(path)!r}, which the output cannot have{hint}"
-                return Misfit(path, message, place)
-        problem = _unshapeable(views, view, schema)
+        problem = _unknown(view, schema, paths) or _unshapeable(views, view, schema)
         if problem is not None:
             path, message = problem
-            return Misfit(path, f"{where} {message}", place)
+            yield Misfit(path, f"{where} {message}", place)
+
+
+def _unknown(view: View, schema: Schema, paths: known.Known) -> tuple[FieldPath, str] | None:
+    """The first path of a view that the output cannot have, if any."""
+    included = frozenset(view.include)
+    for path in (*view.include, *view.exclude):
+        include, exclude = ((path,), ()) if path in included else ((), (path,))
+        for meant in paths.unmatched(within(schema, include), within(schema, exclude)).values():
+            hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
+            return path, f"names {str(path)!r}, which the output cannot have{hint}"
     return None
 
 

@@ -67,13 +67,16 @@ class Known:
     def unmatched(
         self, include: Iterable[FieldPath], exclude: Iterable[FieldPath] = ()
     ) -> dict[FieldPath, FieldPath | None]:
-        """As the function of this name; once the bounds are reached, every path is known."""
+        """The paths that the schema does not know, each with the one that was probably meant.
+
+        Once the bounds are reached, or a part is met that cannot be read, every path is known.
+        """
         if self._reader is None:
             return {}
         try:
             checked = [(path, self._reader.check(path, exclude=False)) for path in include]
             checked += [(path, self._reader.check(path, exclude=True)) for path in exclude]
-        except OverBudget:
+        except (OverBudget, UnknownDialect):
             self._reader = None
             return {}
         return {path: meant for path, meant in checked if meant is not path}

@@ -15,10 +15,11 @@ Making a plan is where a request can still be refused: nothing has run yet.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core import known
+from louver.core.cached import cached_property
 from louver.core.compile import Compiled
 from louver.core.derive import Derived, Precision, derive
 from louver.core.json import Json, NotJson, Schema, digest, is_object

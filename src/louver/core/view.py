@@ -22,7 +22,7 @@ from louver.core.json import is_object
 from louver.core.path import FieldPath, fold
 from louver.core.shaping import KEYS, Shaping
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
-from louver.limits import MAX_EXTENDS, MAX_VIEWS
+from louver.limits import MAX_EXTENDS, MAX_SHAPING_VIEWS, MAX_VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,6 +73,9 @@ class Views:
             raise InvalidView(f"a tool has at most {MAX_VIEWS} views; these are {len(views)}")
         written = {name: _written(name, view) for name, view in views.items()}
         named = {name: _flattened(name, written, ()) for name in written}
+        shaping = sum(bool(view.shaping) for view in named.values())
+        if shaping > MAX_SHAPING_VIEWS:
+            raise InvalidView(f"a tool has at most {MAX_SHAPING_VIEWS} views that shape; these are {shaping}")
         return cls(named, fold(_paths("always", "always", always, deep=False)))
 
     def joined(self, other: Views) -> Views:

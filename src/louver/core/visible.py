@@ -21,10 +21,10 @@ import base64
 import hashlib
 import hmac
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from louver.core import known
+from louver.core.cached import cached_property
 from louver.core.derive import Derived, derive
 from louver.core.hide import HIDDEN, hidden, hide
 from louver.core.json import Json, canonical, is_object

@@ -142,26 +142,24 @@ class Fast:
     async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
         runner = ServerRunner(self._server, connection, {})
-        watch = _Watch(http.receive, answer)
         http.scope[_CAME] = None
-        try:
-            async with connection.exit_stack:
-                said = await runner.on_request(_Context(http, answer), request["method"], request["params"])
-            text, status = _result(answer.number, said, http.scope[_CAME]), 200
-        except asyncio.CancelledError:
-            if not watch.is_alone:
-                raise
-            return
-        except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
-            refused = modern_error_data(error)
-            error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
-            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
-            status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
-        finally:
-            watch.end()
-            # Requests live as long as their connections, and answers are large.
-            del http.scope[_CAME]
-        await answer.end(text, status)
+        # anyio's way to cancel waits for work in a thread: else it would go on for nobody, and another begin beside it.
+        with anyio.CancelScope() as scope:
+            watch = _Watch(http.receive, answer, scope)
+            try:
+                async with connection.exit_stack:
+                    said = await runner.on_request(_Context(http, answer), request["method"], request["params"])
+                text, status = _result(answer.number, said, http.scope[_CAME]), 200
+            except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
+                refused = modern_error_data(error)
+                error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
+                text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
+                status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
+            finally:
+                watch.end()
+                # Requests live as long as their connections, and answers are large.
+                del http.scope[_CAME]
+            await answer.end(text, status)
 
 
 class _Context:
@@ -272,14 +270,13 @@ class _Watch:
     Args:
         receive: Of the request.
         answer: Likewise.
+        answering: Cancelled when the client has gone.
     """
 
-    def __init__(self, receive: Receive, answer: _Answer) -> None:
-        self.is_alone = False
-        """Whether the client has gone."""
+    def __init__(self, receive: Receive, answer: _Answer, answering: anyio.CancelScope) -> None:
         self._receive = receive
         self._answer = answer
-        self._answering = asyncio.current_task()
+        self._answering = answering
         self._watching: asyncio.Task[None] | None = None
         self._begins = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._begin)
 
@@ -302,8 +299,6 @@ class _Watch:
                 await self._answer.ping()
             else:
                 break
-        assert self._answering is not None, "requests are answered in tasks"
-        self.is_alone = True
         self._answering.cancel()
 
 

@@ -107,6 +107,7 @@ class Doors:
         self._open: dict[asyncio.Task[Any], bool] = {}
         self._cut: set[asyncio.Task[Any]] = set()
         self._closing = False
+        self._is_over = False
         self._calls_done = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,6 +118,9 @@ class Doors:
             await _say(send, 200, "ok")
         elif scope["path"] == "/readyz":
             await _say(send, 503 if self._closing else 200, "ending" if self._closing else "ok")
+        elif self._is_over:
+            # Over a connection that is not closed yet.
+            await _say(send, 503, "ending")
         else:
             await self._serve(scope, receive, send)
 
@@ -129,6 +133,7 @@ class Doors:
                     await self._calls_done.wait()
         end_streams()
         await asyncio.sleep(0)
+        self._is_over = True
         self._cut = set(self._open)
         for answering in self._cut:
             answering.cancel()
@@ -155,7 +160,9 @@ class Doors:
         except asyncio.CancelledError:
             if answering not in self._cut:
                 raise
-            if started and not ended:
+            if not started:
+                await _say(send, 503, "ending")
+            elif not ended:
                 # A clean end, so that the client does not take it for a broken connection.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:

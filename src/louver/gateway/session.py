@@ -296,11 +296,9 @@ class Session:
         """The answer to a request, kept if it is a list that may be."""
         if method == "tools/list":
             async with self._in_order:
-                now = self.lists.state
                 result = await without_bad_tools(result)
-                wanted = await wanted_by(result["tools"])
-                if now == self.lists.state:
-                    self._parameters.learn(wanted)
+                first, last = not (params or {}).get("cursor"), not result.get("nextCursor")
+                self._parameters.learn(await wanted_by(result["tools"]), first=first, last=last)
                 self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result

@@ -13,9 +13,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from louver.core.cached import cached_property
 from louver.core.json import compact, members
 from louver.core.wrapper import is_wrapped, text_wrapper_in
 from louver.protocol.names import ARGUMENT, GUIDANCE, WARNINGS

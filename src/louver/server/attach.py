@@ -238,24 +238,25 @@ class _Attached:
         async with self._tools.in_order:
             entries = await self._tools.learn(tools, first=first, last=last)
             listed = await found_or_made(list(zip(tools, entries, strict=True)), self._known, self._made)
+            self._listed.update(dict(zip(entries, listed, strict=True)))
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
-        return {**result, "tools": listed}
+        return {**result, "tools": [each.listed for each in listed]}
 
-    def _known(self, each: tuple[dict[str, Any], Entry]) -> dict[str, Any] | None:
-        """A tool as clients see it, if it is as it was last listed."""
+    def _known(self, each: tuple[dict[str, Any], Entry]) -> _Listed | None:
+        """A tool and how it was listed, if it is as it was then."""
         tool, entry = each
         before = self._listed.get(entry)
-        return before.listed if before is not None and before.tool == tool else None
+        return before if before is not None and before.tool == tool else None
 
-    def _made(self, each: tuple[dict[str, Any], Entry]) -> dict[str, Any]:
+    def _made(self, each: tuple[dict[str, Any], Entry]) -> _Listed:
+        """A tool and how it is listed."""
         tool, entry = each
         argument = self._asking.offers_argument(entry)
         default = self._asking.default_view(entry)
         listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument, default_view=default)
-        self._listed[entry] = _Listed(tool, listed)
-        return listed
+        return _Listed(tool, listed)
 
     def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         return envelope(self._server, ctx.protocol_version)

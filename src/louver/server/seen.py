@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict
-from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.plain_texts import untold, untold_schema
+from louver.core.cached import cached_property
 from louver.core.json import is_object, members
 from louver.core.twins import key_of
 from louver.core.validate import validator

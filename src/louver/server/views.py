@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.entry import Entry
 from louver.catalogue.plans import Plans
 from louver.catalogue.ready import COMPACT, ready_views
-from louver.catalogue.views import ViewFile, ViewFolder, misfit
+from louver.catalogue.views import ViewFile, ViewFolder, misfit, misfits
 from louver.core.view import Views
 from louver.errors import InvalidView
 from louver.protocol.hint import read_hint
@@ -76,12 +76,14 @@ class ToolViews:
             tool: As the server lists it.
             before: The entry that it had.
         """
+        # Found once: while it is held against the tool, it may be read again.
+        file = self._file(tool["name"])
         try:
-            return self.check(tool)
+            return self._checked(tool, file)
         except InvalidView as error:
             logger.error("the views of tool %r are not used: %s", tool["name"], error)
             views = before.views if before is not None and before.is_of(tool) else Views()
-            return Entry(tool, views, file=self._file(tool["name"]), plans=self.plans)
+            return Entry(tool, views, file=file, plans=self.plans)
 
     def check(self, tool: dict[str, Any]) -> Entry:
         """Likewise, but views that do not fit are an error.
@@ -89,9 +91,11 @@ class ToolViews:
         Raises:
             InvalidView: A view is not well formed, or names a field that the tool cannot have.
         """
+        return self._checked(tool, self._file(tool["name"]))
+
+    def _checked(self, tool: dict[str, Any], file: ViewFile | None) -> Entry:
         name: str = tool["name"]
         schema = tool.get("outputSchema")
-        file = self._file(name)
         hinted, content = read_hint(tool.get("_meta"))
         sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
         if self._hides is not None:
@@ -132,8 +136,8 @@ class ToolViews:
         if schema is None:
             return left
         always = left.always if misfit(Views({}, left.always), schema) is None else ()
-        fitting = {name: view for name, view in left.named.items() if misfit(Views({name: view}), schema) is None}
-        return Views(fitting, always)
+        unfit = {found.place for found in misfits(Views(left.named, always), schema)}
+        return Views({name: view for name, view in left.named.items() if ("views", name) not in unfit}, always)
 
     def _file(self, tool: str) -> ViewFile | None:
         for prefix, folder in self._folders.items():
