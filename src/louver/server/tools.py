@@ -43,7 +43,7 @@ class Tools:
     def __init__(self, views: ToolViews) -> None:
         self.views = views
         self.in_order = anyio.Lock(fast_acquire=True)
-        """Who looks at a list in turns holds it, so that lists are learnt in the order in which they came."""
+        """Held by who learns a list, which takes a while: so lists are learnt in the order in which they came."""
         # Weak: a tool that no caller sees any more is forgotten.
         self._latest: WeakValueDictionary[str, Entry] = WeakValueDictionary()
         self._seen: Sights[Sight[Entry]] = Sights(Sight[Entry])
