@@ -17,7 +17,6 @@ from mcp import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 
 from louver.errors import UpstreamError
-from louver.server.sights import Sight
 from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
@@ -46,32 +45,26 @@ class Parameters:
 
     def __init__(self, list_tools: Callable[[], Awaitable[object]]) -> None:
         self._list_tools = list_tools
-        self._wanted: Sight[dict[tuple[str, ...], str]] = Sight()
+        self._wanted: Wanted = {}
         self._listing = asyncio.Lock()
 
-    def learn(self, wanted: Wanted, *, first: bool, last: bool) -> None:
-        """Remember what listed tools want.
-
-        Args:
-            wanted: What they want, of one page of a list.
-            first: Whether the list begins with it.
-            last: Whether the list ends with it.
-        """
-        self._wanted.learn(wanted, first=first, last=last)
+    def learn(self, wanted: Wanted) -> None:
+        """Remember what listed tools want."""
+        self._wanted |= wanted
 
     def forget(self) -> None:
         """The tools have changed."""
-        self._wanted = Sight()
+        self._wanted.clear()
 
     async def headers(self, name: str, arguments: dict[str, Any]) -> dict[str, str]:
         """The headers of a call. A tool that is not known is looked for in the list; if that has none, it has none."""
-        if name not in self._wanted.tools:
+        if name not in self._wanted:
             await self._look_for(name)
-        return mcp_param_headers(self._wanted.tools.get(name, {}), arguments)
+        return mcp_param_headers(self._wanted.get(name, {}), arguments)
 
     async def _look_for(self, name: str) -> None:
         async with self._listing:
             # Whoever had to wait may find it listed by now.
-            if name not in self._wanted.tools:
+            if name not in self._wanted:
                 with suppress(MCPError, UpstreamError):
                     await self._list_tools()

@@ -297,8 +297,7 @@ class Session:
         if method == "tools/list":
             async with self._in_order:
                 result = await without_bad_tools(result)
-                first, last = not (params or {}).get("cursor"), not result.get("nextCursor")
-                self._parameters.learn(await wanted_by(result["tools"]), first=first, last=last)
+                self._parameters.learn(await wanted_by(result["tools"]))
                 self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
