@@ -1,6 +1,7 @@
 """Work that takes long, and others beside it."""
 
 import asyncio
+import threading
 from time import monotonic
 
 import pytest
@@ -10,6 +11,7 @@ from mcp_types import CallToolResult, ListToolsResult, Tool
 
 import louver
 from louver.limits import MAX_TURN_S
+from louver.server.aside import found_or_made
 from louver.server.turns import by_turns
 from server.wire import OLD, connect
 
@@ -45,6 +47,33 @@ async def test_others_have_their_turn_in_each_break():
     task.cancel()
     assert [thing for thing, _ in seen] == ["a", "b", "c"]
     assert seen[0][1] < seen[1][1] < seen[2][1]
+
+
+def test_what_is_given_up_is_not_begun():
+    """Ours: a process that is told to end waits for its threads; asyncio's way to cancel does not."""
+    go_on = threading.Event()
+    made = []
+
+    async def give_up():
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
+        def make(thing):
+            if not made:
+                loop.call_soon_threadsafe(begun.set)
+                assert go_on.wait(5)
+            made.append(thing)
+
+        making = asyncio.create_task(found_or_made("abc", lambda thing: None, make))
+        await begun.wait()
+        making.cancel()
+        await asyncio.wait([making])
+
+    before = set(threading.enumerate())
+    asyncio.run(give_up())
+    go_on.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+    assert made == ["a"]
 
 
 async def test_lists_that_are_looked_at_in_turns_are_learnt_in_the_order_in_which_they_came():

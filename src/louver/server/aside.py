@@ -5,6 +5,7 @@ A small value is seen to on the loop all the same; so is what of a list is known
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
 from anyio import to_thread
@@ -44,5 +45,14 @@ async def found_or_made(
     """
     found = [find(thing) async for thing in by_turns(things)]
     new = [thing for thing, known in zip(things, found, strict=True) if known is None]
-    made = iter(await to_thread.run_sync(lambda: [make(thing) for thing in new]) if new else ())
+    is_given_up = Event()
+
+    def all_made() -> list[_Made]:
+        return [make(thing) for thing in new if not is_given_up.is_set()]
+
+    try:
+        made = iter(await to_thread.run_sync(all_made) if new else ())
+    finally:
+        # A process that is told to end waits for its threads.
+        is_given_up.set()
     return [next(made) if known is None else known for known in found]

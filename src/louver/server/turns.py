@@ -5,8 +5,8 @@
     tool tool tool tool ... | tool tool ... | tool tool
                             after `MAX_TURN_S` each time
 
-For what is little work on each; what may be much on one is for a thread (`aside.py`). What comes of it must not depend on
-what others do in the breaks: who works on lists that follow each other holds a lock meanwhile.
+For what is little work on each; what may be much on one is for a thread (`aside.py`). What comes of it must not depend
+on what others do in the breaks: who works on lists that follow each other holds a lock meanwhile.
 """
 
 from __future__ import annotations
