@@ -75,13 +75,15 @@ class Raw:
         self._tasks.add(task)
         return task
 
-    async def reaches(self, tool, server=""):
-        """Wait until a server of `faulty.py`, which calls of its tools name so, has got a call of that tool."""
-        called = []
+    async def reaches(self, tool, server="", **arguments):
+        """A call of that tool that a server of `faulty.py` has got, as it came, once there is one."""
+        calls = []
         async with asyncio.timeout(SOON_S):
-            while tool not in called:
+            while not calls:
                 seen = (await self.call(f"{server}wait_for", seen="tools/call"))["seen"]
-                called = [message["params"]["name"] for message in seen]
+                calls = [call for call in seen if call["params"]["name"] == tool]
+                calls = [call for call in calls if arguments.items() <= call["params"]["arguments"].items()]
+        return calls[-1]
 
     async def hears(self, method, number=1):
         """The notifications of that method, once there are so many."""

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from types import SimpleNamespace
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
+from louver.gateway.clients import Client, Itself
+from louver.gateway.many import Many
+from louver.gateway.upstream import GATEWAY
 
 pytestmark = pytest.mark.anyio
 
@@ -294,3 +301,38 @@ async def test_clients_that_ask_at_once_get_their_own(served):
             assert result["structuredContent"] == ({"rows": rows} if rows else {"total": 3})
         for _, context in clients:
             await context.__aexit__(None, None, None)
+
+
+async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
+    """Ours: else the next request would begin the same beside it, and another one."""
+    started, go_on = asyncio.Event(), threading.Event()
+    ended = []
+
+    class Slow:
+        """Answers from threads, as lists come under a policy."""
+
+        async def send(self, upstream, turn, method, params):
+            return await anyio.to_thread.run_sync(self.made, upstream.name)
+
+        def made(self, name):
+            loop.call_soon_threadsafe(started.set)
+            assert go_on.wait(5)
+            ended.append(name)
+            return {"tools": []}
+
+    async def ask():
+        with anyio.CancelScope() as scope:
+            scopes.append(scope)
+            await Many(upstreams, Slow()).answer(Itself(Client(STATELESS, GATEWAY)), "tools/list", {})
+
+    upstreams = {name: SimpleNamespace(name=name) for name in ("one", "two")}
+    scopes, loop = [], asyncio.get_running_loop()
+    asking = asyncio.create_task(ask())
+    await started.wait()
+    scopes[0].cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not asking.done()
+    go_on.set()
+    await asking
+    assert sorted(ended) == ["one", "two"]

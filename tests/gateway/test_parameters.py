@@ -9,6 +9,11 @@ import pytest
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url
+from louver.gateway.audience import Audience
+from louver.gateway.clients import Client, Itself
+from louver.gateway.session import Session
+from louver.gateway.upstream import GATEWAY
+from louver.server import turns
 
 pytestmark = pytest.mark.anyio
 
@@ -61,3 +66,58 @@ async def test_what_stays_refused_is_refused(client):
     assert error["code"] == -32020
     seen = await kinds(client)
     assert (seen.count("regional"), seen.count("refused")) == (1, 2)
+
+
+async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monkeypatch):
+    """Ours: looking at a list has breaks; what is old by then is refused by its upstream, and then listed again."""
+    monkeypatch.setattr(turns, "MAX_TURN_S", 0)
+
+    class Changing:
+        """A link whose upstream says that its resources have changed as soon as its tools are listed."""
+
+        wants_headers = True
+
+        def __init__(self, listener):
+            self.listener = listener
+            self.methods = []
+
+        async def open(self):
+            pass
+
+        def speak(self, version):
+            pass
+
+        async def call(self, call):
+            self.methods.append(call.method)
+            if call.method == "server/discover":
+                return {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}}
+            if call.method == "tools/call":
+                return {"content": [], "headers": dict(call.headers)}
+            self.saying = asyncio.create_task(self.listener.heard("notifications/resources/list_changed", None))
+            region = {"type": "string", "x-mcp-header": "Region"}
+            schema = {"type": "object", "properties": {"region": region}}
+            return {"tools": [{"name": name, "inputSchema": schema} for name in ("first", "second")]}
+
+        async def close(self):
+            pass
+
+    links = []
+
+    def link(listener):
+        links.append(Changing(listener))
+        return links[-1]
+
+    async def told(method, params):
+        pass
+
+    session = Session("one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda tools: None)
+    await session.open()
+    try:
+        turn = Itself(Client(STATELESS, GATEWAY))
+        for _ in range(2):
+            said = await session.call(turn, "tools/call", {"name": "first", "arguments": {"region": "here"}})
+            assert said["headers"] == {"Mcp-Param-Region": "here"}
+        assert links[0].methods == ["server/discover", "tools/list", "tools/call", "tools/call"]
+        await links[0].saying
+    finally:
+        await session.close()

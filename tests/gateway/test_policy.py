@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 
 import pytest
 from mcp import Client, MCPError
@@ -14,6 +15,8 @@ from gateway.served import config, fixture, serving
 from louver.catalogue.principals import NOBODY
 from louver.errors import InvalidPolicy
 from louver.gateway.config_read import read_config
+from louver.gateway.guard import Guard
+from louver.server.raw import Visible
 from policy.behind import ADMIN, RULES, inside, leaks, policy
 from server.wire import NEW, OLD
 
@@ -108,3 +111,41 @@ def test_a_wrong_policy_keeps_a_gateway_from_starting(tmp_path):
     with pytest.raises(InvalidPolicy, match="'hash' needs a secret key"):
         read_config(tmp_path / "mcp.json")
     assert options[0] == "--config"
+
+
+async def test_lists_are_made_visible_in_the_order_in_which_they_came():
+    """Ours: a schema that is derived in a thread is derived once, and what was listed last counts."""
+    begun, go_on = asyncio.Event(), threading.Event()
+    made = []
+
+    class Slow:
+        """A policy under which the first list takes longer."""
+
+        def check_may_ask(self, method, params):
+            return None
+
+        def listed(self, method, raw, principal):
+            number = raw.unpruned["number"]
+            if number == 1:
+                loop.call_soon_threadsafe(begun.set)
+                assert go_on.wait(SOON_S)
+            made.append(number)
+            return Visible(raw.unpruned)
+
+    async def ask(turn, params):
+        return params
+
+    async def list_tools(number):
+        return await guard.send(None, None, "tools/list", {"number": number}, ask)
+
+    loop, guard = asyncio.get_running_loop(), Guard(Slow())
+    first = asyncio.create_task(list_tools(1))
+    async with asyncio.timeout(SOON_S):
+        await begun.wait()
+    second = asyncio.create_task(list_tools(2))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert made == []
+    go_on.set()
+    assert await asyncio.gather(first, second) == [{"number": 1}, {"number": 2}]
+    assert made == [1, 2]

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):
-    """The property. Two threads may make it at once; what either has made stays.
+    """The property. Two threads may make it at once; what was made first stays.
 
     Args:
         make: Makes it of an object that has a `__dict__`.
@@ -35,5 +35,4 @@ class cached_property(Generic[T]):
     def __get__(self, of: object, owner: type) -> Self | T:
         if of is None:
             return self
-        made = of.__dict__[self._name] = self._make(of)
-        return made
+        return of.__dict__.setdefault(self._name, self._make(of))

@@ -176,7 +176,7 @@ class _Context:
 
     @property
     def cancel_requested(self) -> anyio.Event:
-        """Never set: a request is cancelled by the end of its connection, with its task."""
+        """Never set: a request is cancelled by the end of its connection, where it stands."""
         return anyio.Event()
 
     async def send_raw_request(

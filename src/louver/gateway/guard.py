@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import anyio
 from anyio import to_thread
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST
@@ -46,6 +47,8 @@ class Guard:
     def __init__(self, policed: Policed) -> None:
         self.policed = policed
         self._tools: WeakKeyDictionary[Session, tuple[int, dict[str, dict[str, Any]]]] = WeakKeyDictionary()
+        # The schemas of a list are derived when it is first shown, once; lists stay in the order in which they came.
+        self._in_order = anyio.Lock(fast_acquire=True)
 
     def quiet(self, turn: Caller) -> Caller:
         """Who asks, hearing only what the policy lets through."""
@@ -87,9 +90,10 @@ class Guard:
             made = partial(self.policed.listed, method, raw, principal)
         else:
             made = partial(self.policed.let_through, raw)
-        # The schemas of a list are derived when they are first shown.
-        visible = await to_thread.run_sync(made) if raw.is_large or method in _LISTS else made()
-        return visible.value
+        if method in _LISTS:
+            async with self._in_order:
+                return (await to_thread.run_sync(made)).value
+        return (await to_thread.run_sync(made) if raw.is_large else made()).value
 
     async def _tool(self, session: Session, name: str) -> dict[str, Any]:
         """The definition of a tool that is there.

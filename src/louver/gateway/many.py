@@ -17,6 +17,7 @@ from collections import OrderedDict
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
@@ -147,10 +148,18 @@ class Many:
             raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
         member, key = _LISTS[method]
         upstreams = self._asked(params)
-        lists = await asyncio.gather(*(self._all(up, turn, method, params) for up in upstreams))
+        lists: dict[str, list[dict[str, Any]]] = {}
+
+        async def ask(upstream: Upstream) -> None:
+            lists[upstream.name] = await self._all(upstream, turn, method, params)
+
+        # Not `gather`: where a client goes, that leaves the threads to themselves in which lists are made visible.
+        async with anyio.create_task_group() as asking:
+            for upstream in upstreams:
+                asking.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
-        for upstream, listed in zip(upstreams, lists, strict=True):
-            for entry in listed:
+        for upstream in upstreams:
+            for entry in lists[upstream.name]:
                 if key == "name":
                     entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
                 elif self._addresses.setdefault(entry[key], upstream) is upstream:

@@ -53,6 +53,6 @@ async def found_or_made(
     try:
         made = iter(await to_thread.run_sync(all_made) if new else ())
     finally:
-        # A process that is told to end waits for its threads.
+        # anyio waits for the thread, but asyncio's own way to cancel does not, by which processes end; they do then.
         is_given_up.set()
     return [next(made) if known is None else known for known in found]
