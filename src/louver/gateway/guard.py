@@ -84,15 +84,13 @@ class Guard:
             raw = Raw(await ask(self.quiet(turn), params))
         except MCPError as error:
             raise self.policed.refusal(error) from None
-        if tool is not None:
-            made = partial(self.policed.answered, raw, tool, principal)
-        elif method in _LISTS:
-            made = partial(self.policed.listed, method, raw, principal)
-        else:
-            made = partial(self.policed.let_through, raw)
         if method in _LISTS:
             async with self._in_order:
-                return (await to_thread.run_sync(made)).value
+                return (await to_thread.run_sync(self.policed.listed, method, raw, principal)).value
+        if tool is not None:
+            made = partial(self.policed.answered, raw, tool, principal)
+        else:
+            made = partial(self.policed.let_through, raw)
         return (await to_thread.run_sync(made) if raw.is_large else made()).value
 
     async def _tool(self, session: Session, name: str) -> dict[str, Any]:

@@ -59,9 +59,9 @@ class Tools:
             last: Whether the list ends with it.
         """
         entries = await found_or_made(tools, self._known, self._made)
-        self._latest.update({entry.name: entry for entry in entries})
-        seen = self._seen.listed_to(caller())
-        seen.learn({entry.name: entry for entry in entries}, first=first, last=last)
+        named = {entry.name: entry for entry in entries}
+        self._latest.update(named)
+        self._seen.listed_to(caller()).learn(named, first=first, last=last)
         return entries
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
