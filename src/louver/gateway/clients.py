@@ -7,10 +7,9 @@ what belongs to the request, and is asked by an answer (`louver.gateway.rounds`)
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from mcp import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -32,8 +31,6 @@ from louver.gateway.outbox import Outbox
 from louver.protocol.names import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
@@ -66,6 +63,8 @@ class Client:
 
     def __init__(self, version: str, hello: Hello, session: ServerSession | None = None) -> None:
         self.version = version
+        self.is_modern = is_modern(version)
+        """Whether it is of the stateless era."""
         self.hello = hello
         self.log_level: str | None = None
         self.watched: set[str] = set()
@@ -73,11 +72,6 @@ class Client:
         self.outbox = Outbox()
         """What it is still to be told."""
         self._session = session
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether it is of the stateless era."""
-        return is_modern(self.version)
 
     def check_can(self, method: str) -> None:
         """See that the client takes questions of this kind.
@@ -210,7 +204,7 @@ class Itself:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request of a client, while it is answered.
+    """One request of a client, while it is answered: what was said before the answer is told before it.
 
     Args:
         client: Whose it is.
@@ -241,16 +235,14 @@ class Turn:
         await self.client.outbox.told()
         return await _asked(self.client, self.ctx.session, method, params, self.ctx.request_id)
 
-    @asynccontextmanager
-    async def answered(self) -> AsyncGenerator[None]:
-        """Have the client told, before the answer, what was said before it."""
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            yield
-        except Exception:  # whatever is refused, what was said before it comes before it
-            await self.client.outbox.told()
-            raise
-        else:
-            await self.client.outbox.told()
+            # A refusal is an answer too; whoever has gone is told nothing.
+            if kind is None or issubclass(kind, Exception):
+                await self.client.outbox.told()
         finally:
             if self.client.is_modern:
                 # It was this one request.

@@ -46,6 +46,7 @@ class Connection(asyncio.Protocol):
         self._free = free
         self._lost = lost
         self._transport: asyncio.Transport | None = None
+        self._coming = select.poll()
         self._reader = reader()
         self._arrived: deque[Part] = deque()
         self._pending = 0
@@ -60,9 +61,7 @@ class Connection(asyncio.Protocol):
         """Whether another request can be sent: the upstream has not ended it meanwhile, as far as is known here."""
         if self._fault is not None or self._transport is None:
             return False
-        coming = select.poll()
-        coming.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return not coming.poll(0)
+        return not self._coming.poll(0)
 
     async def request(self, head: bytes, body: bytes) -> Reply:
         """The head of the answer to a request, of which that is the head.
@@ -105,6 +104,7 @@ class Connection(asyncio.Protocol):
         """It is made."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._coming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         """Something has come."""

@@ -74,7 +74,7 @@ class Forward:
                 return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
             if ctx.method == "subscriptions/listen":
                 return await self._listen(turn, ctx, call_next)
-            async with turn.answered():
+            async with turn:
                 result = await self._routes.answer(turn, ctx.method, _passed_on(ctx))
                 note_what_came(ctx, result)
                 await self._note_kept(ctx, result)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway import wire
@@ -28,9 +28,11 @@ from louver.gateway.tasks import Tasks
 from louver.limits import UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from louver.gateway.link import Call, Listener, Params
+
+_T = TypeVar("_T")
 
 _CLOSED = "the connection is closed"
 
@@ -97,8 +99,7 @@ class HttpLink:
         stream = Stream(number, call.heard, questions, self.strays)
         exchange = Exchange(self._endpoint, number, call, stream, self._tasks)
         try:
-            async with self._until_closed():
-                return await exchange.result()
+            return await self._until_closed(exchange.result)
         finally:
             questions.drop()
             # In 2026-07-28 the end of the connection says it, in 2025 that means nothing.
@@ -112,8 +113,8 @@ class HttpLink:
         Raises:
             UpstreamUnavailable: It does not get there, or is not taken.
         """
-        async with self._until_closed():
-            response = await self._endpoint.post(wire.notification(method, params), method, params)
+        message = wire.notification(method, params)
+        response = await self._until_closed(partial(self._endpoint.post, message, method, params))
         if response.status >= 300:
             response.close()
             raise UpstreamUnavailable(
@@ -129,8 +130,7 @@ class HttpLink:
         await self._tasks.close()
         await self._endpoint.close()
 
-    @asynccontextmanager
-    async def _until_closed(self) -> AsyncGenerator[None]:
+    async def _until_closed(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do something that ends when the link is closed, even while it waits for a connection."""
         if self._is_closed:
             raise UpstreamUnavailable(_CLOSED)
@@ -138,7 +138,7 @@ class HttpLink:
         try:
             async with waiting:
                 self._open.add(waiting)
-                yield
+                return await work()
         except TimeoutError:
             if waiting.expired():
                 raise UpstreamUnavailable(_CLOSED) from None

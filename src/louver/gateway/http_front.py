@@ -24,6 +24,8 @@ from louver.gateway.plain_cycle import PlainCycle
 from louver.gateway.plain_http import plain_request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from louver.gateway.plain_http import PlainHead
 
 _AT_ONCE: Final = 64 * 1024
@@ -158,6 +160,11 @@ class Together:
         self._size += len(data)
         if self._size > _AT_ONCE:
             self.flush()
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        """Send these at once, after what was written."""
+        self._parts += parts
+        self.flush()
 
     def close(self) -> None:
         """Send what was written, and end."""

@@ -179,7 +179,7 @@ class OwnTools:
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         said = envelope(self._server, ctx.protocol_version)
         turn = Turn(client_of(ctx), ctx)
-        async with turn.answered():
+        async with turn:
             try:
                 arguments = _checked(tool.definition, (ctx.params or {}).get("arguments"))
                 answer = await tool.answer(Asked(turn, arguments, call_next))

@@ -27,6 +27,9 @@ class PlainCycle(RequestResponseCycle):
     _left: int | None = None
     """Bytes that the body still has to have; `None` where it is sent in chunks."""
 
+    _head = b""
+    """What is sent with the next part of the body. A body in chunks may be long in coming: its head is sent at once."""
+
     async def receive(self) -> ASGIReceiveEvent:
         """What has come of the request, or that the client has gone. No reading waits for this, as it does with h11."""
         if not self.disconnected and not self.response_complete:
@@ -82,7 +85,10 @@ class PlainCycle(RequestResponseCycle):
             raise RuntimeError("a header of the answer is none of HTTP")
         self.response_started = True
         self._left = length
-        self.transport.write(head + b"\r\n")
+        if length is None:
+            self.transport.write(head + b"\r\n")
+        else:
+            self._head = head + b"\r\n"
 
     def _connection(self, said: bytes | None) -> bytes | None:
         """What is told of the connection, if anything is: its end an application can want, or the server."""
@@ -100,7 +106,8 @@ class PlainCycle(RequestResponseCycle):
             raise RuntimeError("the body of the answer is not as long as its head says")
         else:
             self._left -= len(body)
-            self.transport.write(body)
+            head, self._head = self._head, b""
+            self.transport.writelines((head, body))
         if is_last:
             self.response_complete = True
             self.message_event.set()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mcp import MCPError
 
+from louver.core.cached import cached_property
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
 from louver.gateway import strict, wire
 from louver.gateway.sse import Events
@@ -44,8 +45,11 @@ class Response:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._reader = Events()
         self._events: Iterator[Event] = iter(())
+
+    @cached_property
+    def _reader(self) -> Events:
+        return Events()
 
     @property
     def status(self) -> int:

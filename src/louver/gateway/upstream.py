@@ -112,7 +112,8 @@ class Upstream:
         if client is None and self._sessions:
             return next(iter(self._sessions.values()))
         key = self._key(client)
-        place = self._places.setdefault(key, _Place())
+        if (place := self._places.get(key)) is None:
+            place = self._places[key] = _Place()
         if client is not None and not client.is_modern:
             place.audience.clients.add(client)
         session = self._sessions.get(key)
