@@ -6,16 +6,19 @@ import asyncio
 import json
 import threading
 
+import anyio
 import pytest
 from mcp import Client, MCPError
 
 from fixtures.tattled import SECRET
 from gateway.raw import SOON_S
 from gateway.served import config, fixture, serving
+from louver.catalogue.policy import Policy
 from louver.catalogue.principals import NOBODY
 from louver.errors import InvalidPolicy
 from louver.gateway.config_read import read_config
 from louver.gateway.guard import Guard
+from louver.server.policed import Policed
 from louver.server.raw import Visible
 from policy.behind import ADMIN, RULES, inside, leaks, policy
 from server.wire import NEW, OLD
@@ -124,7 +127,7 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
         def check_may_ask(self, method, params):
             return None
 
-        def listed(self, method, raw, principal):
+        def listed(self, method, raw, principal, is_given_up):
             number = raw.unpruned["number"]
             if number == 1:
                 loop.call_soon_threadsafe(begun.set)
@@ -135,17 +138,54 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
     async def ask(turn, params):
         return params
 
-    async def list_tools(number):
-        return await guard.send(None, None, "tools/list", {"number": number}, ask)
+    async def list_of(what, number):
+        return await guard.send(None, None, f"{what}/list", {"number": number}, ask)
 
     loop, guard = asyncio.get_running_loop(), Guard(Slow())
-    first = asyncio.create_task(list_tools(1))
+    first = asyncio.create_task(list_of("tools", 1))
     async with asyncio.timeout(SOON_S):
         await begun.wait()
-    second = asyncio.create_task(list_tools(2))
+    second = asyncio.create_task(list_of("tools", 2))
     for _ in range(20):
         await asyncio.sleep(0)
     assert made == []
+    async with asyncio.timeout(SOON_S):
+        # Nothing is derived for others.
+        assert await list_of("resources", 3) == {"number": 3}
     go_on.set()
     assert await asyncio.gather(first, second) == [{"number": 1}, {"number": 2}]
-    assert made == [1, 2]
+    assert made == [3, 1, 2]
+
+
+async def test_a_list_that_is_given_up_stops_before_the_next_tool(tmp_path):
+    """Ours: else a process that is told to end would wait until all are made visible, for nobody."""
+    loop, begun, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    path = tmp_path / "it.policy.json"
+    path.write_text(of(LOOSE))
+    guard = Guard(Policed("it", Policy.read(path)))
+    shown, seen = [], guard.policed.shown
+
+    def show(tool, principal):
+        loop.call_soon_threadsafe(begun.set)
+        assert go_on.wait(SOON_S)
+        shown.append(tool["name"])
+        return seen(tool, principal)
+
+    guard.policed.shown = show
+
+    async def ask(turn, params):
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in "abc"]}
+
+    async def ask_all():
+        # As the list of several servers is asked for.
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(guard.send, None, None, "tools/list", {}, ask)
+
+    listing = asyncio.create_task(ask_all())
+    async with asyncio.timeout(SOON_S):
+        await begun.wait()
+        listing.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait([listing])
+    assert shown == ["a"]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 
 import anyio
+import httpx2
 import pytest
 from anyio import to_thread
 from mcp import Client, MCPError
 
 from gateway.gateways import EVERYTHING, gateway_process
+from gateway.raw import SOON_S
+from gateway.served import children, serving, stateless
+from gateway.served import config as options_of
 
 pytestmark = pytest.mark.anyio
 
@@ -48,6 +54,49 @@ async def test_a_changed_configuration_is_served(tmp_path):
             assert {"one__test_simple_text", "two__test_simple_text"} <= set(names)
             assert (await client.call_tool("two__test_simple_text")).content
     assert process.returncode == 0
+
+
+SILENT = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}
+LISTS_ONCE = """
+import json, sys
+answers = {
+    "initialize": {
+        "protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "o", "version": "1"}
+    },
+    "tools/list": {"tools": [{"name": "once", "inputSchema": {"type": "object"}}]},
+}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked and (answer := answers.get(asked["method"])) is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+    if asked["method"] == "tools/list":
+        answers.pop("tools/list", None)
+"""
+
+
+@pytest.mark.parametrize("other", ["is not there yet", "does not answer"])
+async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, other):
+    """GATEWAY.md: one upstream's end never fails another's calls; what nobody wants any more is not started again."""
+    (tmp_path / "once.py").write_text(LISTS_ONCE)
+    once = {"command": sys.executable, "args": [str(tmp_path / "once.py")]}
+    options = options_of(tmp_path, {"one": ONE, "other": SILENT if other == "is not there yet" else once})
+    with serving(*options) as served:
+        if other == "does not answer":
+            served.says("^other .* 1 ")
+        async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
+            listing = asyncio.create_task(http.post(served.url, **stateless("tools/list")))
+            async with asyncio.timeout(SOON_S):
+                await reached(http, served.url)
+                options_of(tmp_path, {"one": ONE})
+                said = (await listing).json()
+        assert {tool["name"].partition("__")[0] for tool in said["result"]["tools"]} == {"one"}
+        assert ["everything" in command for command in children(served.pid).values()] == [True]
+
+
+async def reached(http, url):
+    """Wait until what was sent before this has been read: another connection's request is answered."""
+    for _ in range(3):
+        assert (await http.get(url.removesuffix("/mcp") + "/healthz")).status_code == 200
 
 
 async def test_a_folder_with_a_wrong_file_changes_nothing(tmp_path):

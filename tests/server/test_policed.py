@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from threading import Event
 
 import pytest
 from mcp import MCPError
@@ -216,6 +217,7 @@ def test_a_definition_tells_nothing_that_is_denied(policed):
             }
         ),
         NOBODY,
+        Event(),
     )
     assert "ssn" not in json.dumps(shown.value["tools"][0].pop("outputSchema"))
     assert shown.value == {
@@ -238,7 +240,8 @@ def test_tools_that_could_be_taken_for_one_another_are_not_there(policed):
     named = ["get", "GET", "\uff47et", "g\u200bet", "put"]
     tools = [tool(None, name=name) | {"name": name} for name in named]
     made = policed()
-    assert [each["name"] for each in made.listed("tools/list", Raw({"tools": tools}), NOBODY).value["tools"]] == ["put"]
+    shown = made.listed("tools/list", Raw({"tools": tools}), NOBODY, Event()).value["tools"]
+    assert [each["name"] for each in shown] == ["put"]
     assert tools[-1] in apart(tools)
     assert tools[0] not in apart(tools)
 
@@ -247,7 +250,7 @@ def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
     """PRIVACY.md, "Policy file": fail closed; its author is told."""
     one = policed(tools={"get_person": {"rules": [{"name": "r", "deny": ["fax"]}]}})
     other = tool(None) | {"name": "other"}
-    assert one.listed("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN).value["tools"] == []
+    assert one.listed("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN, Event()).value["tools"] == []
     assert "tool 'get_person' is not served: rule 'r' names 'fax', which the output cannot have" in caplog.text
     assert "'other'" not in caplog.text
 
@@ -258,7 +261,7 @@ def test_a_schema_with_too_many_twins_is_not_served(policed, caplog):
     schema = {"type": "object", "properties": {name: {"type": "object"} for name in letters}}
     deny = [".".join(["abcd"] * depth) for depth in (1, 2, 3, 4, 5)]
     made = policed(tools={"*": {"rules": [{"name": "r", "deny": [deny[-1]]}]}})
-    assert made.listed("tools/list", Raw({"tools": [tool(schema)]}), NOBODY).value["tools"] == []
+    assert made.listed("tools/list", Raw({"tools": [tool(schema)]}), NOBODY, Event()).value["tools"] == []
     assert "has too many twins" in caplog.text or "have too many twins" in caplog.text
 
 
@@ -275,7 +278,7 @@ def test_of_other_lists_there_is_what_may_be_read(policed):
     made = policed(resources=["file:///open/*"], let=["prompts"])
 
     def listed(method, member, *entries):
-        return made.listed(method, Raw({member: [*entries]}), NOBODY).value[member]
+        return made.listed(method, Raw({member: [*entries]}), NOBODY, Event()).value[member]
 
     cleaned = {"uri": "file:///open/1", "name": "a", "arguments": [{"description": "b"}]}
     assert listed("resources/list", "resources", one, other) == [cleaned]

@@ -1,6 +1,6 @@
 """A property that is made when it is first asked for, and kept.
 
-As `functools.cached_property` from Python 3.12 on. Before, all objects of a class wait while one makes its own::
+Before Python 3.12 `functools.cached_property` has a lock for all objects of a class; this has none::
 
     in a thread    plan.schema      0.1 s, of a schema that is hard to derive from
     on the loop    other.schema     0.1 s, for a lock, and with it everybody else

@@ -239,6 +239,7 @@ class Turn:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Tell what is still to be told; a client of one request ends with it."""
         try:
             # A refusal is an answer too; whoever has gone is told nothing.
             if kind is None or issubclass(kind, Exception):

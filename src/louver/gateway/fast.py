@@ -143,7 +143,7 @@ class Fast:
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
         runner = ServerRunner(self._server, connection, {})
         http.scope[_CAME] = None
-        # anyio's way to cancel waits for work in a thread: else it would go on for nobody, and another begin beside it.
+        # anyio's way to cancel waits for its threads: else they would work for nobody, and others begin beside them.
         with anyio.CancelScope() as scope:
             watch = _Watch(http.receive, answer, scope)
             try:

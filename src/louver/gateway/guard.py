@@ -11,6 +11,7 @@ what the caller may not see.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from louver.gateway.eras import modern_result
+from louver.server.aside import until_given_up
 from louver.server.principals import principal_of
 from louver.server.raw import Raw
 from louver.server.seen import apart
@@ -47,7 +49,7 @@ class Guard:
     def __init__(self, policed: Policed) -> None:
         self.policed = policed
         self._tools: WeakKeyDictionary[Session, tuple[int, dict[str, dict[str, Any]]]] = WeakKeyDictionary()
-        # The schemas of a list are derived when it is first shown, once; lists stay in the order in which they came.
+        # The schemas of tools are derived when a list is first shown, once; lists stay in the order in which they came.
         self._in_order = anyio.Lock(fast_acquire=True)
 
     def quiet(self, turn: Caller) -> Caller:
@@ -85,8 +87,9 @@ class Guard:
         except MCPError as error:
             raise self.policed.refusal(error) from None
         if method in _LISTS:
-            async with self._in_order:
-                return (await to_thread.run_sync(self.policed.listed, method, raw, principal)).value
+            in_order = self._in_order if method == "tools/list" else nullcontext()
+            async with in_order:
+                return (await until_given_up(partial(self.policed.listed, method, raw, principal))).value
         if tool is not None:
             made = partial(self.policed.answered, raw, tool, principal)
         else:

@@ -1,7 +1,7 @@
 """The HTTP/1.1 that clients are spoken to in: uvicorn's, by h11, but plain requests are read at once.
 
     -> POST /mcp HTTP/1.1, ...                  plain: no h11; what is not plain is for h11, and so is all that follows
-    <- HTTP/1.1 200 OK, headers                 two writes of uvicorn's, one of the socket's:
+    <- HTTP/1.1 200 OK, headers                 two messages of the application's, one write of the socket's:
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
 One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from,
@@ -133,9 +133,9 @@ def _plain(data: bytes) -> PlainHead | None:
 
 
 class Together:
-    """A transport, as far as uvicorn uses it, that sends together what is written until it is told that this is all.
+    """A transport, as far as uvicorn uses it, that sends together what is written one part after the other.
 
-    At the latest it sends in the event loop's next turn.
+    It sends when it is told that this is all, and at the latest in the event loop's next turn.
 
     Args:
         transport: The one that sends.

@@ -1,7 +1,7 @@
 """Serving over HTTP: from the first connection to a clean end.
 
 When the process is told to end, no new connections are taken, calls go on for a while, then streams are closed as
-if they had come to their end, and the exit status is 0::
+if they had come to their end, what is not answered by then gets status 503, and the exit status is 0::
 
     GET /healthz    200 while the process lives
     GET /readyz     200 while it serves, 503 before and after

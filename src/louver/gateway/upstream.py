@@ -97,6 +97,7 @@ class Upstream:
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
         self._failures = Backoff()
+        self._is_closed = False
 
     @property
     def clients(self) -> set[Client]:
@@ -109,6 +110,8 @@ class Upstream:
         Raises:
             UpstreamError: There is none, and none can be opened now.
         """
+        if self._is_closed:
+            raise self._over()
         if client is None and self._sessions:
             return next(iter(self._sessions.values()))
         key = self._key(client)
@@ -120,8 +123,13 @@ class Upstream:
         if session is None:
             if key not in self._opening:
                 self._opening[key] = asyncio.create_task(self._open(key, client))
+                self._opening[key].add_done_callback(_looked_at)
             # Others may wait for the same; whoever stops waiting does not stop it.
-            session = await asyncio.shield(self._opening[key])
+            opening = self._opening[key]
+            await asyncio.wait({opening})
+            if opening.cancelled():
+                raise self._over()
+            session = opening.result()
         return session
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
@@ -162,7 +170,8 @@ class Upstream:
                 await session.subscriptions.narrow(left)
 
     async def close(self) -> None:
-        """End all sessions."""
+        """End all sessions, and begin none any more."""
+        self._is_closed = True
         opening = list(self._opening.values())
         for task in opening:
             task.cancel()
@@ -205,6 +214,9 @@ class Upstream:
         self._sessions[key] = session
         return session
 
+    def _over(self) -> UpstreamUnavailable:
+        return UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
+
     def _check_may_open(self, backoff: Backoff) -> None:
         if (wait_s := backoff.wait_s) > 0:
             raise UpstreamUnavailable(
@@ -244,3 +256,9 @@ class Upstream:
                     ends.reset()
                 else:
                     ends.fail(reason)
+
+
+def _looked_at(opening: asyncio.Task[Session]) -> None:
+    """Why it failed is told where it does; asyncio would tell it again where nobody waits for it any more."""
+    if not opening.cancelled():
+        opening.exception()

@@ -5,10 +5,11 @@ A small value is seen to on the loop all the same; so is what of a list is known
 
 from __future__ import annotations
 
+import asyncio
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from louver.core.measure import is_heavier
 from louver.limits import MAX_READ_ON_LOOP
@@ -33,6 +34,27 @@ async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
     return await to_thread.run_sync(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
 
 
+async def until_given_up(work: Callable[[Event], _Made]) -> _Made:
+    """What is made in a thread of many things.
+
+    Once nobody wants it, it is still waited for, so that no other begins beside it.
+
+    Args:
+        work: Looks before each thing whether the event is set, and then makes no other: what it returns is lost.
+    """
+    is_given_up = Event()
+    making = asyncio.create_task(to_thread.run_sync(work, is_given_up))
+    try:
+        await asyncio.wait({making})
+    except asyncio.CancelledError:
+        is_given_up.set()
+        with CancelScope(shield=True):
+            await asyncio.wait({making})
+            making.exception()  # nobody is left to be told of it
+        raise
+    return making.result()
+
+
 async def found_or_made(
     things: Sequence[_Thing], find: Callable[[_Thing], _Made | None], make: Callable[[_Thing], _Made]
 ) -> list[_Made]:
@@ -45,14 +67,9 @@ async def found_or_made(
     """
     found = [find(thing) async for thing in by_turns(things)]
     new = [thing for thing, known in zip(things, found, strict=True) if known is None]
-    is_given_up = Event()
 
-    def all_made() -> list[_Made]:
+    def all_made(is_given_up: Event) -> list[_Made]:
         return [make(thing) for thing in new if not is_given_up.is_set()]
 
-    try:
-        made = iter(await to_thread.run_sync(all_made) if new else ())
-    finally:
-        # anyio waits for the thread, but asyncio's own way to cancel does not, by which processes end; they do then.
-        is_given_up.set()
+    made = iter(await until_given_up(all_made) if new else ())
     return [next(made) if known is None else known for known in found]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
@@ -34,6 +35,8 @@ from louver.server.refusals import error_result
 from louver.server.seen import SeenTools, apart, of_texts
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from louver.catalogue.policy import Policy
     from louver.catalogue.principals import Principal
     from louver.protocol.output import Output
@@ -87,8 +90,10 @@ class Policed(SeenTools):
             kept["instructions"] = plain(told)
         return Visible({**kept, "capabilities": shown, **self._meta(said)})
 
-    def listed(self, method: str, raw: Raw[dict[str, Any]], principal: Principal) -> Visible[dict[str, Any]]:
-        """What a caller sees of a list."""
+    def listed(
+        self, method: str, raw: Raw[dict[str, Any]], principal: Principal, is_given_up: Event
+    ) -> Visible[dict[str, Any]]:
+        """What a caller sees of a list; what nobody wants any more stops before the next tool."""
         said, member = raw.unpruned, _LISTS[method]
         listed: list[Any] = said.get(member) or []
         entries = [entry for entry in listed if is_object(entry)]
@@ -96,7 +101,8 @@ class Policed(SeenTools):
         if "cacheScope" in said:
             kept["cacheScope"] = "private"
         if method == "tools/list":
-            shown = [tool for tool in (self.shown(each, principal) for each in apart(entries)) if tool is not None]
+            tools = takewhile(lambda _: not is_given_up.is_set(), apart(entries))
+            shown = [tool for tool in (self.shown(each, principal) for each in tools) if tool is not None]
         else:
             shown = [self.entry(entry) for entry in entries if self.is_shown(method, entry)]
         return Visible({**kept, member: shown, **self._meta(said)})

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 
+import anyio
 import pytest
 
 from gateway.lua.hosts import Tools, children, is_there, only_spares, run, started, until, zygote_of
@@ -29,6 +30,36 @@ BOMB = "while true do pcall(string.rep, 'x', 1000000) end"
 
 
 # Turns
+
+
+async def test_a_call_that_takes_long_to_end_is_cancelled_once():
+    """Ours: anyio cancels in every turn of the event loop who waits, unshielded, for something that is not anyio's."""
+    cancelled, go_on = 0, asyncio.Event()
+
+    class Slow(Tools):
+        async def _answer(self, server, tool, arguments):
+            nonlocal cancelled
+            while not go_on.is_set():
+                try:
+                    await go_on.wait()
+                except asyncio.CancelledError:
+                    cancelled += 1
+
+    async def ask():
+        with scope:
+            await run(room, "srv.slow():await()", host)
+
+    host, scope = Slow(), anyio.CancelScope()
+    async with started() as room:
+        asking = asyncio.create_task(ask())
+        await host.begun.wait()
+        scope.cancel()
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not asking.done()
+        go_on.set()
+        await asking
+    assert cancelled <= 2
 
 
 async def test_four_scripts_run_at_once_and_one_of_each_caller():

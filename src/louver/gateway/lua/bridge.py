@@ -15,6 +15,8 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from louver.core.json import Json, compact, is_array, is_object, strings
 from louver.core.measure import is_larger
 from louver.core.projection import Projection
@@ -115,7 +117,9 @@ class Bridge:
 
     async def stopped(self) -> None:
         """Wait until the calls have ended."""
-        await asyncio.gather(*self._open, return_exceptions=True)
+        # Unshielded, anyio would cancel them again in every turn of the event loop, all the time that it takes.
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _do(self, said: dict[str, Any]) -> None:
         if "call" in said:
