@@ -127,7 +127,7 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
         def check_may_ask(self, method, params):
             return None
 
-        def listed(self, method, raw, principal, is_given_up):
+        def listed(self, method, raw, principal, look):
             number = raw.unpruned["number"]
             if number == 1:
                 loop.call_soon_threadsafe(begun.set)

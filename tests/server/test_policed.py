@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
-from threading import Event
 
 import pytest
 from mcp import MCPError
@@ -26,6 +25,10 @@ PERSON = {"type": "object", "properties": {"id": {"type": "integer"}, "ssn": {"t
 WRAPPED = {"type": "object", "properties": {"result": {"type": "array", "items": PERSON}}, "required": ["result"]}
 TEXT = {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]}
 ANN = {"id": 1, "ssn": SECRET}
+
+
+def as_long_as_it_takes():
+    pass
 
 
 def tool(schema=PERSON, **more):
@@ -217,7 +220,7 @@ def test_a_definition_tells_nothing_that_is_denied(policed):
             }
         ),
         NOBODY,
-        Event(),
+        as_long_as_it_takes,
     )
     assert "ssn" not in json.dumps(shown.value["tools"][0].pop("outputSchema"))
     assert shown.value == {
@@ -240,7 +243,7 @@ def test_tools_that_could_be_taken_for_one_another_are_not_there(policed):
     named = ["get", "GET", "\uff47et", "g\u200bet", "put"]
     tools = [tool(None, name=name) | {"name": name} for name in named]
     made = policed()
-    shown = made.listed("tools/list", Raw({"tools": tools}), NOBODY, Event()).value["tools"]
+    shown = made.listed("tools/list", Raw({"tools": tools}), NOBODY, as_long_as_it_takes).value["tools"]
     assert [each["name"] for each in shown] == ["put"]
     assert tools[-1] in apart(tools)
     assert tools[0] not in apart(tools)
@@ -250,7 +253,7 @@ def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
     """PRIVACY.md, "Policy file": fail closed; its author is told."""
     one = policed(tools={"get_person": {"rules": [{"name": "r", "deny": ["fax"]}]}})
     other = tool(None) | {"name": "other"}
-    assert one.listed("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN, Event()).value["tools"] == []
+    assert one.listed("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN, as_long_as_it_takes).value["tools"] == []
     assert "tool 'get_person' is not served: rule 'r' names 'fax', which the output cannot have" in caplog.text
     assert "'other'" not in caplog.text
 
@@ -261,7 +264,7 @@ def test_a_schema_with_too_many_twins_is_not_served(policed, caplog):
     schema = {"type": "object", "properties": {name: {"type": "object"} for name in letters}}
     deny = [".".join(["abcd"] * depth) for depth in (1, 2, 3, 4, 5)]
     made = policed(tools={"*": {"rules": [{"name": "r", "deny": [deny[-1]]}]}})
-    assert made.listed("tools/list", Raw({"tools": [tool(schema)]}), NOBODY, Event()).value["tools"] == []
+    assert made.listed("tools/list", Raw({"tools": [tool(schema)]}), NOBODY, as_long_as_it_takes).value["tools"] == []
     assert "has too many twins" in caplog.text or "have too many twins" in caplog.text
 
 
@@ -278,7 +281,7 @@ def test_of_other_lists_there_is_what_may_be_read(policed):
     made = policed(resources=["file:///open/*"], let=["prompts"])
 
     def listed(method, member, *entries):
-        return made.listed(method, Raw({member: [*entries]}), NOBODY, Event()).value[member]
+        return made.listed(method, Raw({member: [*entries]}), NOBODY, as_long_as_it_takes).value[member]
 
     cleaned = {"uri": "file:///open/1", "name": "a", "arguments": [{"description": "b"}]}
     assert listed("resources/list", "resources", one, other) == [cleaned]

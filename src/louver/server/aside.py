@@ -5,11 +5,10 @@ A small value is seen to on the loop all the same; so is what of a list is known
 
 from __future__ import annotations
 
-import asyncio
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
-from anyio import CancelScope, to_thread
+from anyio import from_thread, to_thread
 
 from louver.core.measure import is_heavier
 from louver.limits import MAX_READ_ON_LOOP
@@ -34,25 +33,28 @@ async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
     return await to_thread.run_sync(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
 
 
-async def until_given_up(work: Callable[[Event], _Made]) -> _Made:
-    """What is made in a thread of many things.
+class _GivenUp(Exception):
+    """Nobody wants it any more; nor is anybody left to be told so."""
 
-    Once nobody wants it, it is still waited for, so that no other begins beside it.
+
+async def until_given_up(work: Callable[[Callable[[], None]], _Made]) -> _Made:
+    """What is made in a thread of many things, as long as somebody wants it.
 
     Args:
-        work: Looks before each thing whether the event is set, and then makes no other: what it returns is lost.
+        work: Calls what it is given before each thing, which raises once nobody wants it any more.
     """
     is_given_up = Event()
-    making = asyncio.create_task(to_thread.run_sync(work, is_given_up))
+
+    def look() -> None:
+        from_thread.check_cancelled()
+        if is_given_up.is_set():
+            raise _GivenUp
+
     try:
-        await asyncio.wait({making})
-    except asyncio.CancelledError:
+        return await to_thread.run_sync(work, look)
+    finally:
+        # What anyio cancels is known in the thread, and waited for; asyncio's own way, by which processes end, is not.
         is_given_up.set()
-        with CancelScope(shield=True):
-            await asyncio.wait({making})
-            making.exception()  # nobody is left to be told of it
-        raise
-    return making.result()
 
 
 async def found_or_made(
@@ -68,8 +70,12 @@ async def found_or_made(
     found = [find(thing) async for thing in by_turns(things)]
     new = [thing for thing, known in zip(things, found, strict=True) if known is None]
 
-    def all_made(is_given_up: Event) -> list[_Made]:
-        return [make(thing) for thing in new if not is_given_up.is_set()]
+    def all_made(look: Callable[[], None]) -> list[_Made]:
+        made: list[_Made] = []
+        for thing in new:
+            look()
+            made.append(make(thing))
+        return made
 
     made = iter(await until_given_up(all_made) if new else ())
     return [next(made) if known is None else known for known in found]

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
@@ -35,7 +34,7 @@ from louver.server.refusals import error_result
 from louver.server.seen import SeenTools, apart, of_texts
 
 if TYPE_CHECKING:
-    from threading import Event
+    from collections.abc import Callable
 
     from louver.catalogue.policy import Policy
     from louver.catalogue.principals import Principal
@@ -91,9 +90,16 @@ class Policed(SeenTools):
         return Visible({**kept, "capabilities": shown, **self._meta(said)})
 
     def listed(
-        self, method: str, raw: Raw[dict[str, Any]], principal: Principal, is_given_up: Event
+        self, method: str, raw: Raw[dict[str, Any]], principal: Principal, look: Callable[[], None]
     ) -> Visible[dict[str, Any]]:
-        """What a caller sees of a list; what nobody wants any more stops before the next tool."""
+        """What a caller sees of a list.
+
+        Args:
+            method: Which.
+            raw: The list.
+            principal: The caller.
+            look: Called before each tool: it raises once nobody wants the list any more.
+        """
         said, member = raw.unpruned, _LISTS[method]
         listed: list[Any] = said.get(member) or []
         entries = [entry for entry in listed if is_object(entry)]
@@ -101,8 +107,11 @@ class Policed(SeenTools):
         if "cacheScope" in said:
             kept["cacheScope"] = "private"
         if method == "tools/list":
-            tools = takewhile(lambda _: not is_given_up.is_set(), apart(entries))
-            shown = [tool for tool in (self.shown(each, principal) for each in tools) if tool is not None]
+            shown: list[Any] = []
+            for each in apart(entries):
+                look()
+                if (tool := self.shown(each, principal)) is not None:
+                    shown.append(tool)
         else:
             shown = [self.entry(entry) for entry in entries if self.is_shown(method, entry)]
         return Visible({**kept, member: shown, **self._meta(said)})
