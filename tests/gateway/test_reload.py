@@ -13,8 +13,8 @@ from anyio import to_thread
 from mcp import Client, MCPError
 
 from gateway.gateways import EVERYTHING, gateway_process
-from gateway.raw import SOON_S
-from gateway.served import children, serving, stateless
+from gateway.raw import SOON_S, raw
+from gateway.served import children, fixture, serving, stateless
 from gateway.served import config as options_of
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +90,56 @@ async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, 
                 options_of(tmp_path, {"one": ONE})
                 said = (await listing).json()
         assert {tool["name"].partition("__")[0] for tool in said["result"]["tools"]} == {"one"}
-        assert ["everything" in command for command in children(served.pid).values()] == [True]
+        await until(lambda: ["everything" in command for command in children(served.pid).values()] == [True])
+
+
+async def test_who_was_there_before_a_change_leaves_what_came_with_it(tmp_path):
+    """GATEWAY.md, "Sharing and eras": each client session has its own upstream session, closed with it."""
+    with serving(*options_of(tmp_path, {"one": ONE})) as served:
+        async with raw(served.url) as client:
+            await client.call("test_simple_text")
+            options_of(tmp_path, {"one": {**ONE, "louver": {"timeoutSeconds": 20}}})
+            await client.hears("notifications/tools/list_changed")
+            await client.call("test_simple_text")
+            # Its own, and that of all others.
+            await until(lambda: len(children(served.pid)) == 2)
+            await client.end()
+            await until(lambda: len(children(served.pid)) == 1)
+
+
+async def test_a_silent_server_holds_up_no_other_change(tmp_path):
+    """GATEWAY.md, "Start": a changed file is served without a new start, also where it mends the last one."""
+    with serving(*options_of(tmp_path, {"one": ONE})) as served:
+        async with raw(served.url) as client:
+            for number, servers in enumerate(({"one": ONE, "silent": SILENT}, {"one": ONE, "two": ONE}), 1):
+                options_of(tmp_path, servers)
+                await client.hears("notifications/tools/list_changed", number)
+            names = [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
+    assert {name.partition("__")[0] for name in names} == {"one", "two"}
+    assert "Traceback" not in "".join(served.said)
+
+
+async def test_calls_are_written_down_where_the_first_were(tmp_path):
+    """Ours: else one that is under way would have no place for its record. What the file says is logged."""
+
+    rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
+    (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules}))
+    with serving(*options_of(tmp_path, {"it": fixture("tattling")})) as served:
+        async with raw(served.url) as client:
+            for number, name in enumerate(("a.db", "b.db"), 1):
+                options_of(tmp_path, {"it": fixture("tattling", policy="it.policy.json")}, audit={"file": name})
+                await client.hears("notifications/tools/list_changed", number)
+                await client.call("get_person")
+        served.says("where is audited stays as it was")
+    assert (tmp_path / "a.db").exists()
+    assert not (tmp_path / "b.db").exists()
+
+
+async def until(true):
+    """Wait for what other processes do."""
+    async with asyncio.timeout(SOON_S):
+        while not true():  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0)
 
 
 async def reached(http, url):

@@ -253,7 +253,7 @@ def naive() -> Any:
     def answered(_self: Any, raw: Any, *_: Any) -> Any:
         return policed.Visible(raw.unpruned)
 
-    def listed(_self: Any, _method: str, raw: Any, _principal: Any) -> Any:
+    def listed(_self: Any, _method: str, raw: Any, *_: Any) -> Any:
         return policed.Visible(raw.unpruned)
 
     return {"answered": answered, "listed": listed}

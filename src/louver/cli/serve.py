@@ -15,10 +15,11 @@ import gc
 import ipaddress
 import logging
 import sys
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.principals import NOBODY
 from louver.cli import logs, upstreams
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from louver.gateway.config_file import ConfigFile
 
 logger = logging.getLogger(__name__)
-
-_OF_THE_START: Final = ("auth", "principal", "audit")
-"""Settings that count from the start on, whatever the file says later."""
 
 
 def run(arguments: Namespace) -> int:
@@ -158,18 +156,25 @@ async def _tell_and_settle(gateway: Gateway) -> None:
 
 async def _follow(gateway: Gateway, file: ConfigFile) -> None:
     started = file.current
-    while True:
-        await asyncio.sleep(FOLLOWED_S)
-        if not file.refresh():
-            continue
-        if any(getattr(file.current, name) != getattr(started, name) for name in _OF_THE_START):
-            logger.error("who clients are and where is audited stays as it was: start again for what the file says")
-        try:
-            await gateway.change(file.current)
-        except LouverError as error:
-            logger.error("the gateway stays as it was: %s", error.message)
-        else:
-            await _tell(gateway)
+    async with AsyncExitStack() as telling:
+        while True:
+            await asyncio.sleep(FOLLOWED_S)
+            if not file.refresh():
+                continue
+            said = file.current
+            # Calls that are under way are written down where they began.
+            audit = said.audit and (started.audit or said.audit)
+            started = replace(started, audit=started.audit or said.audit)
+            if (said.auth, said.principal, said.audit) != (started.auth, started.principal, audit):
+                logger.error("who clients are and where is audited stays as it was: start again for what the file says")
+            await telling.aclose()
+            try:
+                await gateway.change(replace(said, audit=audit))
+            except LouverError as error:
+                logger.error("the gateway stays as it was: %s", error.message)
+            else:
+                # Beside: a server that is silent holds up no other change.
+                await telling.enter_async_context(_meanwhile(_tell(gateway)))
 
 
 def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:

@@ -16,7 +16,7 @@ from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
-from louver.gateway.rounds import Parked, answered
+from louver.gateway.rounds import STATE, Parked, answered
 from louver.gateway.subscriptions import Subscriptions
 from louver.server.raw import Raw
 from louver.server.refusals import error_result
@@ -61,7 +61,8 @@ class Calls:
         try:
             return await self.ask(upstream, turn, method, params)
         except UpstreamUnavailable as error:
-            if method not in _SAFE and not upstream.is_safe(method, params):
+            # What goes on with a call that has waited cannot begin it again.
+            if STATE in params or (method not in _SAFE and not upstream.is_safe(method, params)):
                 return _failed(error, turn, method)
         except UpstreamError as error:
             return _failed(error, turn, method)

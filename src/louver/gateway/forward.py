@@ -25,7 +25,7 @@ from louver.protocol.results import kept_at, kept_for
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
@@ -48,15 +48,23 @@ class Forward:
     Args:
         routes: Where requests go.
         opened: Called when a client has opened the gateway.
+        leave: Awaited when a client of the handshake era has gone, which other routes may serve by then.
         argument: Whether tools take the reserved argument; then `instructions` say what it is for.
         results: What is kept here, if reads of that are answered here; then it has what servers keep themselves too.
     """
 
     def __init__(
-        self, routes: Routes, opened: Callable[[], None], *, argument: bool, results: Results | None = None
+        self,
+        routes: Routes,
+        opened: Callable[[], None],
+        leave: Callable[[Client], Awaitable[None]],
+        *,
+        argument: bool,
+        results: Results | None = None,
     ) -> None:
         self._routes = routes
         self._opened = opened
+        self._leave = leave
         self._argument = argument
         self._results = results
 
@@ -86,12 +94,12 @@ class Forward:
         said = result_dict(await call_next(ctx))
         version: str = said["protocolVersion"]
         client = open_client(ctx, version)
-        when_closed(ctx, partial(self._leave, client))
+        when_closed(ctx, partial(self._gone, client))
         return {**await self._opening(client), "protocolVersion": version}
 
-    async def _leave(self, client: Client) -> None:
+    async def _gone(self, client: Client) -> None:
         client.outbox.close()
-        await self._routes.leave(client)
+        await self._leave(client)
 
     async def _opening(self, client: Client) -> dict[str, Any]:
         opening = await self._routes.opening(client)

@@ -110,7 +110,7 @@ class Gateway:
         self.listening = ListenHandler(self._bus)
         self.upstreams: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
-        self._stack = Stack(self.server, opened)
+        self._stack = Stack(self.server, opened, self._leave)
         self._audit: Audit | None = None
         self._audited: Audited | None = None
         self._config = Config(())
@@ -275,6 +275,10 @@ class Gateway:
             guard=None if each.policy is None else _guard(each.name, each.policy),
         )
 
+    async def _leave(self, client: Client) -> None:
+        """A client has gone, which other upstreams may serve by now than when it came."""
+        await asyncio.gather(*(upstream.leave(client) for upstream in self.upstreams.values()))
+
     async def _told(self, method: str, params: Params) -> None:
         """Tell clients of 2026-07-28 what has changed; those of the handshake era are told by the session."""
         event = event_from_wire(method, params)
@@ -283,12 +287,14 @@ class Gateway:
 
     async def _state(self, each: config.Upstream) -> State:
         version = None
+        # By this name there may be another, or none, once it has answered.
+        upstream = self.upstreams[each.name]
         try:
-            session = await self.upstreams[each.name].session()
+            session = await upstream.session()
             version = session.opened.version
             return State(each.name, each.transport, version, await session.tools())
         except LouverError as error:
-            return State(each.name, each.transport, version, [], self.upstreams[each.name].problem or error.message)
+            return State(each.name, each.transport, version, [], upstream.problem or error.message)
         except MCPError as error:
             # A server may have no tools, and then no list of them. What else it says is not repeated.
             problem = None if error.error.code == METHOD_NOT_FOUND else f"'tools/list' fails with {error.error.code}"

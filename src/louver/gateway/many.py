@@ -129,10 +129,6 @@ class Many:
         async with watching(turn, {uri: upstream for uri, upstream in whose.items() if upstream is not None}):
             yield
 
-    async def leave(self, client: Client) -> None:
-        """A client has gone."""
-        await asyncio.gather(*(upstream.leave(client) for upstream in self._upstreams.values()))
-
     async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
         async def opening(upstream: Upstream) -> dict[str, Any] | None:
             try:

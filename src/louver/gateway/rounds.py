@@ -25,6 +25,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from louver.core.json import digest, is_object
+from louver.gateway.tasks import looked_at
 from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ class _Call:
             return await send(self)
 
         self._task = asyncio.create_task(run())
+        self._task.add_done_callback(looked_at)
 
     def resume(self, turn: Caller, answers: dict[str, Any]) -> None:
         """Go on with what the client answers; what it leaves out it does not answer."""
@@ -165,6 +167,8 @@ class _Call:
         self._asked.clear()
         waiting, self._answers, self.questions = self._answers, {}, {}
         for key, answer in waiting.items():
+            if answer.done():
+                continue  # the upstream has taken its question back, or is gone
             if is_object(answers.get(key)):
                 answer.set_result(answers[key])
             else:

@@ -45,10 +45,6 @@ class Routes(Protocol):
         """Have resources watched meanwhile, for a client of 2026-07-28."""
         ...
 
-    async def leave(self, client: Client) -> None:
-        """A client has gone."""
-        ...
-
 
 class One:
     """All of one upstream, as it is.
@@ -77,7 +73,3 @@ class One:
     def watching(self, turn: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
         """Have resources watched meanwhile."""
         return watching(turn, dict.fromkeys(uris, self._upstream))
-
-    async def leave(self, client: Client) -> None:
-        """A client has gone."""
-        await self._upstream.leave(client)

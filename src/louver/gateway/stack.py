@@ -30,7 +30,7 @@ from louver.server.schemas import ProjectedSchemas
 from louver.server.views import ToolViews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
 
     from mcp.server import Server
     from mcp.server.context import ServerMiddleware
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from louver.catalogue.grants import Grants
     from louver.catalogue.principals import Principal
     from louver.core.path import FieldPath
+    from louver.gateway.clients import Client
     from louver.gateway.config import Config, Execute
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.lua.sandbox import Level
@@ -121,13 +122,17 @@ class Stack:
     Args:
         server: The gateway's server.
         opened: Called when a client has opened it.
+        leave: Awaited when one has gone.
     """
 
-    def __init__(self, server: Server[Any], opened: Callable[[], None]) -> None:
+    def __init__(
+        self, server: Server[Any], opened: Callable[[], None], leave: Callable[[Client], Awaitable[None]]
+    ) -> None:
         self.scripts: Scripts | None = None
         """Runs scripts, if there are any."""
         self._server = server
         self._opened = opened
+        self._leave = leave
         self._of_sdk = [if_collected(each) for each in server.middleware]
         self._grants: Grants | None = None
         self._grant_keys: tuple[str, ...] = ()
@@ -177,7 +182,7 @@ class Stack:
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
-        forward = Forward(routes, self._opened, argument=self._argument != "off", results=results)
+        forward = Forward(routes, self._opened, self._leave, argument=self._argument != "off", results=results)
         innermost = [*self._of_sdk, forward]
         # Made anew from what is listed.
         self._server.get_tool_input_schema = None

@@ -28,6 +28,7 @@ from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
+from louver.gateway.tasks import looked_at
 from louver.limits import MAX_SESSIONS
 
 if TYPE_CHECKING:
@@ -122,8 +123,10 @@ class Upstream:
         session = self._sessions.get(key)
         if session is None:
             if key not in self._opening:
+                if len(self._sessions) + len(self._opening) >= MAX_SESSIONS:
+                    raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
                 self._opening[key] = asyncio.create_task(self._open(key, client))
-                self._opening[key].add_done_callback(_looked_at)
+                self._opening[key].add_done_callback(looked_at)
             # Others may wait for the same; whoever stops waiting does not stop it.
             opening = self._opening[key]
             await asyncio.wait({opening})
@@ -186,8 +189,6 @@ class Upstream:
 
     async def _open(self, key: Hashable, client: Client | None) -> Session:
         try:
-            if len(self._sessions) >= MAX_SESSIONS:
-                raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
             place = self._places[key]
             self._check_may_open(self._failures)
             self._check_may_open(place.ends)
@@ -256,9 +257,3 @@ class Upstream:
                     ends.reset()
                 else:
                     ends.fail(reason)
-
-
-def _looked_at(opening: asyncio.Task[Session]) -> None:
-    """Why it failed is told where it does; asyncio would tell it again where nobody waits for it any more."""
-    if not opening.cancelled():
-        opening.exception()

@@ -1,0 +1,94 @@
+"""Calls of an upstream of the handshake era that wait for the answers of a client of 2026-07-28."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+import pytest
+from mcp import MCPError
+
+from gateway.raw import STATELESS
+from louver.errors import UpstreamUnavailable
+from louver.gateway.calls import Calls
+from louver.gateway.clients import Client, Itself
+from louver.gateway.negotiation import Hello
+from louver.gateway.rounds import Parked
+
+pytestmark = pytest.mark.anyio
+
+ELICIT = {"message": "Who?", "requestedSchema": {"type": "object"}}
+ANSWER = {"action": "accept", "content": {}}
+
+
+def turn():
+    return Itself(Client(STATELESS, Hello(STATELESS, {}, {"elicitation": {}})))
+
+
+async def parked(calls, send):
+    """What a client is asked, and how it comes again."""
+    asked = await calls.call(turn(), "tools/call", {"name": "t"}, send)
+    (key,) = asked["inputRequests"]
+    return {"name": "t", "requestState": asked["requestState"], "inputResponses": {key: ANSWER}}
+
+
+async def test_a_question_that_was_taken_back_takes_no_answer():
+    """MCP, cancellation: the call goes on without; what it answers is the answer."""
+    calls, dropped = Parked(), asyncio.Event()
+
+    async def send(caller):
+        asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        dropped.set()
+        return {"content": [], "without": True}
+
+    again = await parked(calls, send)
+    await dropped.wait()
+    assert await calls.call(turn(), "tools/call", again, send) == {"content": [], "without": True}
+
+
+async def test_of_an_upstream_that_goes_meanwhile_nothing_is_told_but_to_who_asks(caplog):
+    """Ours: an error that nobody waits for is no traceback on standard error."""
+
+    async def send(caller):
+        asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        raise UpstreamUnavailable("gone")
+
+    calls = Parked()
+    again = await parked(calls, send)
+    with pytest.raises(UpstreamUnavailable):
+        await calls.call(turn(), "tools/call", again, send)
+    await parked(calls, send)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    calls.close()
+    del calls
+    gc.collect()
+    assert caplog.text == ""
+
+
+async def test_a_call_that_has_waited_is_not_begun_again():
+    """Ours: what it waited with is used up, and the client is told what has happened."""
+    asked = []
+
+    class Gone:
+        guard = None
+
+        def is_safe(self, method, params):
+            return True
+
+        async def session(self, client):
+            asked.append(client)
+            raise UpstreamUnavailable("gone")
+
+    result = await Calls().send(Gone(), turn(), "tools/call", {"name": "t", "requestState": "s"})
+    assert result["isError"]
+    assert len(asked) == 1
+    with pytest.raises(MCPError):
+        await Calls().send(Gone(), turn(), "tools/list", {})
+    assert len(asked) == 3
