@@ -184,7 +184,7 @@ async def test_without_a_policy_they_are_told_apart():
     def as_it_is(self, raw, *_):
         return SimpleNamespace(value=raw.unpruned)
 
-    with patched(Policed, answered=as_it_is, listed=lambda self, method, raw, who: as_it_is(self, raw)):
+    with patched(Policed, answered=as_it_is, listed=lambda self, method, raw, *_: as_it_is(self, raw)):
         found, _ = await run(Pairs(0), 200)
     assert len(found) > 20
 
