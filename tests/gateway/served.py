@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateway.gateways import LOUVER, SERVING
+from gateway.raw import SOON_S
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -144,3 +146,10 @@ def lives(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+async def until(true):
+    """Wait for what nobody tells of."""
+    async with asyncio.timeout(SOON_S):
+        while not true():  # noqa: ASYNC110 - it is about other processes
+            await asyncio.sleep(0)

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 
 from gateway.gateways import EVERYTHING, gateway_process
 from gateway.raw import SOON_S, raw
-from gateway.served import children, fixture, serving, stateless
+from gateway.served import children, fixture, serving, stateless, until
 from gateway.served import config as options_of
 
 pytestmark = pytest.mark.anyio
@@ -133,13 +133,6 @@ async def test_calls_are_written_down_where_the_first_were(tmp_path):
         served.says("where is audited stays as it was")
     assert (tmp_path / "a.db").exists()
     assert not (tmp_path / "b.db").exists()
-
-
-async def until(true):
-    """Wait for what other processes do."""
-    async with asyncio.timeout(SOON_S):
-        while not true():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0)
 
 
 async def reached(http, url):

@@ -13,7 +13,7 @@ import pytest
 from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
-from gateway.served import at, at_a_url, children, config, fixture, lives, serving
+from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
 from louver.gateway.serving import Doors
 
 pytestmark = pytest.mark.anyio
@@ -30,13 +30,6 @@ def folder(tmp_path):
 
 def unruly(folder, **louver):
     return config(folder, {"bad": fixture("unruly", **louver)})
-
-
-async def until(true):
-    """Wait for what nobody tells of."""
-    async with asyncio.timeout(SOON_S):
-        while not true():  # noqa: ASYNC110 - it is about other processes
-            await asyncio.sleep(0)
 
 
 # The end

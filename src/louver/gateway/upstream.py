@@ -122,13 +122,12 @@ class Upstream:
             place.audience.clients.add(client)
         session = self._sessions.get(key)
         if session is None:
-            if key not in self._opening:
+            if (opening := self._opening.get(key)) is None:
                 if len(self._sessions) + len(self._opening) >= MAX_SESSIONS:
                     raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
-                self._opening[key] = asyncio.create_task(self._open(key, client))
-                self._opening[key].add_done_callback(looked_at)
+                opening = self._opening[key] = asyncio.create_task(self._open(key, client))
+                opening.add_done_callback(looked_at)
             # Others may wait for the same; whoever stops waiting does not stop it.
-            opening = self._opening[key]
             await asyncio.wait({opening})
             if opening.cancelled():
                 raise self._over()
