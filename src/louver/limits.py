@@ -220,7 +220,7 @@ PING_S = 15.0
 WATCH_AFTER_S = 0.05
 """After how long of work on a request it is looked whether its client is still there, in seconds."""
 
-DRAIN_S = 8.0
+DRAIN_S = 5.0
 """How long calls may go on once the process is told to end, in seconds; it ends within 10."""
 
 FOLLOWED_S = 1.0

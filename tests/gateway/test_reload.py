@@ -13,7 +13,7 @@ from anyio import to_thread
 from mcp import Client, MCPError
 
 from gateway.gateways import EVERYTHING, gateway_process
-from gateway.raw import SOON_S, raw
+from gateway.raw import SOON_S, STATELESS, raw
 from gateway.served import children, fixture, serving, stateless, until
 from gateway.served import config as options_of
 
@@ -73,6 +73,27 @@ for line in sys.stdin:
         answers.pop("tools/list", None)
 """
 
+SLOW = """
+import json, pathlib, signal, sys
+folder = pathlib.Path(sys.argv[1])
+def end(*_):
+    (folder / "told").touch()
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+for line in sys.stdin:
+    asked = json.loads(line)
+    said = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+    if asked["method"] == "initialize":
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}), flush=True)
+    elif "id" in asked:
+        error = {"code": -32601, "message": "Method not found"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+(folder / "closed").touch()
+while True:
+    signal.pause()
+"""
+"""Ends when it is told to by a signal, and not because nobody speaks to it any more."""
+
 
 @pytest.mark.parametrize("other", ["is not there yet", "does not answer"])
 async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, other):
@@ -105,6 +126,50 @@ async def test_who_was_there_before_a_change_leaves_what_came_with_it(tmp_path):
             await until(lambda: len(children(served.pid)) == 2)
             await client.end()
             await until(lambda: len(children(served.pid)) == 1)
+
+
+@pytest.mark.parametrize(("before", "after"), [("session", "session"), ("shared", "shared"), ("session", "shared")])
+async def test_what_clients_want_to_be_told_outlives_a_change_of_its_server(tmp_path, before, after):
+    """Ours: as it does a crash (GATEWAY.md, "Upstream side"). The server of now is asked, and is told of the end."""
+    with serving(*options_of(tmp_path, {"it": fixture("unruly", isolation=before)})) as served:
+        async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
+            await client.result("resources/subscribe", uri="test://a")
+            await client.result("logging/setLevel", level="error")
+            filters = {"resourceSubscriptions": ["test://b"]}
+            listening = modern.begin(modern.request("subscriptions/listen", notifications=filters))
+            await modern.hears("notifications/subscriptions/acknowledged")
+            options_of(tmp_path, {"it": fixture("unruly", isolation=after, timeoutSeconds=20)})
+            await client.hears("notifications/tools/list_changed")
+            for each, uri in ((client, "test://a"), (modern, "test://b")):
+                await asked_of(each, "resources/subscribe", uri=uri)
+                await each.call("touch", uri=uri)
+                assert (await each.hears("notifications/resources/updated"))[0]["uri"] == uri
+            await asked_of(client, "logging/setLevel", level="error")
+            listening.cancel()
+            await asked_of(modern, "resources/unsubscribe", uri="test://b")
+
+
+async def asked_of(client, method, **params):
+    """Wait until the server of `unruly.py` behind has been asked that."""
+    async with asyncio.timeout(SOON_S):
+        while params not in [
+            {key: value for key, value in asked["params"].items() if key != "_meta"}
+            for asked in (await client.call("wait_for", seen=method))["seen"]
+        ]:
+            pass
+
+
+async def test_a_gateway_that_ends_leaves_servers_that_end_their_time(tmp_path):
+    """Ours: also those that a change has taken out just before; SIGKILL is the last that they get."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    slow = {"command": sys.executable, "args": [str(tmp_path / "slow.py"), str(tmp_path)]}
+    with serving(*options_of(tmp_path, {"slow": slow})) as served:
+        served.says("^slow .* 0 ")
+        options_of(tmp_path, {"one": ONE})
+        await until((tmp_path / "closed").exists)
+        served.process.terminate()
+        assert await asyncio.to_thread(served.ends) == 0
+    assert (tmp_path / "told").exists()
 
 
 async def test_a_silent_server_holds_up_no_other_change(tmp_path):

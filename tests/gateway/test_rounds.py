@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from mcp import MCPError
@@ -84,3 +85,27 @@ async def test_a_call_that_has_waited_is_not_begun_again():
     with pytest.raises(MCPError):
         await Calls().send(Gone(), turn(), "tools/list", {})
     assert len(asked) == 3
+
+
+async def test_of_a_call_that_nobody_comes_for_any_more_nothing_is_told():
+    """Ours: no traceback, which would show what an upstream has said."""
+    told, failed = [], asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+
+    async def send(caller):
+        asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        failed.set()
+        raise UpstreamUnavailable("gone")
+
+    calls = Parked()
+    await parked(calls, send)
+    await failed.wait()
+    calls.close()
+    del calls
+    for _ in range(100):
+        await asyncio.sleep(0)
+    gc.collect()
+    assert told == []

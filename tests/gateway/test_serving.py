@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import time
 
@@ -14,7 +15,7 @@ from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
-from louver.gateway.serving import Doors
+from louver.gateway.serving import Doors, listening_at, serve
 
 pytestmark = pytest.mark.anyio
 
@@ -92,6 +93,47 @@ async def test_a_call_that_does_not_end_is_cut_off(folder):
         assert time.perf_counter() - began < DRAIN_S + SLACK
         assert not lives(child)
         assert not served.find("Traceback"), "".join(served.said)
+
+
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["busy", "stopped"])
+async def test_servers_that_do_not_end_by_themselves_end_with_the_gateway(folder, is_stopped):
+    """Ours: within 10 s, also where each client has a server of its own."""
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url) as client, raw(served.url) as other:
+            await other.result("logging/setLevel", level="error")
+            client.begin(client.call("work", {"progressToken": 1}, seconds=600))
+            await client.hears("notifications/progress")
+            started = children(served.pid)
+            for child in started if is_stopped else ():
+                os.kill(child, signal.SIGSTOP)
+            began = time.perf_counter()
+            served.process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(served.ends, 30) == 0
+        assert time.perf_counter() - began < DRAIN_S + SLACK
+        assert not any(map(lives, started))
+        assert not served.find("Traceback"), "".join(served.said)
+
+
+async def test_what_is_behind_ends_while_clients_leave():
+    """Ours: one after the other would take longer than 10 s."""
+    ended = asyncio.Event()
+
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await ended.wait()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def end_behind():
+        ended.set()
+
+    def told():
+        signal.raise_signal(signal.SIGTERM)
+
+    with listening_at("127.0.0.1", 0) as listening:
+        async with asyncio.timeout(SOON_S):
+            await serve(app, listening, told=told, end_streams=lambda: None, end_behind=end_behind)
 
 
 async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():

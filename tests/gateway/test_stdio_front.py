@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp.server import Server
 
 from gateway.gateways import LOUVER
 from gateway.links import SLACK
-from gateway.raw import HANDSHAKE, INFO, STATELESS, raw
+from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
+from louver.gateway.stdio_front import _Front
 
 pytestmark = pytest.mark.anyio
 
@@ -181,6 +186,44 @@ async def test_nothing_is_read_after_a_signal(tmp_path):
         assert await client.ends() == 0
         with pytest.raises(EOFError):
             await unread
+
+
+async def test_a_server_that_is_stopped_ends_with_the_gateway(command):
+    """Ours: within 10 s, also where a client leaves that is to be told of no more."""
+    async with raw(command) as client:
+        await client.result("resources/subscribe", uri="test://a")
+        silent = client.begin(client.error("tools/call", name="silent", arguments={}))
+        await client.reaches("silent")
+        (child,) = children(client.process.pid)
+        os.kill(child, signal.SIGSTOP)
+        began = time.perf_counter()
+        client.process.send_signal(signal.SIGTERM)
+        assert (await silent)["code"] == -32000
+        assert await client.ends() == 0
+        assert time.perf_counter() - began < END_S + SLACK
+        assert not lives(child)
+
+
+async def test_what_is_behind_ends_while_the_client_leaves():
+    """Ours: one after the other would take longer than 10 s."""
+    ended = asyncio.Event()
+
+    @asynccontextmanager
+    async def leaves(_):
+        yield
+        await ended.wait()
+
+    async def line():
+        return b""
+
+    async def say(_):
+        raise AssertionError("nothing is said")
+
+    async def end_behind():
+        ended.set()
+
+    async with asyncio.timeout(SOON_S), anyio.create_task_group() as tasks:
+        await _Front(line, say, lambda: None, end_behind, tasks).serve(Server("it", lifespan=leaves))
 
 
 @every_era

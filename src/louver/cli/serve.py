@@ -15,7 +15,7 @@ import gc
 import ipaddress
 import logging
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import socket
     from argparse import Namespace
     from collections.abc import AsyncGenerator, Callable, Coroutine
-    from contextlib import AbstractAsyncContextManager
 
     from starlette.types import ASGIApp
 
@@ -88,17 +87,13 @@ async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | N
     def opened() -> None:
         if not telling:
             telling.append(asyncio.create_task(_tell(gateway)))
+            behind.callback(telling[0].cancel)
 
     gateway = made(serves_one=True, opened=opened)
     if sys.stdin.isatty():
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
-    try:
-        async with _following(gateway, file):
-            await serve_stdio(gateway.server, gateway.listening.close)
-    finally:
-        for task in telling:
-            task.cancel()
-        await gateway.close()
+    async with _working(gateway, file) as behind:
+        await serve_stdio(gateway.server, end_streams=gateway.listening.close, end_behind=behind.aclose)
 
 
 async def _gateway_over_http(
@@ -106,12 +101,25 @@ async def _gateway_over_http(
 ) -> None:
     with listening_at(host, port) as listening:
         gateway = made(serves_one=False)
-        try:
+        async with _working(gateway, file) as behind:
             front = _front(gateway, auth)
-            async with _meanwhile(_tell_and_settle(gateway)), _following(gateway, file):
-                await serve(front, listening, gateway.listening.close, partial(_tell_address, host, listening))
-        finally:
-            await gateway.close()
+            await behind.enter_async_context(_meanwhile(_tell_and_settle(gateway)))
+            told = partial(_tell_address, host, listening)
+            end_streams = gateway.listening.close
+            await serve(front, listening, told=told, end_streams=end_streams, end_behind=behind.aclose)
+
+
+@asynccontextmanager
+async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[AsyncExitStack]:
+    """What is behind the gateway, while it works: closed when calls are done, or else with the block."""
+    try:
+        async with AsyncExitStack() as behind:
+            behind.push_async_callback(gateway.end)
+            if file is not None:
+                await behind.enter_async_context(_meanwhile(_follow(gateway, file)))
+            yield behind
+    finally:
+        await gateway.close()
 
 
 def _front(gateway: Gateway, auth: Auth | None) -> ASGIApp:
@@ -131,11 +139,6 @@ def _file(path: str) -> ConfigFile:
     from louver.gateway.config_file import ConfigFile
 
     return ConfigFile(Path(path))
-
-
-def _following(gateway: Gateway, file: ConfigFile | None) -> AbstractAsyncContextManager[None]:
-    """Meanwhile, serve what the file says whenever it changes."""
-    return nullcontext() if file is None else _meanwhile(_follow(gateway, file))
 
 
 @asynccontextmanager
@@ -194,14 +197,20 @@ def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
         search=minimal,
     )
     if address is None:
-        asyncio.run(serve_stdio(server._lowlevel_server, _no_streams))  # pyright: ignore[reportPrivateUsage]
+        served = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
+        asyncio.run(serve_stdio(served, end_streams=_no_streams, end_behind=_nothing_behind))
         return
     with listening_at(*address) as listening:
         told = partial(_tell_address, address[0], listening)
-        asyncio.run(serve(server.streamable_http_app(), listening, _no_streams, told))
+        app = server.streamable_http_app()
+        asyncio.run(serve(app, listening, told=told, end_streams=_no_streams, end_behind=_nothing_behind))
 
 
 def _no_streams() -> None:
+    pass
+
+
+async def _nothing_behind() -> None:
     pass
 
 

@@ -1,6 +1,7 @@
 """Who is served over the sessions with an upstream, one after the other, and what they want to be told.
 
-It outlives a session: what was asked of an upstream that has ended is asked of the one that takes its place.
+It outlives a session: what was asked of an upstream that has ended, or is configured anew, is asked of the one that
+takes its place.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ class Audience:
         self.levels: dict[Client, str] = {}
         """The log levels that they have asked for."""
         self._watchers: dict[str, set[Client]] = {}
+
+    @property
+    def everybody(self) -> set[Client]:
+        """Those of either era who want to be told anything, or are there."""
+        return self.clients.union(self.levels, *self._watchers.values())
 
     @property
     def watched(self) -> set[str]:
@@ -46,6 +52,16 @@ class Audience:
         if not watchers:
             self._watchers.pop(uri, None)
         return not watchers
+
+    def take(self, client: Client, other: Audience) -> None:
+        """Serve a client of another audience, with all that it has asked for there."""
+        if client in other.clients:
+            self.clients.add(client)
+        if client in other.levels:
+            self.levels[client] = other.levels[client]
+        for uri, watchers in other._watchers.items():
+            if client in watchers:
+                self.watch(client, uri)
 
     def leave(self, client: Client) -> list[str]:
         """A client has gone; the resources that nobody watches now."""

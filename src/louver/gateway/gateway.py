@@ -39,7 +39,7 @@ from louver.server.listing import Listing
 from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from louver.catalogue.policy import Policy
     from louver.gateway import config
@@ -113,6 +113,7 @@ class Gateway:
         self._stack = Stack(self.server, opened, self._leave)
         self._audit: Audit | None = None
         self._audited: Audited | None = None
+        self._ending: set[asyncio.Task[None]] = set()
         self._config = Config(())
         self._lay_out(config)
 
@@ -156,17 +157,21 @@ class Gateway:
         """Serve another configuration from now on; a server that is the same in it is left alone."""
         clients = {client for upstream in self.upstreams.values() for client in upstream.clients}
         gone = self._lay_out(config)
-        await asyncio.gather(*(each.close() for each in gone))
+        await self._end(gone)
         for change in sorted(CHANGES):
             await self._told(change, None)
             for client in clients:
                 client.hear(change, None)
 
-    async def close(self) -> None:
-        """End all upstreams."""
+    async def end(self) -> None:
+        """End all upstreams; calls are answered by none of them any more. A second time, wait for that."""
         self._calls.close()
         scripts = [] if self._stack.scripts is None else [self._stack.scripts]
-        await asyncio.gather(*(each.close() for each in (*self.upstreams.values(), *scripts)))
+        await self._end([*self.upstreams.values(), *scripts])
+
+    async def close(self) -> None:
+        """Likewise, and end what is written beside: calls are over."""
+        await self.end()
         if self._audit is not None:
             self._audit.close()
 
@@ -189,6 +194,14 @@ class Gateway:
             except InvalidView as error:
                 problems.append(f"{state.name}: {error.message}")
         return problems
+
+    async def _end(self, those: Iterable[Upstream | Scripts]) -> None:
+        """End these, and wait until all have ended that are ending; they do so though nobody waits any more."""
+        for each in those:
+            ending = asyncio.create_task(each.close())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+        await asyncio.shield(asyncio.gather(*self._ending))
 
     def _named(self, upstream: str, tool: dict[str, Any]) -> dict[str, Any]:
         """The tool as clients see it named."""
@@ -260,7 +273,11 @@ class Gateway:
             each.name: known[each.name] if before.get(each.name) == each else self._upstream(each)
             for each in config.upstreams
         }
-        return [upstream for upstream in known.values() if upstream not in self.upstreams.values()]
+        gone = [upstream for upstream in known.values() if upstream not in self.upstreams.values()]
+        for upstream in gone:
+            if (successor := self.upstreams.get(upstream.name)) is not None:
+                successor.succeed(upstream)
+        return gone
 
     def _upstream(self, each: config.Upstream) -> Upstream:
         isolated = each.isolation == "session" if each.isolation is not None else not self._serves_one

@@ -25,7 +25,6 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from louver.core.json import digest, is_object
-from louver.gateway.tasks import looked_at
 from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
 
 if TYPE_CHECKING:
@@ -157,7 +156,6 @@ class _Call:
             return await send(self)
 
         self._task = asyncio.create_task(run())
-        self._task.add_done_callback(looked_at)
 
     def resume(self, turn: Caller, answers: dict[str, Any]) -> None:
         """Go on with what the client answers; what it leaves out it does not answer."""
@@ -204,6 +202,7 @@ class _Call:
         if self._expiry is not None:
             self._expiry.cancel()
         if self._task is not None:
+            # One that has failed is not told of by asyncio then.
             self._task.cancel()
 
     async def heard(self, method: str, params: Params) -> None:

@@ -23,7 +23,7 @@ from louver.gateway.http_front import Front
 from louver.limits import DRAIN_S, MAX_HTTP_HEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Awaitable, Callable, Generator
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -48,15 +48,21 @@ def listening_at(host: str, port: int) -> socket.socket:
 
 
 async def serve(
-    app: ASGIApp, listening: socket.socket, end_streams: Callable[[], None], told: Callable[[], None]
+    app: ASGIApp,
+    listening: socket.socket,
+    *,
+    told: Callable[[], None],
+    end_streams: Callable[[], None],
+    end_behind: Callable[[], Awaitable[None]],
 ) -> None:
     """Serve until the process is told to end.
 
     Args:
         app: What is served.
         listening: Where.
-        end_streams: Called when calls are done, to end the streams that the application ends by itself.
         told: Called once the process can be told to end.
+        end_streams: Called when calls are done, to end the streams that the application ends by itself.
+        end_behind: Awaited then, to end what is behind the application.
     """
     doors = Doors(app)
     server = _Server(
@@ -88,7 +94,8 @@ async def serve(
     finally:
         stopping.cancel()
         server.should_exit = True
-        await serving
+        # Beside each other: clients leave what is behind, and need not be waited for there.
+        await asyncio.gather(serving, end_behind())
 
 
 class _Server(uvicorn.Server):

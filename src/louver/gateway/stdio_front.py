@@ -34,17 +34,20 @@ if TYPE_CHECKING:
 _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
 
 
-async def serve_stdio(server: Server[Any], end_streams: Callable[[], None]) -> None:
+async def serve_stdio(
+    server: Server[Any], *, end_streams: Callable[[], None], end_behind: Callable[[], Awaitable[None]]
+) -> None:
     """Serve the client at the other end of standard input and output, until it goes or the process is told to end.
 
     Args:
         server: What is served.
         end_streams: Called when calls are done, to end the streams that the server ends by itself.
+        end_behind: Awaited after that, to end what is behind the server.
     """
     source, sink = claim()
     with anyio.CancelScope() as scope:
         async with lines_from(source) as line, lines_to(sink, scope.cancel) as say, anyio.create_task_group() as tasks:
-            front = _Front(line, say, end_streams, tasks)
+            front = _Front(line, say, end_streams, end_behind, tasks)
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, front.end)
             await front.serve(server)
@@ -57,6 +60,7 @@ class _Front:
         line: Reads a line.
         say: Writes one.
         end_streams: Ends the server's streams.
+        end_behind: Ends what is behind it.
         tasks: Runs what reads and writes.
     """
 
@@ -65,11 +69,13 @@ class _Front:
         line: Callable[[], Awaitable[bytes]],
         say: Callable[[bytes], Awaitable[None]],
         end_streams: Callable[[], None],
+        end_behind: Callable[[], Awaitable[None]],
         tasks: TaskGroup,
     ) -> None:
         self._line = line
         self._say = say
         self._end_streams = end_streams
+        self._end_behind = end_behind
         self._tasks = tasks
         self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -109,6 +115,8 @@ class _Front:
             self._end_streams()
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
                 await self._until_answered(self._streams)
+        # While the client leaves, which need not be waited for there.
+        await self._end_behind()
 
     async def _next(self) -> bytes:
         """The next line; nothing at the end, and once the process is told to end."""

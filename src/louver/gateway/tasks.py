@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from logging import Logger
 
 
-def looked_at(task: asyncio.Task[Any]) -> None:
-    """Nothing more is told of a task that has failed: asyncio would tell of it where nobody waits for it any more."""
-    if not task.cancelled():
-        task.exception()
-
-
 class Tasks:
     """The tasks of one link.
 

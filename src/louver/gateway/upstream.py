@@ -16,6 +16,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
@@ -28,7 +29,6 @@ from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
-from louver.gateway.tasks import looked_at
 from louver.limits import MAX_SESSIONS
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Upstream:
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
         self._failures = Backoff()
+        self._successor: Upstream | None = None
         self._is_closed = False
 
     @property
@@ -116,17 +117,16 @@ class Upstream:
         if client is None and self._sessions:
             return next(iter(self._sessions.values()))
         key = self._key(client)
-        if (place := self._places.get(key)) is None:
-            place = self._places[key] = _Place()
+        place = self._place(key)
         if client is not None and not client.is_modern:
             place.audience.clients.add(client)
         session = self._sessions.get(key)
         if session is None:
             if (opening := self._opening.get(key)) is None:
-                if len(self._sessions) + len(self._opening) >= MAX_SESSIONS:
+                if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS:
                     raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
                 opening = self._opening[key] = asyncio.create_task(self._open(key, client))
-                opening.add_done_callback(looked_at)
+                opening.add_done_callback(partial(self._opened, key))
             # Others may wait for the same; whoever stops waiting does not stop it.
             await asyncio.wait({opening})
             if opening.cancelled():
@@ -148,6 +148,9 @@ class Upstream:
             MCPError: The upstream answers with an error.
             UpstreamError: It does not answer as it should.
         """
+        if self._successor is not None:
+            await self._successor.unwatch(turn, uri)
+            return
         key = self._key(turn.client)
         if (session := self._sessions.get(key)) is not None:
             await session.subscriptions.unwatch(turn, {"uri": uri})
@@ -157,6 +160,13 @@ class Upstream:
     def is_safe(self, method: str, params: Params) -> bool:
         """Whether a request is of a tool that says of itself that a second call does no harm."""
         return method == "tools/call" and (params or {}).get("name") in self._safe
+
+    def succeed(self, other: Upstream) -> None:
+        """Take the place of another: serve those whom it serves, with all that they have asked for."""
+        for place in other._places.values():
+            for client in place.audience.everybody:
+                self._place(self._key(client)).audience.take(client, place.audience)
+        other._successor = self
 
     async def leave(self, client: Client) -> None:
         """A client has gone."""
@@ -186,28 +196,37 @@ class Upstream:
             return client
         return client is not None and not client.is_modern if self._per_era else None
 
+    def _place(self, key: Hashable) -> _Place:
+        if (place := self._places.get(key)) is None:
+            place = self._places[key] = _Place()
+        return place
+
+    def _opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
+        """An opening is over, which may never have begun."""
+        del self._opening[key]
+        if not opening.cancelled():
+            # Looked at, though nobody may wait for it any more: asyncio would tell of it.
+            opening.exception()
+
     async def _open(self, key: Hashable, client: Client | None) -> Session:
+        place = self._places[key]
+        self._check_may_open(self._failures)
+        self._check_may_open(place.ends)
+        session = Session(
+            self.name,
+            self._link,
+            self._hello_to(key, client),
+            self._timeout_s,
+            place.audience,
+            self._told,
+            self._ended,
+            self._listed,
+            self.guard,
+        )
         try:
-            place = self._places[key]
-            self._check_may_open(self._failures)
-            self._check_may_open(place.ends)
-            session = Session(
-                self.name,
-                self._link,
-                self._hello_to(key, client),
-                self._timeout_s,
-                place.audience,
-                self._told,
-                self._ended,
-                self._listed,
-                self.guard,
-            )
-            try:
-                await session.open()
-            except (UpstreamError, MCPError) as error:
-                raise self._failed(error) from None
-        finally:
-            del self._opening[key]
+            await session.open()
+        except (UpstreamError, MCPError) as error:
+            raise self._failed(error) from None
         self._failures.reset()
         self.problem = None
         self.says = session.opened.name
