@@ -41,7 +41,9 @@ async def test_a_bad_tool_is_left_out_and_the_rest_live(bad, said, caplog):
 
 
 async def test_a_good_list_is_left_as_it_is():
-    listed = {"tools": [GOOD]}
+    """MCP: an icon is a URL, or holds its image; no model reads it."""
+    icon = {"src": f"data:image/png;base64,{'A' * MAX_TOOL_BYTES}"}
+    listed = {"tools": [GOOD, {**GOOD, "name": "shown", "icons": [icon]}]}
     assert await without_bad_tools(listed) is listed
 
 

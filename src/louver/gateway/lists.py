@@ -87,7 +87,7 @@ async def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
             logger.error("a listed tool is left out: it has no name, or no input schema")
         elif wrong := [key for key, kind in _OPTIONAL.items() if not isinstance(tool.get(key), kind | None)]:
             logger.error("tool %r is left out: its %s is not as MCP has it", tool["name"][:MAX_LOG_LINE], wrong[0])
-        elif is_heavier(tool, MAX_TOOL_BYTES):
+        elif is_heavier({**tool, "icons": None}, MAX_TOOL_BYTES):
             logger.error("tool %r is left out: it has over some %d bytes", tool["name"][:MAX_LOG_LINE], MAX_TOOL_BYTES)
         elif tools.setdefault(tool["name"], tool) is not tool:
             logger.error("tool %r is listed twice: the second is left out", tool["name"][:MAX_LOG_LINE])
