@@ -232,8 +232,8 @@ MAX_UPSTREAM_CONTAINERS = 1_000_000
 """Opening brackets in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
 
 MAX_TOOL_BYTES = 256 * 1024
-"""Bytes of a tool's definition that an upstream lists, about, without its icons; a larger one is left out. The largest of
-GitHub's schemas has 74 kB; one of 8 MB took seconds on the event loop."""
+"""Bytes of a tool's definition that an upstream lists, about, without its icons; a larger one is left out. The
+largest of GitHub's schemas has 74 kB; one of 8 MB took seconds on the event loop."""
 
 MAX_INTEGER_DIGITS = 10_000
 """Digits of an integer of an upstream; reading and writing one takes time by the square of them."""

@@ -128,8 +128,9 @@ async def test_who_was_there_before_a_change_leaves_what_came_with_it(tmp_path):
             await until(lambda: len(children(served.pid)) == 1)
 
 
+@pytest.mark.parametrize("is_taken_out", [False, True], ids=["", "taken out and put back"])
 @pytest.mark.parametrize(("before", "after"), [("session", "session"), ("shared", "shared"), ("session", "shared")])
-async def test_what_clients_want_to_be_told_outlives_a_change_of_its_server(tmp_path, before, after):
+async def test_what_clients_want_to_be_told_outlives_a_change_of_its_server(tmp_path, before, after, is_taken_out):
     """Ours: as it does a crash (GATEWAY.md, "Upstream side"). The server of now is asked, and is told of the end."""
     with serving(*options_of(tmp_path, {"it": fixture("unruly", isolation=before)})) as served:
         async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
@@ -138,8 +139,11 @@ async def test_what_clients_want_to_be_told_outlives_a_change_of_its_server(tmp_
             filters = {"resourceSubscriptions": ["test://b"]}
             listening = modern.begin(modern.request("subscriptions/listen", notifications=filters))
             await modern.hears("notifications/subscriptions/acknowledged")
+            if is_taken_out:
+                options_of(tmp_path, {"other": ONE})
+                await client.hears("notifications/tools/list_changed")
             options_of(tmp_path, {"it": fixture("unruly", isolation=after, timeoutSeconds=20)})
-            await client.hears("notifications/tools/list_changed")
+            await client.hears("notifications/tools/list_changed", 1 + is_taken_out)
             for each, uri in ((client, "test://a"), (modern, "test://b")):
                 await asked_of(each, "resources/subscribe", uri=uri)
                 await each.call("touch", uri=uri)
@@ -149,12 +153,37 @@ async def test_what_clients_want_to_be_told_outlives_a_change_of_its_server(tmp_
             await asked_of(modern, "resources/unsubscribe", uri="test://b")
 
 
-async def asked_of(client, method, **params):
+async def test_who_only_listens_is_told_by_a_changed_server_too(tmp_path):
+    """Ours: its own session is opened anew, though it asks for nothing."""
+    with serving(*options_of(tmp_path, {"it": fixture("unruly")})) as served:
+        async with raw(served.url) as client:
+            await client.result("resources/subscribe", uri="test://a")
+            await until(lambda: len(children(served.pid)) == 2)
+            before = set(children(served.pid))
+            options_of(tmp_path, {"it": fixture("unruly", timeoutSeconds=20)})
+            # Its own, and that of all others.
+            await until(lambda: len(set(children(served.pid)) - before) == 2)
+
+
+async def test_after_a_change_that_server_is_asked_which_a_resource_is_watched_at(tmp_path):
+    """Ours: though nobody has listed the resources again."""
+    servers = {"one": ONE, "two": fixture("unruly")}
+    with serving(*options_of(tmp_path, servers)) as served:
+        async with raw(served.url) as client:
+            await client.result("resources/list")
+            await client.result("resources/subscribe", uri="test://a")
+            options_of(tmp_path, {**servers, "two": fixture("unruly", timeoutSeconds=20)})
+            await client.hears("notifications/tools/list_changed")
+            await client.result("resources/unsubscribe", uri="test://a")
+            await asked_of(client, "resources/unsubscribe", "two__", uri="test://a")
+
+
+async def asked_of(client, method, server="", **params):
     """Wait until the server of `unruly.py` behind has been asked that."""
     async with asyncio.timeout(SOON_S):
         while params not in [
             {key: value for key, value in asked["params"].items() if key != "_meta"}
-            for asked in (await client.call("wait_for", seen=method))["seen"]
+            for asked in (await client.call(f"{server}wait_for", seen=method))["seen"]
         ]:
             pass
 

@@ -16,6 +16,8 @@ from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
 from louver.gateway.serving import Doors, listening_at, serve
+from louver.limits import DRAIN_S as DRAINED_S
+from louver.limits import UPSTREAM_EXIT_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +114,11 @@ async def test_servers_that_do_not_end_by_themselves_end_with_the_gateway(folder
         assert time.perf_counter() - began < DRAIN_S + SLACK
         assert not any(map(lives, started))
         assert not served.find("Traceback"), "".join(served.said)
+
+
+def test_what_is_waited_for_one_after_the_other_is_less_than_10_s():
+    """Ours: calls, then servers that are asked twice to end; a second is left for all else."""
+    assert DRAINED_S + 2 * UPSTREAM_EXIT_SECONDS <= DRAIN_S - 1
 
 
 async def test_what_is_behind_ends_while_clients_leave():

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp import MCPError
 from mcp.server import Server
 
 from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
-from louver.gateway.stdio_front import _Front
+from louver.gateway import stdio_front
 
 pytestmark = pytest.mark.anyio
 
@@ -192,52 +193,59 @@ async def test_a_server_that_is_stopped_ends_with_the_gateway(command):
     """Ours: within 10 s, also where a client leaves that is to be told of no more."""
     async with raw(command) as client:
         await client.result("resources/subscribe", uri="test://a")
-        silent = client.begin(client.error("tools/call", name="silent", arguments={}))
+        silent = client.begin(client.call("silent"))
         await client.reaches("silent")
         (child,) = children(client.process.pid)
         os.kill(child, signal.SIGSTOP)
         began = time.perf_counter()
         client.process.send_signal(signal.SIGTERM)
-        assert (await silent)["code"] == -32000
+        assert (await silent)["_meta"]["dev.louver/error"]["code"] == "UPSTREAM_UNAVAILABLE"
         assert await client.ends() == 0
         assert time.perf_counter() - began < END_S + SLACK
         assert not lives(child)
 
 
-async def test_what_is_behind_ends_while_the_client_leaves():
+async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monkeypatch):
     """Ours: one after the other would take longer than 10 s."""
+    monkeypatch.setattr(stdio_front, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
     ended = asyncio.Event()
+    lines = conversation(HANDSHAKE, [("subscriptions/listen", {})]).splitlines()
 
     @asynccontextmanager
     async def leaves(_):
         yield
         await ended.wait()
 
+    async def listen(ctx, params):
+        await ended.wait()
+        raise MCPError(code=0, message="over")
+
     async def line():
-        return b""
+        return lines.pop(0) if lines else b""
 
     async def say(_):
-        raise AssertionError("nothing is said")
+        pass
 
     async def end_behind():
         ended.set()
 
     async with asyncio.timeout(SOON_S), anyio.create_task_group() as tasks:
-        await _Front(line, say, lambda: None, end_behind, tasks).serve(Server("it", lifespan=leaves))
+        server = Server("it", lifespan=leaves, on_subscriptions_listen=listen)
+        await stdio_front._Front(line, say, lambda: None, end_behind, tasks).serve(server)
+        tasks.cancel_scope.cancel()
 
 
 @every_era
 async def test_a_call_that_does_not_end_is_cut_off(command, era):
     """Ours: within 10 s, whatever a call does, and it is told so."""
     async with raw(command, era) as client:
-        silent = client.begin(client.error("tools/call", name="silent", arguments={}))
-        await client.call("wait_for", seen="tools/call")
+        silent = client.begin(client.call("silent"))
+        await client.reaches("silent")
         (child,) = children(client.process.pid)
         began = time.perf_counter()
         client.process.send_signal(signal.SIGTERM)
-        error = await silent
+        assert (await silent)["_meta"]["dev.louver/error"]["code"] == "UPSTREAM_UNAVAILABLE"
         assert await client.ends() == 0
         assert time.perf_counter() - began < END_S + SLACK
-        assert error["code"] == -32000
         assert not lives(child)
         assert "Traceback" not in "".join(client.said)

@@ -68,7 +68,7 @@ class World:
     @asynccontextmanager
     async def behind(self, entry, **louver):
         (self.folder / "it.policy.json").write_text(json.dumps(POLICY))
-        entry = {**entry, "louver": {"policy": "it.policy.json", "timeoutSeconds": 1, **louver.pop("of", {})}}
+        entry = {**entry, "louver": {"policy": "it.policy.json", **louver.pop("of", {})}}
         options = config(self.folder, {"it": entry}, **louver)
         gateway = Gateway(read_config(Path(options[1])), serves_one=False)
         try:
@@ -111,6 +111,9 @@ def keys(one, other):
     return row
 
 
+IMPATIENT = {"of": {"timeoutSeconds": 1}}
+
+
 async def unknown_tool(world):
     one = await world.call("nobody", projection=include("id"))
     other = await world.call("nobody")
@@ -131,24 +134,24 @@ async def stale_cursor(world):
         return await exactly(wire, "tools/list", {"query": "other", "cursor": cursor})
 
 
-def fault(tool, kind="unruly", *options, **arguments):
+def fault(tool, kind="unruly", louver=None, **arguments):
     async def row(world):
-        return await world.call(tool, fixture(kind, *options), arguments=arguments)
+        return await world.call(tool, fixture(kind), louver=louver, arguments=arguments)
 
     return row
 
 
-def over_http(tool, **arguments):
+def over_http(tool, louver=None, **arguments):
     async def row(world):
         with at_a_url("unruly", "--http") as url:
-            return await world.call(tool, at(url), arguments=arguments)
+            return await world.call(tool, at(url), louver=louver, arguments=arguments)
 
     return row
 
 
 async def stopped(world):
     """SIGSTOP: the call runs into its deadline."""
-    async with world.behind(fixture("unruly")) as wire:
+    async with world.behind(fixture("unruly"), **IMPATIENT) as wire:
         try:
             return await exactly(wire, "tools/call", {"name": "stop", "arguments": {}})
         finally:
@@ -232,8 +235,8 @@ ROWS = {
     "upstream: an endless line": fault("endless"),
     "upstream: too large": fault("large", size=LONG),
     "upstream: a gzip bomb": over_http("bomb", size=LONG),
-    "upstream: a hang": fault("silent"),
-    "upstream: a hang over HTTP": over_http("silent"),
+    "upstream: a hang": fault("silent", louver=IMPATIENT),
+    "upstream: a hang over HTTP": over_http("silent", louver=IMPATIENT),
     "upstream: SIGSTOP": stopped,
     "upstream: death mid-call": fault("die"),
     "upstream: an answer that breaks its schema": fault("break_schema", "tattling"),

@@ -26,8 +26,13 @@ class Audience:
 
     @property
     def everybody(self) -> set[Client]:
-        """Those of either era who want to be told anything, or are there."""
+        """Those of either era who are there, or want to be told anything."""
         return self.clients.union(self.levels, *self._watchers.values())
+
+    @property
+    def wants(self) -> bool:
+        """Whether anybody wants to be told anything."""
+        return bool(self.levels or self._watchers)
 
     @property
     def watched(self) -> set[str]:
@@ -38,6 +43,10 @@ class Audience:
     def level(self) -> str | None:
         """The level that lets through what anybody has asked for; `None` if nobody has."""
         return min(self.levels.values(), key=LEVELS.index, default=None)
+
+    def is_watched(self, client: Client, uri: str) -> bool:
+        """Whether a client watches a resource."""
+        return client in self._watchers.get(uri, ())
 
     def watch(self, client: Client, uri: str) -> None:
         """A client watches a resource."""

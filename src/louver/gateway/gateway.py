@@ -33,18 +33,17 @@ from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
-from louver.gateway.upstream import GATEWAY, Upstream
+from louver.gateway.upstream import GATEWAY, Terms, Upstream
 from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
 from louver.server.listing import Listing
 from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from louver.catalogue.policy import Policy
     from louver.gateway import config
     from louver.gateway.config import Audited
-    from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.discovery.service import DiscoveryService
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
@@ -109,6 +108,8 @@ class Gateway:
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
         self.upstreams: dict[str, Upstream] = {}
+        # Also those that a change has taken out: they may come again, for those whom they have served.
+        self._known: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
         self._stack = Stack(self.server, opened, self._leave)
         self._audit: Audit | None = None
@@ -122,6 +123,7 @@ class Gateway:
         states = await asyncio.gather(*map(self._state, self._config.upstreams))
         if self._stack.scripts is not None:
             await self._stack.scripts.are_ready()
+        await asyncio.gather(*(upstream.resume() for upstream in self.upstreams.values()))
         return states
 
     def discovery(self) -> DiscoveryService:
@@ -155,9 +157,8 @@ class Gateway:
 
     async def change(self, config: Config) -> None:
         """Serve another configuration from now on; a server that is the same in it is left alone."""
-        clients = {client for upstream in self.upstreams.values() for client in upstream.clients}
-        gone = self._lay_out(config)
-        await self._end(gone)
+        clients = {client for upstream in self._known.values() for client in upstream.clients}
+        await self._end(self._lay_out(config))
         for change in sorted(CHANGES):
             await self._told(change, None)
             for client in clients:
@@ -167,7 +168,7 @@ class Gateway:
         """End all upstreams; calls are answered by none of them any more. A second time, wait for that."""
         self._calls.close()
         scripts = [] if self._stack.scripts is None else [self._stack.scripts]
-        await self._end([*self.upstreams.values(), *scripts])
+        await self._end(each.close() for each in (*self.upstreams.values(), *scripts))
 
     async def close(self) -> None:
         """Likewise, and end what is written beside: calls are over."""
@@ -195,10 +196,10 @@ class Gateway:
                 problems.append(f"{state.name}: {error.message}")
         return problems
 
-    async def _end(self, those: Iterable[Upstream | Scripts]) -> None:
-        """End these, and wait until all have ended that are ending; they do so though nobody waits any more."""
+    async def _end(self, those: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """Do what ends these, and wait until all is ended that is ending; it ends though nobody waits any more."""
         for each in those:
-            ending = asyncio.create_task(each.close())
+            ending = asyncio.create_task(each)
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
         await asyncio.shield(asyncio.gather(*self._ending))
@@ -207,8 +208,8 @@ class Gateway:
         """The tool as clients see it named."""
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
 
-    def _lay_out(self, config: Config) -> list[Upstream | Scripts]:
-        """Put everything in its place; what has none any more.
+    def _lay_out(self, config: Config) -> list[Coroutine[Any, Any, None]]:
+        """Put everything in its place; what ends that which has none any more.
 
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
@@ -223,11 +224,12 @@ class Gateway:
             kept = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         results = self._stack.results_for(kept)
         audit = self._audit_for(config.audit)
-        gone = self._take_up(config)
+        ending = self._take_up(config)
         self._views = files.views
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
-        return [*gone, *self._stack.build(config, files, results, self.upstreams, self._routes, audit)]
+        gone = self._stack.build(config, files, results, self.upstreams, self._routes, audit)
+        return [*ending, *(each.close() for each in gone)]
 
     def _audit_for(self, wanted: Audited | None) -> Audit | None:
         """Where records are written: the file that is open, if that is what a configuration wants.
@@ -265,36 +267,33 @@ class Gateway:
         known = self.upstreams.get(upstream)
         return None if known is None else known.says
 
-    def _take_up(self, config: Config) -> list[Upstream]:
-        """Have the upstreams of a configuration from now on; those that are no more in it."""
-        before = {each.name: each for each in self._config.upstreams}
-        known, self._config = self.upstreams, config
-        self.upstreams = {
-            each.name: known[each.name] if before.get(each.name) == each else self._upstream(each)
-            for each in config.upstreams
-        }
-        gone = [upstream for upstream in known.values() if upstream not in self.upstreams.values()]
-        for upstream in gone:
-            if (successor := self.upstreams.get(upstream.name)) is not None:
-                successor.succeed(upstream)
-        return gone
+    def _take_up(self, config: Config) -> list[Coroutine[Any, Any, None]]:
+        """Have the upstreams of a configuration from now on; what ends the sessions that it does not leave alone."""
+        before, self._config = {each.name: each for each in self._config.upstreams}, config
+        changed = {each.name: self._terms(each) for each in config.upstreams if before.get(each.name) != each}
+        named = {each.name for each in config.upstreams}
+        ending = [upstream.close() for name, upstream in self.upstreams.items() if name not in named]
+        for name, terms in changed.items():
+            if name in self._known:
+                ending.append(self._known[name].change(terms))
+            else:
+                hello = None if self._serves_one else GATEWAY
+                self._known[name] = Upstream(name, terms, hello=hello, told=self._told)
+        self.upstreams = {each.name: self._known[each.name] for each in config.upstreams}
+        return ending
 
-    def _upstream(self, each: config.Upstream) -> Upstream:
-        isolated = each.isolation == "session" if each.isolation is not None else not self._serves_one
-        return Upstream(
-            each.name,
+    def _terms(self, each: config.Upstream) -> Terms:
+        return Terms(
             partial(_link, each),
-            timeout_s=each.timeout_seconds,
-            isolated=isolated,
+            each.timeout_seconds,
+            isolated=each.isolation == "session" if each.isolation is not None else not self._serves_one,
             per_era=each.transport == "http",
-            hello=None if self._serves_one else GATEWAY,
-            told=self._told,
             guard=None if each.policy is None else _guard(each.name, each.policy),
         )
 
     async def _leave(self, client: Client) -> None:
-        """A client has gone, which other upstreams may serve by now than when it came."""
-        await asyncio.gather(*(upstream.leave(client) for upstream in self.upstreams.values()))
+        """A client has gone, which may want to be told something by an upstream that is taken out."""
+        await asyncio.gather(*(upstream.leave(client) for upstream in self._known.values()))
 
     async def _told(self, method: str, params: Params) -> None:
         """Tell clients of 2026-07-28 what has changed; those of the handshake era are told by the session."""

@@ -197,6 +197,9 @@ class Many:
         """Of a resource: from whoever listed it, else from the first that has it."""
         uri = params["uri"]
         known = self._addresses.get(uri) or self._kept.get(uri.partition("?")[0])
+        if method == "resources/unsubscribe":
+            # It may be watched since before a change, and nobody has listed it again.
+            known = next((each for each in self._upstreams.values() if each.is_watched(turn.client, uri)), known)
         problem = MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
         for upstream in [known] if known is not None else list(self._upstreams.values()):
             try:

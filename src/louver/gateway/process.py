@@ -50,8 +50,9 @@ class Process(asyncio.SubprocessProtocol):
         self._paused = False
         self._arrived = asyncio.Event()
         self._end: UpstreamError | None = None
-        self._exited = self._silent = False
+        self._silent = False
         self._settling: asyncio.TimerHandle | None = None
+        self._exited = asyncio.Event()
         self._finished = asyncio.Event()
 
     @classmethod
@@ -119,11 +120,16 @@ class Process(asyncio.SubprocessProtocol):
         self._output.resume_reading()
         try:
             self._input.close()
-            for number in (None, signal.SIGTERM, signal.SIGKILL):
+            for number, over in (
+                (None, self._finished),
+                (signal.SIGTERM, self._finished),
+                # Whoever holds the pipes though it is in another group is not waited for.
+                (signal.SIGKILL, self._exited),
+            ):
                 self._signal(number)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(UPSTREAM_EXIT_SECONDS):
-                        await self._finished.wait()
+                        await over.wait()
                         break
         finally:
             # Who has left the pipes is still in the group.
@@ -156,7 +162,7 @@ class Process(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """It has ended; its output may still be held open by what it has started."""
-        self._exited = True
+        self._exited.set()
         self._go_on_reading()
         self._settle_soon()
 
@@ -172,13 +178,13 @@ class Process(asyncio.SubprocessProtocol):
         self._waiting += said
         self._pending += sum(len(line) + _LINE_COST for line in said)
         # Of a process that has ended there is only what its pipe holds.
-        if self._pending > MAX_UPSTREAM_PENDING and not self._paused and not self._exited:
+        if self._pending > MAX_UPSTREAM_PENDING and not self._paused and not self._exited.is_set():
             self._paused = True
             self._output.pause_reading()
         self._arrived.set()
 
     def _settle_soon(self) -> None:
-        if self._exited and self._silent:
+        if self._exited.is_set() and self._silent:
             self._settle()
         elif self._settling is None and self._end is None:
             self._settling = asyncio.get_running_loop().call_later(UPSTREAM_LAST_WORDS_SECONDS, self._settle)

@@ -86,33 +86,33 @@ class Files:
         self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(described)
 
-    def views_seen_by(self, principal: Principal, upstreams: Mapping[str, Upstream]) -> ToolViews:
+    def views_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> ToolViews:
         """The views that a caller may know of."""
 
         def hides(tool: str, path: FieldPath) -> bool:
-            found = self._policed_of(upstreams, tool)
+            found = self._policed_of(policed, tool)
             return found is not None and found[0].hides(found[1], principal, path)
 
         return ToolViews(None, self.default_views, self._views, self._ready, hides)
 
-    def whose(self, upstreams: Mapping[str, Upstream], tool: str) -> Owned | None:
+    def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:
         """Whose a tool is that is under a policy, by the name that clients know."""
         # Imported only now, as by `_audited`.
         from louver.server.auditing import UNKNOWN, Owned
 
-        found = self._policed_of(upstreams, tool)
+        found = self._policed_of(policed, tool)
         if found is None:
             return None
-        policed, own = found
+        guarding, own = found
         # Of a tool that is not there, the name is the client's.
-        told = own if policed.knows(own) else UNKNOWN
-        return Owned(policed.server, told, policed.policy.version, policed.names_of(own, principal_of()))
+        told = own if guarding.knows(own) else UNKNOWN
+        return Owned(guarding.server, told, guarding.policy.version, guarding.names_of(own, principal_of()))
 
-    def _policed_of(self, upstreams: Mapping[str, Upstream], tool: str) -> tuple[Policed, str] | None:
+    def _policed_of(self, policed: Mapping[str, Policed], tool: str) -> tuple[Policed, str] | None:
         """The policy that a tool is under, and its own name."""
         for prefix, name in self._policed.items():
-            if tool.startswith(prefix) and (guard := upstreams[name].guard) is not None:
-                return guard.policed, tool.removeprefix(prefix)
+            if tool.startswith(prefix):
+                return policed[name], tool.removeprefix(prefix)
         return None
 
 
@@ -162,10 +162,11 @@ class Stack:
         audit: Audit | None,
     ) -> list[Scripts]:
         """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
-        policed = [up.guard.policed for up in upstreams.values() if up.guard is not None]
+        # As they are now: what is under way by a later change is still audited as it began.
+        policed = {name: up.guard.policed for name, up in upstreams.items() if up.guard is not None}
 
         def audience() -> Hashable:
-            return tuple((each.id, each.policy.audience(principal_of())) for each in policed)
+            return tuple((each.id, each.policy.audience(principal_of())) for each in policed.values())
 
         if policed and results is not None:
             # What is kept for an audience is of its policy.
@@ -177,7 +178,7 @@ class Stack:
         if config.grant_keys != self._grant_keys:
             self._grants, self._grant_keys = None, config.grant_keys
         self._close()
-        layers = partial(self._layers, config, files, upstreams)
+        layers = partial(self._layers, config, files, upstreams, policed)
         # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
@@ -187,7 +188,7 @@ class Stack:
         # Made anew from what is listed.
         self._server.get_tool_input_schema = None
         if policed:
-            audiences = Audiences(audience, lambda: layers(files.views_seen_by(principal_of(), upstreams)))
+            audiences = Audiences(audience, lambda: layers(files.views_seen_by(principal_of(), policed)))
             self._server.middleware[:], self._close = [audiences, *innermost], audiences.close
         else:
             outermost, self._close = layers(files.views)
@@ -199,11 +200,12 @@ class Stack:
         config: Config,
         files: Files,
         upstreams: Mapping[str, Upstream],
+        policed: Mapping[str, Policed],
         views: ToolViews,
     ) -> tuple[list[ServerMiddleware[Any]], Callable[[], None]]:
         """What stands before the routes for who may see the same, the outermost first; and what closes it."""
         server = self._server
-        schemas = ProjectedSchemas("private" if any(each.guard for each in upstreams.values()) else "public")
+        schemas = ProjectedSchemas("private" if policed else "public")
         # The one tool has parameters for what it asks for on behalf of who calls.
         by = _PARAMETERS if config.exposure == "gateway" else ()
         beside = Beside(files.guidance, config.warnings, self._results, by)
@@ -220,7 +222,7 @@ class Stack:
             )
         ]
         if self._audit is not None:
-            layers.insert(0, _audited(self._audit, partial(files.whose, upstreams)))
+            layers.insert(0, _audited(self._audit, partial(files.whose, policed)))
         close = _nothing
         if config.exposure == "minimal":
             disclosure = self._disclosing(files)

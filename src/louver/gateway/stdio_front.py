@@ -26,7 +26,7 @@ from louver.gateway.stdio_lines import claim, lines_from, lines_to
 from louver.limits import DRAIN_S, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from anyio.abc import TaskGroup
     from mcp.server import Server
@@ -35,7 +35,7 @@ _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the c
 
 
 async def serve_stdio(
-    server: Server[Any], *, end_streams: Callable[[], None], end_behind: Callable[[], Awaitable[None]]
+    server: Server[Any], *, end_streams: Callable[[], None], end_behind: Callable[[], Coroutine[Any, Any, None]]
 ) -> None:
     """Serve the client at the other end of standard input and output, until it goes or the process is told to end.
 
@@ -69,7 +69,7 @@ class _Front:
         line: Callable[[], Awaitable[bytes]],
         say: Callable[[bytes], Awaitable[None]],
         end_streams: Callable[[], None],
-        end_behind: Callable[[], Awaitable[None]],
+        end_behind: Callable[[], Coroutine[Any, Any, None]],
         tasks: TaskGroup,
     ) -> None:
         self._line = line
@@ -113,10 +113,11 @@ class _Front:
                     self._tasks.start_soon(self._refuse, question)
                 await self._until_answered(self._calls)
             self._end_streams()
+            # Beside: it takes its time, and answers what is not answered yet.
+            self._tasks.start_soon(self._end_behind)
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
+                await self._until_answered(self._calls)
                 await self._until_answered(self._streams)
-        # While the client leaves, which need not be waited for there.
-        await self._end_behind()
 
     async def _next(self) -> bytes:
         """The next line; nothing at the end, and once the process is told to end."""

@@ -67,8 +67,11 @@ class Subscriptions:
                 self._level = level
                 await self._again("logging/setLevel", {"level": level})
             for uri in sorted(self._audience.watched):
-                if uri in self._audience.watched and await self._again("resources/subscribe", {"uri": uri}):
+                if uri in self._audience.watched:
+                    # Before the answer: whoever watches it no more meanwhile takes it out again.
                     self._subscribed.add(uri)
+                    if not await self._again("resources/subscribe", {"uri": uri}):
+                        self._subscribed.discard(uri)
         except UpstreamError as error:
             logger.warning("upstream %r is not asked again for all that is wanted of it: %s", self._name, error)
 

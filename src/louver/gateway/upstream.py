@@ -6,8 +6,9 @@ One session serves everybody (`shared`), or each client of the handshake era has
     client B ─┴─ session ── process    client B ── session ── process
 
 A session is opened when it is first needed. One that ends is opened anew when it is next needed, for those who were
-served over it and what they had asked for. An upstream that cannot be opened is left alone for a while, longer each
-time in a row; so is one that opens and ends at once, for those who would be served over it.
+served over it and what they had asked for; so is one that a change of the configuration has ended. An upstream that
+cannot be opened is left alone for a while, longer each time in a row; so is one that opens and ends at once, for those
+who would be served over it.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from louver.core.json import is_object
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff
+from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
 from louver.limits import MAX_SESSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
+    from collections.abc import Awaitable, Callable, Coroutine, Hashable
 
     from louver.gateway.clients import Caller, Client
     from louver.gateway.guard import Guard
@@ -49,6 +51,25 @@ GATEWAY: Final = Hello(
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a configuration says of an upstream.
+
+    Args:
+        link: Makes a link to it.
+        timeout_s: How long it may be silent while it is called.
+        isolated: Whether each client of the handshake era has a session of its own.
+        per_era: Whether it can be spoken to in both eras at once: over HTTP, but not one process.
+        guard: Stands before it, if it is under a policy.
+    """
+
+    link: Callable[[Listener], Link]
+    timeout_s: float
+    isolated: bool
+    per_era: bool
+    guard: Guard | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """What sessions that take each other's place share: who is served, and how often they have ended at once."""
 
@@ -57,49 +78,37 @@ class _Place:
 
 
 class Upstream:
-    """One upstream.
+    """One upstream, by its name: whatever the configuration says of it, those who are served stay the same.
 
     Args:
         name: Its name in the configuration.
-        link: Makes a link to it.
-        timeout_s: How long it may be silent while it is called.
-        isolated: Whether each client of the handshake era has a session of its own.
-        per_era: Whether it can be spoken to in both eras at once: over HTTP, but not one process.
-        hello: What it is told where a session serves everybody; without one, what the first client says of itself.
+        terms: What the configuration says of it.
+        hello: What it is told where a session serves everybody; without one, what the last client says of itself.
         told: Gets every notification that no call belongs to.
-        guard: Stands before it, if it is under a policy.
     """
 
     def __init__(
-        self,
-        name: str,
-        link: Callable[[Listener], Link],
-        *,
-        timeout_s: float,
-        isolated: bool,
-        per_era: bool,
-        hello: Hello | None,
-        told: Callable[[str, Params], Awaitable[None]],
-        guard: Guard | None = None,
+        self, name: str, terms: Terms, *, hello: Hello | None, told: Callable[[str, Params], Awaitable[None]]
     ) -> None:
         self.name = name
-        self.guard = guard
         self.problem: str | None = None
         self.says: str | None = None
         """What it says itself that it is called, once it was opened."""
-        self._link = link
-        self._timeout_s = timeout_s
-        self._isolated = isolated
-        self._per_era = per_era
+        self._terms = terms
         self._hello = hello
+        self._last_hello = hello or GATEWAY
         self._told = told
         self._places: dict[Hashable, _Place] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
         self._failures = Backoff()
-        self._successor: Upstream | None = None
         self._is_closed = False
+
+    @property
+    def guard(self) -> Guard | None:
+        """What stands before it, if it is under a policy."""
+        return self._terms.guard
 
     @property
     def clients(self) -> set[Client]:
@@ -112,27 +121,30 @@ class Upstream:
         Raises:
             UpstreamError: There is none, and none can be opened now.
         """
-        if self._is_closed:
-            raise self._over()
-        if client is None and self._sessions:
-            return next(iter(self._sessions.values()))
-        key = self._key(client)
-        place = self._place(key)
-        if client is not None and not client.is_modern:
-            place.audience.clients.add(client)
-        session = self._sessions.get(key)
-        if session is None:
-            if (opening := self._opening.get(key)) is None:
-                if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS:
-                    raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
-                opening = self._opening[key] = asyncio.create_task(self._open(key, client))
-                opening.add_done_callback(partial(self._opened, key))
+        while not self._is_closed:
+            if client is None and self._sessions:
+                return next(iter(self._sessions.values()))
+            key = self._key(client)
+            place = self._place(key)
+            if client is not None and not client.is_modern:
+                place.audience.clients.add(client)
+            if (session := self._sessions.get(key)) is not None:
+                return session
+            opening, terms = self._opening_of(key, client), self._terms
             # Others may wait for the same; whoever stops waiting does not stop it.
             await asyncio.wait({opening})
-            if opening.cancelled():
-                raise self._over()
-            session = opening.result()
-        return session
+            if not opening.cancelled():
+                return opening.result()
+            if self._terms is terms:
+                break
+        raise UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
+
+    async def resume(self) -> None:
+        """Open the sessions over which clients want to be told something, as far as the upstream is there."""
+        waiting = [next(iter(each.audience.everybody)) for each in self._places.values() if each.audience.wants]
+        for client in waiting:
+            with suppress(UpstreamError):
+                await self.session(client)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
         """Send on what a client says; an upstream that is not there does not hear it."""
@@ -148,62 +160,97 @@ class Upstream:
             MCPError: The upstream answers with an error.
             UpstreamError: It does not answer as it should.
         """
-        if self._successor is not None:
-            await self._successor.unwatch(turn, uri)
-            return
         key = self._key(turn.client)
         if (session := self._sessions.get(key)) is not None:
             await session.subscriptions.unwatch(turn, {"uri": uri})
         elif key in self._places:
             self._places[key].audience.unwatch(turn.client, uri)
 
+    def is_watched(self, client: Client, uri: str) -> bool:
+        """Whether a client watches a resource of it."""
+        place = self._places.get(self._key(client))
+        return place is not None and place.audience.is_watched(client, uri)
+
     def is_safe(self, method: str, params: Params) -> bool:
         """Whether a request is of a tool that says of itself that a second call does no harm."""
         return method == "tools/call" and (params or {}).get("name") in self._safe
 
-    def succeed(self, other: Upstream) -> None:
-        """Take the place of another: serve those whom it serves, with all that they have asked for."""
-        for place in other._places.values():
-            for client in place.audience.everybody:
-                self._place(self._key(client)).audience.take(client, place.audience)
-        other._successor = self
-
     async def leave(self, client: Client) -> None:
         """A client has gone."""
-        opening = self._opening.get(client)
-        if opening is not None:
+        if (opening := self._opening.get(client)) is not None:
             opening.cancel()
-        if (own := self._sessions.pop(client, None)) is not None:
-            await own.close()
+        # Nobody knows of it any more before anything is waited for.
+        own = self._sessions.pop(client, None)
         self._places.pop(client, None)
-        for key, place in list(self._places.items()):
-            left = place.audience.leave(client)
+        left = {key: place.audience.leave(client) for key, place in self._places.items()}
+        if own is not None:
+            await own.close()
+        for key, uris in left.items():
             if (session := self._sessions.get(key)) is not None:
-                await session.subscriptions.narrow(left)
+                await session.subscriptions.narrow(uris)
 
-    async def close(self) -> None:
-        """End all sessions, and begin none any more."""
+    def change(self, terms: Terms) -> Coroutine[Any, Any, None]:
+        """Have other terms from now on, for those who are served and what they have asked for; also after its end.
+
+        Returns:
+            Ends the sessions that there were.
+        """
+        self._terms = terms
+        before, self._places = self._places, {}
+        for place in before.values():
+            for client in place.audience.everybody:
+                self._place(self._key(client)).audience.take(client, place.audience)
+        self._safe, self._failures = set(), Backoff()
+        self.problem = self.says = None
+        self._is_closed = False
+        return self._given_up()
+
+    def close(self) -> Coroutine[Any, Any, None]:
+        """Have no sessions any more, and begin none, unless there are other terms.
+
+        Returns:
+            Ends those that there were.
+        """
         self._is_closed = True
-        opening = list(self._opening.values())
-        for task in opening:
-            task.cancel()
-        await asyncio.gather(*opening, return_exceptions=True)
+        return self._given_up()
+
+    def _given_up(self) -> Coroutine[Any, Any, None]:
+        """What ends all that there is; nobody finds it any more."""
+        openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
-        await asyncio.gather(*(session.close() for session in sessions))
+        for opening in openings:
+            opening.cancel()
+
+        async def end() -> None:
+            ended = asyncio.gather(*openings, return_exceptions=True)
+            await asyncio.gather(ended, *(session.close() for session in sessions))
+
+        return end()
 
     def _key(self, client: Client | None) -> Hashable:
-        if self._isolated and client is not None and not client.is_modern:
+        if self._terms.isolated and client is not None and not client.is_modern:
             return client
-        return client is not None and not client.is_modern if self._per_era else None
+        if not self._terms.per_era:
+            return None
+        return not (is_modern(self._last_hello.version) if client is None else client.is_modern)
 
     def _place(self, key: Hashable) -> _Place:
         if (place := self._places.get(key)) is None:
             place = self._places[key] = _Place()
         return place
 
+    def _opening_of(self, key: Hashable, client: Client | None) -> asyncio.Task[Session]:
+        if (opening := self._opening.get(key)) is None:
+            if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS:
+                raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
+            opening = self._opening[key] = asyncio.create_task(self._open(key, client))
+            opening.add_done_callback(partial(self._opened, key))
+        return opening
+
     def _opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
         """An opening is over, which may never have begun."""
-        del self._opening[key]
+        if self._opening.get(key) is opening:
+            del self._opening[key]
         if not opening.cancelled():
             # Looked at, though nobody may wait for it any more: asyncio would tell of it.
             opening.exception()
@@ -214,9 +261,9 @@ class Upstream:
         self._check_may_open(place.ends)
         session = Session(
             self.name,
-            self._link,
+            self._terms.link,
             self._hello_to(key, client),
-            self._timeout_s,
+            self._terms.timeout_s,
             place.audience,
             self._told,
             self._ended,
@@ -233,9 +280,6 @@ class Upstream:
         self._sessions[key] = session
         return session
 
-    def _over(self) -> UpstreamUnavailable:
-        return UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
-
     def _check_may_open(self, backoff: Backoff) -> None:
         if (wait_s := backoff.wait_s) > 0:
             raise UpstreamUnavailable(
@@ -244,10 +288,13 @@ class Upstream:
 
     def _hello_to(self, key: Hashable, client: Client | None) -> Hello:
         """What the upstream is told of who connects: the client, if it alone is served."""
-        if client is not None and (key is client or self._hello is None):
+        if self._hello is None and client is not None:
+            self._last_hello = client.hello
+        if client is None or self._hello is None:
+            return self._last_hello
+        if key is client:
             return client.hello
-        hello = self._hello or GATEWAY
-        return replace(hello, version=client.version) if client is not None and self._per_era else hello
+        return replace(self._hello, version=client.version) if self._terms.per_era else self._hello
 
     def _failed(self, error: UpstreamError | MCPError) -> UpstreamUnavailable:
         self.problem = (
