@@ -229,6 +229,21 @@ async def test_calls_are_written_down_where_the_first_were(tmp_path):
     assert not (tmp_path / "b.db").exists()
 
 
+async def test_what_came_before_a_policy_is_not_answered_by_a_server_that_is_under_it(tmp_path):
+    """PRIVACY.md: no answer of a policed server without a record, and what came before has none."""
+    rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
+    (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules}))
+    with serving(*options_of(tmp_path, {"it": SILENT})) as served:
+        async with httpx2.AsyncClient(trust_env=False, timeout=3 * SOON_S) as http:
+            calling = asyncio.create_task(http.post(served.url, **stateless("tools/call", name="get_person")))
+            await reached(http, served.url)
+            options_of(tmp_path, {"it": fixture("tattling", policy="it.policy.json")})
+            said = (await calling).json()
+    assert (
+        said["result"]["_meta"]["dev.louver/error"]["message"] == "the policy of upstream 'it' has changed: call again"
+    )
+
+
 async def reached(http, url):
     """Wait until what was sent before this has been read: another connection's request is answered."""
     for _ in range(3):

@@ -79,11 +79,11 @@ async def test_a_call_that_has_waited_is_not_begun_again():
             asked.append(client)
             raise UpstreamUnavailable("gone")
 
-    result = await Calls().send(Gone(), turn(), "tools/call", {"name": "t", "requestState": "s"})
+    result = await Calls(Parked(), {}).send(Gone(), turn(), "tools/call", {"name": "t", "requestState": "s"})
     assert result["isError"]
     assert len(asked) == 1
     with pytest.raises(MCPError):
-        await Calls().send(Gone(), turn(), "tools/list", {})
+        await Calls(Parked(), {}).send(Gone(), turn(), "tools/list", {})
     assert len(asked) == 3
 
 

@@ -209,7 +209,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
     """Ours: one after the other would take longer than 10 s."""
     monkeypatch.setattr(stdio_front, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
     ended = asyncio.Event()
-    lines = conversation(HANDSHAKE, [("subscriptions/listen", {})]).splitlines()
+    lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).splitlines()
 
     @asynccontextmanager
     async def leaves(_):

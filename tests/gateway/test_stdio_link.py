@@ -4,6 +4,8 @@ import asyncio
 import gc
 import logging
 import os
+import signal
+import sys
 import time
 from pathlib import Path
 
@@ -349,6 +351,36 @@ async def test_a_grandchild_hides_nothing(link, ears, keeps_pipes):
     assert is_alive(grandchild)
     await link.close()
     await ends(grandchild)
+
+
+LEAVES_A_DAEMON = """
+import subprocess, sys
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_who_holds_the_pipes_from_another_session_is_not_waited_for(monkeypatch):
+    """Ours: a process that is killed ends at once, and no signal of ours reaches the other."""
+    monkeypatch.setattr(process, "UPSTREAM_EXIT_SECONDS", 0.05)
+    sent, send = [], process.Process._signal
+
+    def signalled(ended, number):
+        sent.append(number)
+        if number == signal.SIGKILL:
+            monkeypatch.setattr(process, "UPSTREAM_EXIT_SECONDS", 6 * SOON_S)
+        send(ended, number)
+
+    monkeypatch.setattr(process.Process, "_signal", signalled)
+    started = await process.Process.start([sys.executable, "-c", LEAVES_A_DAEMON], None, None, logging.getLogger("it"))
+    daemon = int(await started.line())
+    try:
+        async with asyncio.timeout(SOON_S):
+            await started.close()
+        assert signal.SIGKILL in sent
+        assert is_alive(daemon)
+    finally:
+        os.kill(daemon, signal.SIGKILL)
 
 
 async def test_the_last_words_of_a_process_are_heard(link, ears):

@@ -16,7 +16,7 @@ from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
-from louver.gateway.rounds import STATE, Parked, answered
+from louver.gateway.rounds import STATE, answered
 from louver.gateway.subscriptions import Subscriptions
 from louver.server.raw import Raw
 from louver.server.refusals import error_result
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from louver.gateway.clients import Caller, Client
+    from louver.gateway.guard import Guard
+    from louver.gateway.rounds import Parked
     from louver.gateway.session import Session
     from louver.gateway.upstream import Upstream
 
@@ -43,14 +45,17 @@ _WANTS = {
 
 
 class Calls:
-    """Sends requests to upstreams, and brings their answers into the client's era."""
+    """Sends requests to upstreams, and brings their answers into the client's era.
 
-    def __init__(self) -> None:
-        self._parked = Parked()
+    Args:
+        parked: What waits for clients.
+        guards: What stands before each upstream, by its name. What came as long as that was so is not answered once
+            something else does: it would not be audited, or by the wrong policy.
+    """
 
-    def close(self) -> None:
-        """Give up what waits for clients."""
-        self._parked.close()
+    def __init__(self, parked: Parked, guards: Mapping[str, Guard | None]) -> None:
+        self._parked = parked
+        self._guards = guards
 
     async def send(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer, as the client's era has it.
@@ -79,13 +84,16 @@ class Calls:
             UpstreamError: It does not answer as it should.
         """
         session = await upstream.session(turn.client)
-        if upstream.guard is None:
+        guard = self._guards.get(upstream.name)
+        if upstream.guard is not guard:
+            raise UpstreamUnavailable(f"the policy of upstream {upstream.name!r} has changed: call again")
+        if guard is None:
             return await self._asked(session, turn, method, params)
 
         async def ask(quiet: Caller, said: dict[str, Any]) -> dict[str, Any]:
             return await self._asked(session, quiet, method, said)
 
-        return await upstream.guard.send(session, turn, method, params, ask)
+        return await guard.send(session, turn, method, params, ask)
 
     async def _asked(self, session: Session, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer of a session, in the client's era."""

@@ -31,6 +31,7 @@ from louver.gateway.config import Config, Execute, Exposure
 from louver.gateway.eras import enveloped
 from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
+from louver.gateway.rounds import Parked
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
 from louver.gateway.upstream import GATEWAY, Terms, Upstream
@@ -104,7 +105,7 @@ class Gateway:
         self._exposure: Exposure | None = exposure
         self._execute = execute
         self._ready_views = ready_views
-        self._calls = Calls()
+        self._parked = Parked()
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
         self.upstreams: dict[str, Upstream] = {}
@@ -166,7 +167,7 @@ class Gateway:
 
     async def end(self) -> None:
         """End all upstreams; calls are answered by none of them any more. A second time, wait for that."""
-        self._calls.close()
+        self._parked.close()
         scripts = [] if self._stack.scripts is None else [self._stack.scripts]
         await self._end(each.close() for each in (*self.upstreams.values(), *scripts))
 
@@ -226,6 +227,7 @@ class Gateway:
         audit = self._audit_for(config.audit)
         ending = self._take_up(config)
         self._views = files.views
+        self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
         gone = self._stack.build(config, files, results, self.upstreams, self._routes, audit)

@@ -162,7 +162,7 @@ class Stack:
         audit: Audit | None,
     ) -> list[Scripts]:
         """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
-        # As they are now: what is under way by a later change is still audited as it began.
+        # As they are now: what comes until there are others is audited by these.
         policed = {name: up.guard.policed for name, up in upstreams.items() if up.guard is not None}
 
         def audience() -> Hashable:

@@ -125,9 +125,8 @@ class Upstream:
             if client is None and self._sessions:
                 return next(iter(self._sessions.values()))
             key = self._key(client)
-            place = self._place(key)
             if client is not None and not client.is_modern:
-                place.audience.clients.add(client)
+                self._place(key).audience.clients.add(client)
             if (session := self._sessions.get(key)) is not None:
                 return session
             opening, terms = self._opening_of(key, client), self._terms
@@ -141,10 +140,11 @@ class Upstream:
 
     async def resume(self) -> None:
         """Open the sessions over which clients want to be told something, as far as the upstream is there."""
-        waiting = [next(iter(each.audience.everybody)) for each in self._places.values() if each.audience.wants]
-        for client in waiting:
-            with suppress(UpstreamError):
-                await self.session(client)
+        for key in list(self._places):
+            # Whoever leaves meanwhile is served no more.
+            if (place := self._places.get(key)) is not None and place.audience.wants:
+                with suppress(UpstreamError):
+                    await self.session(next(iter(place.audience.everybody)))
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
         """Send on what a client says; an upstream that is not there does not hear it."""
@@ -256,7 +256,7 @@ class Upstream:
             opening.exception()
 
     async def _open(self, key: Hashable, client: Client | None) -> Session:
-        place = self._places[key]
+        place = self._place(key)
         self._check_may_open(self._failures)
         self._check_may_open(place.ends)
         session = Session(
