@@ -32,15 +32,19 @@ async def parked(calls, send):
     return {"name": "t", "requestState": asked["requestState"], "inputResponses": {key: ANSWER}}
 
 
+async def ask_and_take_back(caller):
+    asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait([asking])
+
+
 async def test_a_question_that_was_taken_back_takes_no_answer():
     """MCP, cancellation: the call goes on without; what it answers is the answer."""
     calls, dropped = Parked(), asyncio.Event()
 
     async def send(caller):
-        asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
-        await asyncio.sleep(0)
-        asking.cancel()
-        await asyncio.wait([asking])
+        await ask_and_take_back(caller)
         dropped.set()
         return {"content": [], "without": True}
 
@@ -53,10 +57,7 @@ async def test_of_an_upstream_that_goes_meanwhile_who_comes_again_is_told():
     """Ours: in so many words, and not that something went wrong here."""
 
     async def send(caller):
-        asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
-        await asyncio.sleep(0)
-        asking.cancel()
-        await asyncio.wait([asking])
+        await ask_and_take_back(caller)
         raise UpstreamUnavailable("gone")
 
     calls = Parked()
@@ -93,10 +94,7 @@ async def test_of_a_call_that_nobody_comes_for_any_more_nothing_is_told():
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
 
     async def send(caller):
-        asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
-        await asyncio.sleep(0)
-        asking.cancel()
-        await asyncio.wait([asking])
+        await ask_and_take_back(caller)
         failed.set()
         raise UpstreamUnavailable("gone")
 
