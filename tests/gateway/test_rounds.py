@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 
 ELICIT = {"message": "Who?", "requestedSchema": {"type": "object"}}
 ANSWER = {"action": "accept", "content": {}}
+OWNER = ("it", None)
 
 
 def turn():
@@ -27,7 +28,7 @@ def turn():
 
 async def parked(calls, send):
     """What a client is asked, and how it comes again."""
-    asked = await calls.call(turn(), "tools/call", {"name": "t"}, send)
+    asked = await calls.call(turn(), "tools/call", {"name": "t"}, OWNER, send)
     (key,) = asked["inputRequests"]
     return {"name": "t", "requestState": asked["requestState"], "inputResponses": {key: ANSWER}}
 
@@ -50,7 +51,22 @@ async def test_a_question_that_was_taken_back_takes_no_answer():
 
     again = await parked(calls, send)
     await dropped.wait()
-    assert await calls.call(turn(), "tools/call", again, send) == {"content": [], "without": True}
+    assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": [], "without": True}
+
+
+@pytest.mark.parametrize("other", [("another", None), ("it", object())], ids=["another server", "under a policy"])
+async def test_only_where_it_was_begun_does_a_call_go_on(other):
+    """PRIVACY.md: what a policy stands before is answered through it alone, and not by another server's tool."""
+
+    async def send(caller):
+        await caller.asked("elicitation/create", ELICIT)
+        return {"content": []}
+
+    calls = Parked()
+    again = await parked(calls, send)
+    with pytest.raises(MCPError, match="is not that of a call which waits"):
+        await calls.call(turn(), "tools/call", again, other, send)
+    assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": []}
 
 
 async def test_of_an_upstream_that_goes_meanwhile_who_comes_again_is_told():
@@ -63,7 +79,7 @@ async def test_of_an_upstream_that_goes_meanwhile_who_comes_again_is_told():
     calls = Parked()
     again = await parked(calls, send)
     with pytest.raises(UpstreamUnavailable):
-        await calls.call(turn(), "tools/call", again, send)
+        await calls.call(turn(), "tools/call", again, OWNER, send)
 
 
 async def test_a_call_that_has_waited_is_not_begun_again():

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
 from gateway.raw import HANDSHAKE, SOON_S
+from louver.catalogue.policy import Policy
 from louver.errors import UpstreamUnavailable
 from louver.gateway import upstream as module
 from louver.gateway.clients import Client, Itself
+from louver.gateway.guard import Guard
 from louver.gateway.negotiation import Hello
 from louver.gateway.upstream import GATEWAY, Terms, Upstream
+from louver.server.policed import Policed
 
 pytestmark = pytest.mark.anyio
 
@@ -58,17 +62,17 @@ class Living:
         pass
 
 
-def terms(link, *, isolated=True):
-    return Terms(lambda listener: link(), timeout_s=5, isolated=isolated, per_era=False)
+def terms(link, *, isolated=True, guard=None):
+    return Terms(lambda listener: link(), timeout_s=5, isolated=isolated, per_era=False, guard=guard)
 
 
-def upstream(link, hello=GATEWAY, **how):
+def upstream(link, *, serves_one=False, **how):
     """An upstream, with a session for each client if nothing else is said."""
 
     async def told(method, params):
         pass
 
-    return Upstream("it", terms(link, **how), hello=hello, told=told)
+    return Upstream("it", terms(link, **how), opened_as=GATEWAY, serves_one=serves_one, told=told)
 
 
 def client():
@@ -147,7 +151,7 @@ async def test_who_waits_while_the_terms_change_is_served_by_the_new_ones():
     made = upstream(Silent)
     asking = asyncio.create_task(made.session(client()))
     await turns()
-    await made.change(terms(Living))
+    made.change(terms(Living))
     assert (await asking).opened.name == "it"
     await made.close()
 
@@ -165,7 +169,7 @@ async def test_who_leaves_while_the_terms_change_is_served_no_more():
     await session.subscriptions.watch(Itself(gone), {"uri": "test://a"})
     leaving = asyncio.create_task(made.leave(gone))
     await turns()
-    await made.change(terms(Living, isolated=False))
+    made.change(terms(Living, isolated=False))
     assert made.clients == set()
     assert not made.is_watched(gone, "test://a")
     left.set()
@@ -175,9 +179,9 @@ async def test_who_leaves_while_the_terms_change_is_served_no_more():
 async def test_one_that_serves_one_client_is_opened_as_that_client_after_a_change_too():
     """GATEWAY.md, "Sharing and eras": also where the gateway is the first to need it."""
     link = Living()
-    made = upstream(Living, hello=None, isolated=False)
+    made = upstream(Living, serves_one=True, isolated=False)
     await made.session(client())
-    await made.change(terms(lambda: link, isolated=False))
+    made.change(terms(lambda: link, isolated=False))
     await made.session()
     assert link.asked[0][1]["clientInfo"] == {"name": "a client"}
     await made.close()
@@ -188,7 +192,7 @@ async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
     link, watching = Living(), client()
     made = upstream(Living)
     await (await made.session(watching)).subscriptions.watch(Itself(watching), {"uri": "test://a"})
-    await made.change(terms(lambda: link))
+    made.change(terms(lambda: link))
     link.held.clear()
     session = await made.session(watching)
     await turns()
@@ -200,4 +204,106 @@ async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
     await session.subscriptions.watch(Itself(watching), {"uri": "test://a"})
     asked = [method for method, _ in link.asked if method.startswith("resources/")]
     assert asked == ["resources/subscribe", "resources/unsubscribe", "resources/subscribe"]
+    await made.close()
+
+
+async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():
+    """Ours: though the terms change meanwhile."""
+    made, gone = upstream(Living), client()
+    await (await made.session(gone)).subscriptions.watch(Itself(gone), {"uri": "test://a"})
+    made.change(terms(Silent, isolated=False))
+    resuming = asyncio.create_task(made.resume())
+    await turns()
+    await made.leave(gone)
+    made.change(terms(Living, isolated=False))
+    await resuming
+    assert made.clients == set()
+    await made.close()
+
+
+async def test_a_session_that_opens_just_before_the_terms_change_is_not_used():
+    """Ours: what is asked of it would be lost."""
+    made = upstream(Living)
+    asking = asyncio.create_task(made.session(client()))
+    await asyncio.sleep(0)
+    (opening,) = made._opening.values()
+    opening.add_done_callback(lambda _: made.change(terms(Living)))
+    session = await asking
+    assert session in made._sessions.values()
+    await made.close()
+
+
+async def test_a_session_that_opens_just_before_the_end_is_not_used():
+    """Ours: it has ended."""
+    made = upstream(Living)
+    asking = asyncio.create_task(made.session(client()))
+    await asyncio.sleep(0)
+    (opening,) = made._opening.values()
+    opening.add_done_callback(lambda _: made.give_up())
+    with pytest.raises(UpstreamUnavailable, match="has been closed"):
+        await asking
+    await made.ended()
+
+
+async def test_what_servers_of_before_say_of_their_tools_does_not_count():
+    """GATEWAY.md: a call is sent again only where the server says that it does no harm."""
+
+    class Lists(Living):
+        async def call(self, call):
+            if call.method != "tools/list":
+                return await super().call(call)
+            await held.wait()
+            safe = {"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+            return {"tools": [safe]}
+
+    held, made = asyncio.Event(), upstream(Lists)
+    session = await made.session(client())
+    listing = asyncio.create_task(session.tools())
+    await turns()
+    made.change(terms(Living))
+    held.set()
+    await listing
+    assert not made.is_safe("tools/call", {"name": "t"})
+    await made.close()
+
+
+async def test_an_opening_that_fails_has_its_time_to_end_the_link():
+    """Ours: also where it is given up meanwhile."""
+    ended, closing = asyncio.Event(), asyncio.Event()
+
+    class Refuses(Silent):
+        async def open(self):
+            raise UpstreamUnavailable("no")
+
+        async def close(self):
+            closing.set()
+            await turns()
+            ended.set()
+
+    made = upstream(Refuses)
+    asking = asyncio.create_task(made.session(client()))
+    await closing.wait()
+    await made.close()
+    assert ended.is_set()
+    with pytest.raises(UpstreamUnavailable):
+        await asking
+
+
+async def test_what_a_policy_does_not_let_through_is_not_asked_for_again(tmp_path):
+    """PRIVACY.md: a server under a policy is asked for what that covers, also after a change."""
+    link, watching = Living(), client()
+    made = upstream(Living)
+    subscriptions = (await made.session(watching)).subscriptions
+    for uri in ("test://a", "test://b"):
+        await subscriptions.watch(Itself(watching), {"uri": uri})
+    await subscriptions.set_level(Itself(watching), {"level": "debug"})
+    rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
+    (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules, "resources": ["test://b"]}))
+    policy = Policy.read(tmp_path / "it.policy.json")
+    made.change(terms(lambda: link, guard=Guard(Policed("it", policy))))
+    await made.resume()
+    await turns()
+    assert [said for said in link.asked if said[0] not in ("initialize", "notifications/initialized")] == [
+        ("resources/subscribe", {"uri": "test://b"})
+    ]
     await made.close()

@@ -49,8 +49,8 @@ class Calls:
 
     Args:
         parked: What waits for clients.
-        guards: What stands before each upstream, by its name. What came as long as that was so is not answered once
-            something else does: it would not be audited, or by the wrong policy.
+        guards: What stands before each upstream, by its name. Where something else does by then, a request is refused:
+            it would not be audited, or not as that policy wants.
     """
 
     def __init__(self, parked: Parked, guards: Mapping[str, Guard | None]) -> None:
@@ -86,16 +86,19 @@ class Calls:
         session = await upstream.session(turn.client)
         guard = self._guards.get(upstream.name)
         if upstream.guard is not guard:
-            raise UpstreamUnavailable(f"the policy of upstream {upstream.name!r} has changed: call again")
+            raise UpstreamUnavailable(f"upstream {upstream.name!r} has been configured anew: call again")
+        owner = (upstream.name, guard)
         if guard is None:
-            return await self._asked(session, turn, method, params)
+            return await self._asked(session, turn, method, params, owner)
 
         async def ask(quiet: Caller, said: dict[str, Any]) -> dict[str, Any]:
-            return await self._asked(session, quiet, method, said)
+            return await self._asked(session, quiet, method, said, owner)
 
         return await guard.send(session, turn, method, params, ask)
 
-    async def _asked(self, session: Session, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _asked(
+        self, session: Session, turn: Caller, method: str, params: dict[str, Any], owner: object
+    ) -> dict[str, Any]:
         """The answer of a session, in the client's era."""
         if method in _WANTS:
             return await _WANTS[method](session.subscriptions, turn, params)
@@ -105,7 +108,8 @@ class Calls:
             result = await answered(turn, params, partial(session.call, turn, method))
             return handshake_result(method, result)
         if method in INPUT_REQUIRED_METHODS:
-            result = await self._parked.call(turn, method, params, lambda caller: session.call(caller, method, params))
+            send = partial(_sent, session, method, params)
+            result = await self._parked.call(turn, method, params, owner, send)
             if result.get("resultType") == "input_required":
                 return result
         else:
@@ -113,17 +117,20 @@ class Calls:
         return modern_result(method, result, session.opened.opening.get("serverInfo"))
 
 
+async def _sent(session: Session, method: str, params: dict[str, Any], turn: Caller) -> dict[str, Any]:
+    return await session.call(turn, method, params)
+
+
 @asynccontextmanager
 async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
     """Have resources watched meanwhile: address -> whose it is. One that cannot be watched never changes."""
     watched: list[tuple[Upstream, str]] = []
     for uri, upstream in upstreams.items():
-        if upstream.guard is not None and not upstream.guard.policed.policy.covers(uri):
-            continue
         with suppress(MCPError, UpstreamError):
             session = await upstream.session(turn.client)
-            await session.subscriptions.watch(turn, {"uri": uri})
-            watched.append((upstream, uri))
+            if upstream.guard is None or upstream.guard.policed.policy.covers(uri):
+                await session.subscriptions.watch(turn, {"uri": uri})
+                watched.append((upstream, uri))
     try:
         yield
     finally:

@@ -40,11 +40,12 @@ from louver.server.listing import Listing
 from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from louver.catalogue.policy import Policy
     from louver.gateway import config
     from louver.gateway.config import Audited
+    from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.discovery.service import DiscoveryService
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
@@ -115,7 +116,6 @@ class Gateway:
         self._stack = Stack(self.server, opened, self._leave)
         self._audit: Audit | None = None
         self._audited: Audited | None = None
-        self._ending: set[asyncio.Task[None]] = set()
         self._config = Config(())
         self._lay_out(config)
 
@@ -124,7 +124,6 @@ class Gateway:
         states = await asyncio.gather(*map(self._state, self._config.upstreams))
         if self._stack.scripts is not None:
             await self._stack.scripts.are_ready()
-        await asyncio.gather(*(upstream.resume() for upstream in self.upstreams.values()))
         return states
 
     def discovery(self) -> DiscoveryService:
@@ -159,7 +158,8 @@ class Gateway:
     async def change(self, config: Config) -> None:
         """Serve another configuration from now on; a server that is the same in it is left alone."""
         clients = {client for upstream in self._known.values() for client in upstream.clients}
-        await self._end(self._lay_out(config))
+        gone = self._lay_out(config)
+        await self._ended(*gone)
         for change in sorted(CHANGES):
             await self._told(change, None)
             for client in clients:
@@ -168,8 +168,9 @@ class Gateway:
     async def end(self) -> None:
         """End all upstreams; calls are answered by none of them any more. A second time, wait for that."""
         self._parked.close()
-        scripts = [] if self._stack.scripts is None else [self._stack.scripts]
-        await self._end(each.close() for each in (*self.upstreams.values(), *scripts))
+        for upstream in self._known.values():
+            upstream.give_up()
+        await self._ended(*([] if self._stack.scripts is None else [self._stack.scripts]))
 
     async def close(self) -> None:
         """Likewise, and end what is written beside: calls are over."""
@@ -197,20 +198,16 @@ class Gateway:
                 problems.append(f"{state.name}: {error.message}")
         return problems
 
-    async def _end(self, those: Iterable[Coroutine[Any, Any, None]]) -> None:
-        """Do what ends these, and wait until all is ended that is ending; it ends though nobody waits any more."""
-        for each in those:
-            ending = asyncio.create_task(each)
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
-        await asyncio.shield(asyncio.gather(*self._ending))
+    async def _ended(self, *gone: Scripts) -> None:
+        """Wait for the end of what upstreams have no more, and end scripts."""
+        await asyncio.gather(*(each.ended() for each in self._known.values()), *(each.close() for each in gone))
 
     def _named(self, upstream: str, tool: dict[str, Any]) -> dict[str, Any]:
         """The tool as clients see it named."""
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
 
-    def _lay_out(self, config: Config) -> list[Coroutine[Any, Any, None]]:
-        """Put everything in its place; what ends that which has none any more.
+    def _lay_out(self, config: Config) -> list[Scripts]:
+        """Put everything in its place; the scripts that have none any more.
 
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
@@ -225,13 +222,12 @@ class Gateway:
             kept = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         results = self._stack.results_for(kept)
         audit = self._audit_for(config.audit)
-        ending = self._take_up(config)
+        self._take_up(config)
         self._views = files.views
         self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
-        gone = self._stack.build(config, files, results, self.upstreams, self._routes, audit)
-        return [*ending, *(each.close() for each in gone)]
+        return self._stack.build(config, files, results, self.upstreams, self._routes, audit)
 
     def _audit_for(self, wanted: Audited | None) -> Audit | None:
         """Where records are written: the file that is open, if that is what a configuration wants.
@@ -269,20 +265,22 @@ class Gateway:
         known = self.upstreams.get(upstream)
         return None if known is None else known.says
 
-    def _take_up(self, config: Config) -> list[Coroutine[Any, Any, None]]:
-        """Have the upstreams of a configuration from now on; what ends the sessions that it does not leave alone."""
-        before, self._config = {each.name: each for each in self._config.upstreams}, config
+    def _take_up(self, config: Config) -> None:
+        """Have the upstreams of a configuration from now on; sessions that it does not leave alone end."""
+        before = {each.name: each for each in self._config.upstreams}
         changed = {each.name: self._terms(each) for each in config.upstreams if before.get(each.name) != each}
-        named = {each.name for each in config.upstreams}
-        ending = [upstream.close() for name, upstream in self.upstreams.items() if name not in named]
+        for name in before.keys() - {each.name for each in config.upstreams}:
+            self._known[name].give_up()
+        opened_as = next((upstream.opened_as for upstream in self._known.values()), GATEWAY)
         for name, terms in changed.items():
             if name in self._known:
-                ending.append(self._known[name].change(terms))
+                self._known[name].change(terms)
             else:
-                hello = None if self._serves_one else GATEWAY
-                self._known[name] = Upstream(name, terms, hello=hello, told=self._told)
+                self._known[name] = Upstream(
+                    name, terms, opened_as=opened_as, serves_one=self._serves_one, told=self._told
+                )
+        self._config = config
         self.upstreams = {each.name: self._known[each.name] for each in config.upstreams}
-        return ending
 
     def _terms(self, each: config.Upstream) -> Terms:
         return Terms(
@@ -305,8 +303,9 @@ class Gateway:
 
     async def _state(self, each: config.Upstream) -> State:
         version = None
-        # By this name there may be another, or none, once it has answered.
+        # None of this name may be configured any more once it has answered.
         upstream = self.upstreams[each.name]
+        await upstream.resume()
         try:
             session = await upstream.session()
             version = session.opened.version
@@ -324,9 +323,12 @@ def _itself() -> Itself:
 
 
 def _link(each: config.Upstream, listener: Listener) -> Link:
-    told = logging.getLogger(f"{UPSTREAMS}{each.name}")
-    # What a server under a policy writes there is not looked into, so it may hold anything.
-    told.disabled = each.policy is not None and "logging" not in each.policy.lets
+    if each.policy is None or "logging" in each.policy.lets:
+        told = logging.getLogger(f"{UPSTREAMS}{each.name}")
+    else:
+        # What it writes there is not looked into, so it may hold anything: nobody reads it, whatever changes later.
+        told = logging.Logger(each.name)
+        told.disabled = True
     # Each is imported only where a server is reached so.
     if each.transport == "http":
         from louver.gateway.http import HttpLink

@@ -82,7 +82,12 @@ class Parked:
         self._calls: OrderedDict[str, _Call] = OrderedDict()
 
     async def call(
-        self, turn: Caller, method: str, params: dict[str, Any], send: Callable[[Caller], Awaitable[dict[str, Any]]]
+        self,
+        turn: Caller,
+        method: str,
+        params: dict[str, Any],
+        owner: object,
+        send: Callable[[Caller], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
         """The result of a request to an upstream of the handshake era, or its question.
 
@@ -90,6 +95,7 @@ class Parked:
             turn: The client's request.
             method: Its method.
             params: Its params.
+            owner: Whose answer it is, and by which policy: nobody else's goes on with it.
             send: Calls the upstream, heard and asked by what it is given.
 
         Raises:
@@ -99,10 +105,10 @@ class Parked:
         subject = digest([method, said])
         state = params.get(STATE)
         if state is None:
-            call = _Call(turn, subject)
+            call = _Call(turn, subject, owner)
             call.start(send)
         else:
-            call = self._take(state, subject)
+            call = self._take(state, subject, owner)
             call.resume(turn, params.get(ANSWERS) or {})
         result = await call.next()
         if result is None:
@@ -122,9 +128,9 @@ class Parked:
             self._calls.popitem(last=False)[1].stop()
         return handle
 
-    def _take(self, state: Any, subject: str) -> _Call:
+    def _take(self, state: Any, subject: str, owner: object) -> _Call:
         call = self._calls.get(state) if isinstance(state, str) else None
-        if call is None or call.subject != subject:
+        if call is None or (call.subject, call.owner) != (subject, owner):
             raise MCPError(code=INVALID_PARAMS, message="'requestState' is not that of a call which waits for answers")
         del self._calls[state]
         return call
@@ -133,8 +139,9 @@ class Parked:
 class _Call:
     """One call that outlives the requests of its client."""
 
-    def __init__(self, turn: Caller, subject: str) -> None:
+    def __init__(self, turn: Caller, subject: str, owner: object) -> None:
         self.subject = subject
+        self.owner = owner
         self.questions: dict[str, dict[str, Any]] = {}
         self._turn: Caller | None = turn
         self._client = turn.client

@@ -38,7 +38,7 @@ from louver.limits import MAX_LOG_LINE, STAYED_S
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from louver.gateway.audience import Audience
     from louver.gateway.clients import Caller, Client
@@ -145,10 +145,11 @@ class Session:
         if self.is_modern:
             told_of = self._changes_told()
             self._changes = Changes(self._name, self._link, self._hello.envelope, told_of, self._changed)
-            self._changes.watch(self._audience.watched)
         else:
             self.lists.told_of = self._changes_told()
-        self._subscriptions = Subscriptions(self._name, self._audience, self._changes, self.call, self._ask)
+        self._subscriptions = Subscriptions(
+            self._name, self._audience, self._changes, self.call, self._ask, self._may_say
+        )
         self._tasks.start(self._subscriptions.resume())
 
     async def _negotiated(self, hello: Hello) -> Opened:
@@ -156,7 +157,7 @@ class Session:
             await self._link.open()
             return await negotiate(self._link, hello)
         except BaseException:  # whoever is cancelled leaves no link open either
-            await self._link.close()
+            await _to_its_end(self._link.close())
             raise
 
     async def close(self) -> None:
@@ -330,3 +331,15 @@ class Session:
     def _changes_told(self) -> frozenset[str]:
         said = members(self.opened.opening.get("capabilities"))
         return frozenset(name for name, what in said.items() if members(what).get("listChanged") is True)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do something to its end, however often whoever waits for it is cancelled meanwhile."""
+    task, cancelled = asyncio.create_task(work), False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError

@@ -40,6 +40,7 @@ class Subscriptions:
         changes: The stream of changes; `None` where the upstream is of the handshake era.
         call: Sends a client's request.
         ask: Sends one of the gateway itself.
+        may_say: Whether a notification of the upstream reaches clients: what does not is not asked for again.
     """
 
     def __init__(
@@ -49,24 +50,28 @@ class Subscriptions:
         changes: Changes | None,
         call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],
         ask: Callable[[str, Params], Awaitable[dict[str, Any]]],
+        may_say: Callable[[str, Params], bool],
     ) -> None:
         self._name = name
         self._audience = audience
         self._changes = changes
         self._call = call
         self._ask = ask
+        self._may_say = may_say
         self._subscribed: set[str] = set()
         self._level: str | None = None
 
     async def resume(self) -> None:
         """Ask for what was wanted before there was this session; what fails of it is logged, and nobody is told."""
         if self._changes is not None:
+            self._changes.watch(self._wanted)
             return
         try:
-            if (level := self._audience.level) is not None:
+            level = self._audience.level
+            if level is not None and self._may_say("notifications/message", {}):
                 self._level = level
                 await self._again("logging/setLevel", {"level": level})
-            for uri in sorted(self._audience.watched):
+            for uri in sorted(self._wanted):
                 if uri in self._audience.watched:
                     # Before the answer: whoever watches it no more meanwhile takes it out again.
                     self._subscribed.add(uri)
@@ -85,7 +90,7 @@ class Subscriptions:
         uri = params["uri"]
         result: dict[str, Any] = {}
         if self._changes is not None:
-            self._changes.watch({*self._audience.watched, uri})
+            self._changes.watch({*self._wanted, uri})
         elif uri not in self._subscribed:
             result = await self._call(turn, "resources/subscribe", params)
             self._subscribed.add(uri)
@@ -105,7 +110,7 @@ class Subscriptions:
         if self._changes is None:
             self._subscribed.discard(uri)
             return await self._call(turn, "resources/unsubscribe", params)
-        self._changes.watch(self._audience.watched)
+        self._changes.watch(self._wanted)
         return {}
 
     async def set_level(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +138,7 @@ class Subscriptions:
         """A client has gone: the upstream need not tell what it alone wanted, such as these resources."""
         if self._changes is not None:
             if left:
-                self._changes.watch(self._audience.watched)
+                self._changes.watch(self._wanted)
             return
         self._subscribed.difference_update(left)
         wanted: list[tuple[str, dict[str, Any]]] = [("resources/unsubscribe", {"uri": uri}) for uri in left]
@@ -143,6 +148,12 @@ class Subscriptions:
         for method, params in wanted:
             with suppress(MCPError, UpstreamError):
                 await self._ask(method, params)
+
+    @property
+    def _wanted(self) -> set[str]:
+        """The resources of which clients are told."""
+        said = "notifications/resources/updated"
+        return {uri for uri in self._audience.watched if self._may_say(said, {"uri": uri})}
 
     async def _again(self, method: str, params: dict[str, Any]) -> bool:
         try:

@@ -34,7 +34,7 @@ from louver.gateway.session import Session
 from louver.limits import MAX_SESSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Hashable
+    from collections.abc import Awaitable, Callable, Hashable
 
     from louver.gateway.clients import Caller, Client
     from louver.gateway.guard import Guard
@@ -83,26 +83,35 @@ class Upstream:
     Args:
         name: Its name in the configuration.
         terms: What the configuration says of it.
-        hello: What it is told where a session serves everybody; without one, what the last client says of itself.
+        opened_as: Who it is told that connects, where a session serves everybody.
+        serves_one: Whether that is the one client of the gateway, once it has said who it is.
         told: Gets every notification that no call belongs to.
     """
 
     def __init__(
-        self, name: str, terms: Terms, *, hello: Hello | None, told: Callable[[str, Params], Awaitable[None]]
+        self,
+        name: str,
+        terms: Terms,
+        *,
+        opened_as: Hello,
+        serves_one: bool,
+        told: Callable[[str, Params], Awaitable[None]],
     ) -> None:
         self.name = name
         self.problem: str | None = None
         self.says: str | None = None
         """What it says itself that it is called, once it was opened."""
         self._terms = terms
-        self._hello = hello
-        self._last_hello = hello or GATEWAY
+        self.opened_as = opened_as
+        """Who it is told that connects, where a session serves everybody."""
+        self._serves_one = serves_one
         self._told = told
         self._places: dict[Hashable, _Place] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
         self._failures = Backoff()
+        self._ending: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
     @property
@@ -132,10 +141,11 @@ class Upstream:
             opening, terms = self._opening_of(key, client), self._terms
             # Others may wait for the same; whoever stops waiting does not stop it.
             await asyncio.wait({opening})
-            if not opening.cancelled():
-                return opening.result()
-            if self._terms is terms:
+            if self._terms is not terms and (client is None or client.is_modern or client in self.clients):
+                continue
+            if opening.cancelled() or self._terms is not terms or self._is_closed:
                 break
+            return opening.result()
         raise UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
 
     async def resume(self) -> None:
@@ -184,17 +194,15 @@ class Upstream:
         self._places.pop(client, None)
         left = {key: place.audience.leave(client) for key, place in self._places.items()}
         if own is not None:
-            await own.close()
+            ending = asyncio.create_task(own.close())
+            self._await_end(ending)
+            await asyncio.shield(ending)
         for key, uris in left.items():
             if (session := self._sessions.get(key)) is not None:
                 await session.subscriptions.narrow(uris)
 
-    def change(self, terms: Terms) -> Coroutine[Any, Any, None]:
-        """Have other terms from now on, for those who are served and what they have asked for; also after its end.
-
-        Returns:
-            Ends the sessions that there were.
-        """
+    def change(self, terms: Terms) -> None:
+        """Have other terms from now on, for those who are served and what they have asked for; also once given up."""
         self._terms = terms
         before, self._places = self._places, {}
         for place in before.values():
@@ -202,37 +210,44 @@ class Upstream:
                 self._place(self._key(client)).audience.take(client, place.audience)
         self._safe, self._failures = set(), Backoff()
         self.problem = self.says = None
+        self._let_go()
         self._is_closed = False
-        return self._given_up()
 
-    def close(self) -> Coroutine[Any, Any, None]:
-        """Have no sessions any more, and begin none, unless there are other terms.
-
-        Returns:
-            Ends those that there were.
-        """
+    def give_up(self) -> None:
+        """Have no sessions any more, and begin none, unless there are other terms."""
         self._is_closed = True
-        return self._given_up()
+        self._let_go()
 
-    def _given_up(self) -> Coroutine[Any, Any, None]:
-        """What ends all that there is; nobody finds it any more."""
+    async def ended(self) -> None:
+        """Wait for the end of the sessions that it has no more; they end though nobody waits."""
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    async def close(self) -> None:
+        """Give it up, and wait for that."""
+        self.give_up()
+        await self.ended()
+
+    def _let_go(self) -> None:
+        """End all that there is; nobody finds it any more."""
         openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
         for opening in openings:
             opening.cancel()
+            self._await_end(opening)
+        for session in sessions:
+            self._await_end(asyncio.create_task(session.close()))
 
-        async def end() -> None:
-            ended = asyncio.gather(*openings, return_exceptions=True)
-            await asyncio.gather(ended, *(session.close() for session in sessions))
-
-        return end()
+    def _await_end(self, ending: asyncio.Task[Any]) -> None:
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
 
     def _key(self, client: Client | None) -> Hashable:
         if self._terms.isolated and client is not None and not client.is_modern:
             return client
         if not self._terms.per_era:
             return None
-        return not (is_modern(self._last_hello.version) if client is None else client.is_modern)
+        return not (is_modern(self.opened_as.version) if client is None else client.is_modern)
 
     def _place(self, key: Hashable) -> _Place:
         if (place := self._places.get(key)) is None:
@@ -267,7 +282,7 @@ class Upstream:
             place.audience,
             self._told,
             self._ended,
-            self._listed,
+            partial(_note_safe, self._safe),
             self.guard,
         )
         try:
@@ -288,13 +303,13 @@ class Upstream:
 
     def _hello_to(self, key: Hashable, client: Client | None) -> Hello:
         """What the upstream is told of who connects: the client, if it alone is served."""
-        if self._hello is None and client is not None:
-            self._last_hello = client.hello
-        if client is None or self._hello is None:
-            return self._last_hello
+        if client is not None and self._serves_one:
+            self.opened_as = client.hello
+        if client is None or self._serves_one:
+            return self.opened_as
         if key is client:
             return client.hello
-        return replace(self._hello, version=client.version) if self._terms.per_era else self._hello
+        return replace(self.opened_as, version=client.version) if self._terms.per_era else self.opened_as
 
     def _failed(self, error: UpstreamError | MCPError) -> UpstreamUnavailable:
         self.problem = (
@@ -303,13 +318,6 @@ class Upstream:
         self._failures.fail(self.problem)
         logger.error("upstream %r is not there: %s", self.name, self.problem)
         return UpstreamUnavailable(f"upstream {self.name!r} is not there: {self.problem}")
-
-    def _listed(self, tools: list[dict[str, Any]]) -> None:
-        """Remember which tools may be called again."""
-        for tool in tools:
-            says = tool.get("annotations")
-            safe = is_object(says) and (says.get("readOnlyHint") is True or says.get("idempotentHint") is True)
-            (self._safe.add if safe else self._safe.discard)(tool["name"])
 
     def _ended(self, session: Session, reason: str) -> None:
         for key, known in list(self._sessions.items()):
@@ -322,3 +330,11 @@ class Upstream:
                     ends.reset()
                 else:
                     ends.fail(reason)
+
+
+def _note_safe(safe: set[str], tools: list[dict[str, Any]]) -> None:
+    """Remember which tools may be called again."""
+    for tool in tools:
+        says = tool.get("annotations")
+        is_safe = is_object(says) and (says.get("readOnlyHint") is True or says.get("idempotentHint") is True)
+        (safe.add if is_safe else safe.discard)(tool["name"])
