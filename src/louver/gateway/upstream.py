@@ -142,6 +142,7 @@ class Upstream:
             # Others may wait for the same; whoever stops waiting does not stop it.
             await asyncio.wait({opening})
             if self._terms is not terms and (client is None or client.is_modern or client in self.clients):
+                # By other terms, for whoever has not left meanwhile.
                 continue
             if opening.cancelled() or self._terms is not terms or self._is_closed:
                 break
