@@ -221,14 +221,19 @@ async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():
     await made.close()
 
 
-async def test_a_session_that_opens_just_before_the_terms_change_is_not_used():
-    """Ours: what is asked of it would be lost."""
-    made = upstream(Living)
+async def opened_just_before(made, then):
+    """The session that whoever waits gets where something happens before it goes on."""
     asking = asyncio.create_task(made.session(client()))
     await asyncio.sleep(0)
     (opening,) = made._opening.values()
-    opening.add_done_callback(lambda _: made.change(terms(Living)))
-    session = await asking
+    opening.add_done_callback(lambda _: then())
+    return await asking
+
+
+async def test_a_session_that_opens_just_before_the_terms_change_is_not_used():
+    """Ours: what is asked of it would be lost."""
+    made = upstream(Living)
+    session = await opened_just_before(made, lambda: made.change(terms(Living)))
     assert session in made._sessions.values()
     await made.close()
 
@@ -236,12 +241,8 @@ async def test_a_session_that_opens_just_before_the_terms_change_is_not_used():
 async def test_a_session_that_opens_just_before_the_end_is_not_used():
     """Ours: it has ended."""
     made = upstream(Living)
-    asking = asyncio.create_task(made.session(client()))
-    await asyncio.sleep(0)
-    (opening,) = made._opening.values()
-    opening.add_done_callback(lambda _: made.give_up())
     with pytest.raises(UpstreamUnavailable, match="has been closed"):
-        await asking
+        await opened_just_before(made, made.give_up)
     await made.ended()
 
 
