@@ -234,11 +234,15 @@ async def test_a_silent_server_holds_up_no_other_change(tmp_path):
     assert "Traceback" not in "".join(served.said)
 
 
+def write_policy(folder):
+    rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
+    (folder / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules}))
+
+
 async def test_calls_are_written_down_where_the_first_were(tmp_path):
     """Ours: else one that is under way would have no place for its record. What the file says is logged."""
 
-    rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
-    (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules}))
+    write_policy(tmp_path)
     with serving(*options_of(tmp_path, {"it": fixture("tattling")})) as served:
         async with raw(served.url) as client:
             for number, name in enumerate(("a.db", "b.db"), 1):
@@ -252,8 +256,7 @@ async def test_calls_are_written_down_where_the_first_were(tmp_path):
 
 async def test_what_came_before_a_policy_is_not_answered_by_a_server_that_is_under_it(tmp_path):
     """PRIVACY.md: no answer of a policed server without a record, and what came before has none."""
-    rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
-    (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules}))
+    write_policy(tmp_path)
     with serving(*options_of(tmp_path, {"it": SILENT})) as served:
         async with httpx2.AsyncClient(trust_env=False, timeout=3 * SOON_S) as http:
             calling = asyncio.create_task(http.post(served.url, **stateless("tools/call", name="get_person")))

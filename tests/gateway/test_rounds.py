@@ -8,6 +8,7 @@ import gc
 import pytest
 from mcp import MCPError
 
+from gateway.links import turns
 from gateway.raw import STATELESS
 from louver.errors import UpstreamUnavailable
 from louver.gateway.calls import Calls
@@ -119,7 +120,6 @@ async def test_of_a_call_that_nobody_comes_for_any_more_nothing_is_told():
     await failed.wait()
     calls.close()
     del calls
-    for _ in range(100):
-        await asyncio.sleep(0)
+    await turns()
     gc.collect()
     assert told == []

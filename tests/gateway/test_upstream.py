@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S
 from louver.catalogue.policy import Policy
 from louver.errors import UpstreamUnavailable
@@ -77,12 +78,6 @@ def upstream(link, *, serves_one=False, **how):
 
 def client():
     return Client(HANDSHAKE, Hello(HANDSHAKE, {"name": "a client"}, {}))
-
-
-async def turns():
-    """Let all go on that can."""
-    for _ in range(100):
-        await asyncio.sleep(0)
 
 
 async def test_an_opening_that_never_began_does_not_count(monkeypatch):

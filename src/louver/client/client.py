@@ -81,6 +81,7 @@ class Client:
         try:
             await self._client.__aenter__()
         except BaseExceptionGroup as group:
+            # The SDK's tasks wrap whatever went wrong in one of them.
             raise only(group) from None
         extensions = self._client.server_capabilities.extensions or {}
         self._tools = Tools(self._wire, self._plans, declared=PROJECTION in extensions)

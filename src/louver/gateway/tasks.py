@@ -1,4 +1,4 @@
-"""Work that nobody waits for, until the link ends.
+"""Work that nobody need wait for.
 
 Each piece is kept from being collected, and what it dies of is told in the log by its type alone.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tasks:
-    """The tasks of one link.
+    """The tasks of one link, or of one upstream.
 
     Args:
         logger: Hears of those that fail, which is a fault of ours.
@@ -30,6 +30,11 @@ class Tasks:
         self._tasks.add(task)
         task.add_done_callback(self._end)
         return task
+
+    async def over(self) -> None:
+        """Wait until there are none; they go on though nobody waits."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
         """Cancel all of them."""

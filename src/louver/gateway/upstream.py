@@ -31,6 +31,7 @@ from louver.gateway.backoff import Backoff
 from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
+from louver.gateway.tasks import Tasks
 from louver.limits import MAX_SESSIONS
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Upstream:
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
         self._failures = Backoff()
-        self._ending: set[asyncio.Task[Any]] = set()
+        self._ending = Tasks(logger)
         self._is_closed = False
 
     @property
@@ -195,9 +196,7 @@ class Upstream:
         self._places.pop(client, None)
         left = {key: place.audience.leave(client) for key, place in self._places.items()}
         if own is not None:
-            ending = asyncio.create_task(own.close())
-            self._await_end(ending)
-            await asyncio.shield(ending)
+            await asyncio.shield(self._ending.start(own.close()))
         for key, uris in left.items():
             if (session := self._sessions.get(key)) is not None:
                 await session.subscriptions.narrow(uris)
@@ -221,8 +220,7 @@ class Upstream:
 
     async def ended(self) -> None:
         """Wait for the end of the sessions that it has no more; they end though nobody waits."""
-        if self._ending:
-            await asyncio.wait(self._ending)
+        await self._ending.over()
 
     async def close(self) -> None:
         """Give it up, and wait for that."""
@@ -235,13 +233,9 @@ class Upstream:
         sessions, self._sessions = list(self._sessions.values()), {}
         for opening in openings:
             opening.cancel()
-            self._await_end(opening)
+            self._ending.start(_over(opening))
         for session in sessions:
-            self._await_end(asyncio.create_task(session.close()))
-
-    def _await_end(self, ending: asyncio.Task[Any]) -> None:
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+            self._ending.start(session.close())
 
     def _key(self, client: Client | None) -> Hashable:
         if self._terms.isolated and client is not None and not client.is_modern:
@@ -331,6 +325,10 @@ class Upstream:
                     ends.reset()
                 else:
                     ends.fail(reason)
+
+
+async def _over(opening: asyncio.Task[Session]) -> None:
+    await asyncio.wait({opening})
 
 
 def _note_safe(safe: set[str], tools: list[dict[str, Any]]) -> None:
