@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 
 import pytest
 
 from gateway.links import SOON_S
+from louver.errors import UpstreamUnavailable
 from louver.gateway.connections import Connections
-
-pytestmark = pytest.mark.anyio
 
 
 class Hasty(asyncio.Protocol):
@@ -28,6 +29,7 @@ class Hasty(asyncio.Protocol):
         self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno")
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize(("size", "connected"), [(0, 1), (8_000_000, 2)])
 async def test_what_has_more_to_send_takes_no_other_request(size, connected):
     """Ours: an upstream may answer before it has read all, and then read no more."""
@@ -47,3 +49,66 @@ async def test_what_has_more_to_send_takes_no_other_request(size, connected):
             transport.abort()
         server.close()
         await server.wait_closed()
+
+
+class Resolver:
+    """One that has these addresses of every host; without any, it takes its time to say so."""
+
+    def __init__(self, *found):
+        self.asked, self.may_say = threading.Event(), threading.Event()
+        self._found = found
+
+    def __call__(self, host, port, *args, **kwargs):
+        if not self._found:  # as for a name that no server answers for
+            self.asked.set()
+            assert self.may_say.wait(SOON_S)
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in self._found]
+
+
+def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
+    """GATEWAY.md: the process ends within 10 s, and a resolver may take half a minute."""
+    resolver = Resolver()
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+
+    async def given_up():
+        asking = asyncio.create_task(Connections("http://mcp.invalid/mcp").request("POST", {}))
+        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    ending = threading.Thread(target=asyncio.run, args=(given_up(),))
+    ending.start()
+    try:
+        ending.join(SOON_S / 2)
+        assert not ending.is_alive()
+    finally:
+        resolver.may_say.set()
+        ending.join()
+
+
+@pytest.mark.anyio
+async def test_each_address_of_a_host_is_tried(monkeypatch):
+    """As asyncio itself does."""
+    transports = []
+    server = await asyncio.get_running_loop().create_server(lambda: Hasty(transports), "127.0.0.1", 0)
+    monkeypatch.setattr(socket, "getaddrinfo", Resolver("127.0.0.2", "127.0.0.1"))
+    connections = Connections(f"http://mcp.example:{server.sockets[0].getsockname()[1]}/mcp")
+    try:
+        async with asyncio.timeout(SOON_S):
+            assert await (await connections.request("POST", {})).piece() == b"no"
+    finally:
+        await connections.close()
+        for transport in transports:
+            transport.abort()
+        server.close()
+        await server.wait_closed()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("host", ["nothing.invalid", f"{'a' * 64}.invalid"])
+async def test_a_host_without_an_address_cannot_be_reached(host):
+    """RFC 6761 has no such names; and labels have at most 63 bytes."""
+    with pytest.raises(UpstreamUnavailable, match="cannot be reached"):
+        await Connections(f"http://{host}/mcp").request("POST", {})

@@ -16,6 +16,7 @@ import httpx2
 
 from louver.errors import UpstreamUnavailable
 from louver.gateway.connection import Connection, request_head
+from louver.gateway.resolving import addresses
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
@@ -82,16 +83,9 @@ class Connections:
         return await self._made()
 
     async def _made(self) -> Connection:
-        loop = asyncio.get_running_loop()
-        secure = self._url.scheme == "https"
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
-                _, connection = await loop.create_connection(
-                    lambda: Connection(self._free, self._lost),
-                    self._url.raw_host.decode("ascii"),
-                    self._url.port or (443 if secure else 80),
-                    ssl=trust() if secure else None,
-                )
+                connection = await self._connected()
         except (OSError, UnicodeError) as error:  # of time that has run out, and of hosts that no address can have
             raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None
         self._all.add(connection)
@@ -99,6 +93,27 @@ class Connections:
         if self._is_closed:
             connection.close()
         return connection
+
+    async def _connected(self) -> Connection:
+        """A connection to the first of the host's addresses that takes one."""
+        loop, host = asyncio.get_running_loop(), self._url.raw_host.decode("ascii")
+        secure = self._url.scheme == "https"
+        port = self._url.port or (443 if secure else 80)
+        failed: OSError = OSError()
+        for address in await addresses(host, port):
+            try:
+                _, connection = await loop.create_connection(
+                    lambda: Connection(self._free, self._lost),
+                    address,
+                    port,
+                    ssl=trust() if secure else None,
+                    server_hostname=host if secure else None,
+                )
+            except OSError as error:
+                failed = error
+            else:
+                return connection
+        raise failed
 
     def _free(self, connection: Connection) -> None:
         self._kept.append((asyncio.get_running_loop().time(), connection))
