@@ -6,6 +6,7 @@ import sqlite3
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
@@ -96,14 +97,20 @@ async def test_another_configuration_leaves_results_where_they_are():
             await read(wire, uri)
 
 
-async def test_a_configuration_whose_store_cannot_be_changes_nothing(tmp_path):
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"keep_results": KeptResults(store=Path("/nowhere/r.db"))}, "results cannot be kept in"),
+        ({"exposure": "minimal", "grant_keys": ("k" * 32, "short")}, "at least 32 bytes"),
+    ],
+)
+async def test_a_configuration_that_cannot_be_stood_by_changes_nothing(wrong, told):
     """GATEWAY.md, Start: a bad one keeps the last good configuration."""
     async with large(NEW, "large", keep_results=KeptResults()) as (wire, gateway):
         uri = uri_of(await wire.call("rows"))
-        before = gateway._config
-        other = replace(before, keep_results=KeptResults(store=tmp_path / "nowhere" / "r.db"), upstreams=())
-        with pytest.raises(LouverError, match="results cannot be kept in"):
-            await gateway.change(other)
+        with pytest.raises(LouverError, match=told):
+            await gateway.change(replace(gateway._config, upstreams=(), **wrong))
+        assert list(gateway.upstreams) == ["large"]
         assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
 
 

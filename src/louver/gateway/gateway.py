@@ -35,9 +35,8 @@ from louver.gateway.rounds import Parked
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
 from louver.gateway.upstream import GATEWAY, Terms, Upstream
-from louver.limits import MAX_INTEGER_DIGITS, MAX_RESULTS_BYTES
+from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.listing import Listing
-from louver.server.results import KeptResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -212,22 +211,19 @@ class Gateway:
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
             InvalidDescription: Likewise, one of descriptions.
-            LouverError: Results cannot be kept, or audit records written, where they should be; likewise.
+            LouverError: Results cannot be kept, or audit records written, where they should be, or a key for grants is
+                too short; likewise.
         """
         config = self._chosen(config)
         files = Files(config, self._says)
-        kept = config.keep_results
-        if kept is None and config.exposure == "gateway":
-            # Just what is exported: no answer is as large as that.
-            kept = KeptResults(over_bytes=MAX_RESULTS_BYTES)
-        results = self._stack.results_for(kept)
+        kept = self._stack.kept_for(config)
         audit = self._audit_for(config.audit)
         self._take_up(config)
         self._views = files.views
         self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
-        return self._stack.build(config, files, results, self.upstreams, self._routes, audit)
+        return self._stack.build(config, files, kept, self.upstreams, self._routes, audit)
 
     def _audit_for(self, wanted: Audited | None) -> Audit | None:
         """Where records are written: the file that is open, if that is what a configuration wants.

@@ -11,7 +11,7 @@ With scripts, `full` and `minimal` have the tool for them before all else, so th
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.rules import Guidance
@@ -20,12 +20,13 @@ from louver.gateway.forward import Forward
 from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
 from louver.gateway.tracing import if_collected
+from louver.limits import MAX_RESULTS_BYTES
 from louver.server.answers import NOTHING, Beside
 from louver.server.asked import Asking
 from louver.server.attach import projecting
 from louver.server.audiences import Audiences
 from louver.server.principals import principal_of
-from louver.server.results import Results
+from louver.server.results import KeptResults, Results
 from louver.server.schemas import ProjectedSchemas
 from louver.server.views import ToolViews
 
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from louver.server.auditing import Auditing, Owned
     from louver.server.disclosure import Disclosure
     from louver.server.policed import Policed
-    from louver.server.results import KeptResults
     from louver.server.search import Search
 
 
@@ -116,6 +116,18 @@ class Files:
         return None
 
 
+class Kept(NamedTuple):
+    """What outlives a change of the configuration, unless that wants another.
+
+    Args:
+        results: Where results are kept, if they are.
+        grants: Makes grants where tools are listed minimally, and knows those that it has made.
+    """
+
+    results: Results | None
+    grants: Grants | None
+
+
 class Stack:
     """What stands before the routes.
 
@@ -134,29 +146,36 @@ class Stack:
         self._opened = opened
         self._leave = leave
         self._of_sdk = [if_collected(each) for each in server.middleware]
-        self._grants: Grants | None = None
+        self._kept = Kept(None, None)
         self._grant_keys: tuple[str, ...] = ()
         self._argument: Argument = "off"
         self._audit: Audit | None = None
         self._close: Callable[[], None] = _nothing
-        self._results: Results | None = None
 
-    def results_for(self, options: KeptResults | None) -> Results | None:
-        """Where results are kept: in the store that is there, if that is what a configuration wants.
+    def kept_for(self, config: Config) -> Kept:
+        """What is kept under a configuration: as it is now, where that is what it wants.
 
         Raises:
-            LouverError: The file cannot be used.
+            LouverError: The file of results cannot be used, or a key for grants is too short.
         """
-        before = self._results
-        if before is not None and before.options == options:
-            return before
-        return None if options is None else Results(options)
+        results, grants = self._kept
+        wanted = config.keep_results
+        if wanted is None and config.exposure == "gateway":
+            # Just what is exported: no answer is as large as that.
+            wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
+        if wanted is None or results is None or results.options != wanted:
+            results = None if wanted is None else Results(wanted)
+        if config.grant_keys != self._grant_keys:
+            grants = None
+        if grants is None and config.exposure == "minimal":
+            grants = _grants(config.grant_keys)
+        return Kept(results, grants)
 
     def build(
         self,
         config: Config,
         files: Files,
-        results: Results | None,
+        kept: Kept,
         upstreams: Mapping[str, Upstream],
         routes: Routes,
         audit: Audit | None,
@@ -168,15 +187,15 @@ class Stack:
         def audience() -> Hashable:
             return tuple((each.id, each.policy.audience(principal_of())) for each in policed.values())
 
+        results = kept.results
         if policed and results is not None:
             # What is kept for an audience is of its policy.
             results = results.within(lambda: digest(repr(audience())))
-        self._results, self._audit = results, audit
+        self._kept, self._grant_keys = Kept(results, kept.grants), config.grant_keys
+        self._audit = audit
         gone = self._take_up_scripts(config.execute)
         if self.scripts is not None:
             self.scripts.names.clear()
-        if config.grant_keys != self._grant_keys:
-            self._grants, self._grant_keys = None, config.grant_keys
         self._close()
         layers = partial(self._layers, config, files, upstreams, policed)
         # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
@@ -208,7 +227,7 @@ class Stack:
         schemas = ProjectedSchemas("private" if policed else "public")
         # The one tool has parameters for what it asks for on behalf of who calls.
         by = _PARAMETERS if config.exposure == "gateway" else ()
-        beside = Beside(files.guidance, config.warnings, self._results, by)
+        beside = Beside(files.guidance, config.warnings, self._kept.results, by)
         layers: list[ServerMiddleware[Any]] = [
             projecting(
                 server,
@@ -228,7 +247,7 @@ class Stack:
             disclosure = self._disclosing(files)
             close = disclosure.close
             layers.insert(0, disclosure)
-        if (offer := _offered(config, upstreams, self.scripts, self._results)) is not None:
+        if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
             own, asking = ToolViews(None, {}), Asking("off", {})
             # The one tool says itself what is said beside the answers that it gives.
             said = NOTHING if config.exposure == "gateway" else beside
@@ -238,14 +257,11 @@ class Stack:
 
     def _disclosing(self, files: Files) -> Disclosure:
         # Imported only now, as by `_offered`.
-        from louver.catalogue.grants import Grants
         from louver.server.disclosure import Disclosure
         from louver.server.reads import Reads
 
-        if self._grants is None:
-            # Kept, with its own key, until other keys are configured: what was granted stays so.
-            self._grants = Grants(self._grant_keys, audience="louver")
-        return Disclosure(self._server, files.descriptions, self._grants, Reads())
+        assert self._kept.grants is not None, "they are there where tools are listed minimally"
+        return Disclosure(self._server, files.descriptions, self._kept.grants, Reads())
 
     def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
         before = self.scripts
@@ -264,6 +280,13 @@ def _offered(
     from louver.gateway.offers import offered
 
     return offered(config, upstreams, scripts, results)
+
+
+def _grants(keys: tuple[str, ...]) -> Grants:
+    # Likewise.
+    from louver.catalogue.grants import Grants
+
+    return Grants(keys, audience="louver")
 
 
 def _scripts(level: Level) -> Scripts:
