@@ -22,6 +22,10 @@ GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outpu
         (5, "it has no name, or no input schema"),
         ({"name": "bad"}, "it has no name, or no input schema"),
         ({**GOOD, "name": 5}, "it has no name, or no input schema"),
+        (
+            {**GOOD, "name": "bad", "inputSchema": {"type": "object", "properties": ["a"]}},
+            "tool 'bad' is left out: its inputSchema is not as MCP has it",
+        ),
         ({**GOOD, "name": "bad", "outputSchema": 5}, "tool 'bad' is left out: its outputSchema is not as MCP has it"),
         ({**GOOD, "name": "bad", "description": 5}, "tool 'bad' is left out: its description is not as MCP has it"),
         ({**GOOD, "name": "bad", "annotations": [1]}, "tool 'bad' is left out: its annotations is not as MCP has it"),

@@ -42,7 +42,7 @@ class Lists:
     def __init__(self) -> None:
         self.told_of = frozenset[str]()
         """The capabilities of which the upstream tells changes."""
-        self._kept: dict[tuple[str, str | None], tuple[dict[str, Any], float]] = {}
+        self._kept: dict[tuple[str, str | None], tuple[dict[str, Any], float, float]] = {}
         self._changes = 0
 
     @property
@@ -53,7 +53,10 @@ class Lists:
     def find(self, method: str, params: Params) -> dict[str, Any] | None:
         """The kept answer to a request for a list; `None` if there is none, or if it asks for more than a page."""
         kept = self._kept.get(key) if (key := _key(method, params)) is not None else None
-        return kept[0] if kept is not None and monotonic() < kept[1] else None
+        if kept is None:
+            return None
+        result, since, ttl_ms = kept
+        return result if (monotonic() - since) * 1000 < ttl_ms else None
 
     def keep(self, method: str, params: Params, result: dict[str, Any], state: int) -> None:
         """Keep an answer, if that is right; `state` is what it was when the list was asked for."""
@@ -61,12 +64,12 @@ class Lists:
         if key is None or state != self._changes:
             return
         ttl_ms = result.get("ttlMs")
-        until = monotonic() + ttl_ms / 1000 if isinstance(ttl_ms, int | float) else 0.0
         if _LISTS[method][0] in self.told_of:
-            until = float("inf")
-        if until > monotonic():
+            ttl_ms = float("inf")
+        # Compared alone: it may be an integer that no float is as large as.
+        if isinstance(ttl_ms, int | float) and ttl_ms > 0:
             # Without the text that it was read from.
-            self._kept[key] = (dict(result), until)
+            self._kept[key] = (dict(result), monotonic(), ttl_ms)
 
     def forget(self, told: str) -> None:
         """Forget what a notification says has changed."""
@@ -85,6 +88,8 @@ async def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
     async for tool in by_turns(listed if is_array(listed) else []):
         if not is_object(tool) or not isinstance(tool.get("name"), str) or not is_object(tool.get("inputSchema")):
             logger.error("a listed tool is left out: it has no name, or no input schema")
+        elif not isinstance(tool["inputSchema"].get("properties"), dict | None):
+            logger.error("tool %r is left out: its inputSchema is not as MCP has it", tool["name"][:MAX_LOG_LINE])
         elif wrong := [key for key, kind in _OPTIONAL.items() if not isinstance(tool.get(key), kind | None)]:
             logger.error("tool %r is left out: its %s is not as MCP has it", tool["name"][:MAX_LOG_LINE], wrong[0])
         elif is_heavier({**tool, "icons": None}, MAX_TOOL_BYTES):

@@ -31,6 +31,7 @@ from louver.core.json import is_object, members, strings
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.eras import is_modern
 from louver.gateway.link import Call, unasked, unheard
+from louver.gateway.shapes import checked
 from louver.limits import DISCOVER_TIMEOUT_S, OPENING_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ async def _initialize(link: Link, hello: Hello) -> Opened:
 async def _answer(link: Link, method: str, params: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     try:
         async with asyncio.timeout(timeout_s):
-            return await link.call(Call(method, params, unheard, unasked))
+            return checked(method, await link.call(Call(method, params, unheard, unasked)))
     except TimeoutError:
         raise UpstreamTimeout(f"the upstream has not answered {method!r} within {timeout_s:g} s") from None
 

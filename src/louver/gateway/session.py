@@ -31,6 +31,7 @@ from louver.gateway.lists import CHANGES, TOOLS_CHANGED, Lists, without_bad_tool
 from louver.gateway.negotiation import Hello, Opened, negotiate
 from louver.gateway.parameters import Parameters, wanted_by
 from louver.gateway.patience import Patience
+from louver.gateway.shapes import checked
 from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.tasks import Tasks
@@ -272,7 +273,7 @@ class Session:
         return {**client.hello.envelope, **level}
 
     async def _answer(self, call: Call) -> dict[str, Any]:
-        return await Patience(self._timeout_s).wait(call, self._link.call)
+        return checked(call.method, await Patience(self._timeout_s).wait(call, self._link.call))
 
     async def _ask(self, method: str, params: Params) -> dict[str, Any]:
         """The answer to a request of the gateway itself, as this era has it."""

@@ -1,0 +1,45 @@
+"""What the gateway itself reads of an upstream's answer, held against what MCP says of it.
+
+    tools/list     {"tools": [...], "nextCursor": "2"}
+    tools/call     {"content": [...]}
+    initialize     {"capabilities": {"tools": {}}, "instructions": "..."}
+
+What it does not read passes as it is, whatever it is. A tool that is none is left out of its list by `lists.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from louver.core.json import members
+from louver.errors import UpstreamInvalidOutput
+
+_LIST: Final = (list, "a list")
+_TEXT: Final = (str, "a text")
+_OBJECT: Final = (dict, "an object")
+_OPENING: Final = {"capabilities": _OBJECT, "instructions": _TEXT}
+_READ: Final = {
+    "initialize": _OPENING,
+    "server/discover": _OPENING,
+    "tools/list": {"tools": _LIST, "nextCursor": _TEXT},
+    "prompts/list": {"prompts": _LIST, "nextCursor": _TEXT},
+    "resources/list": {"resources": _LIST, "nextCursor": _TEXT},
+    "resources/templates/list": {"resourceTemplates": _LIST, "nextCursor": _TEXT},
+    "tools/call": {"content": _LIST},
+}
+
+
+def checked(method: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request.
+
+    Raises:
+        UpstreamInvalidOutput: Something that is read of it is not as MCP has it.
+    """
+    for name, (kind, word) in _READ.get(method, {}).items():
+        if not isinstance(result.get(name), kind | None):
+            raise UpstreamInvalidOutput(f"the upstream answers {method!r} with {name!r} that is not {word}")
+    if _READ.get(method) is _OPENING:
+        for said in members(result.get("capabilities")).values():
+            if not isinstance(said, dict | None):
+                raise UpstreamInvalidOutput(f"the upstream answers {method!r} with a capability that is not an object")
+    return result

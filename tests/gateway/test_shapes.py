@@ -1,0 +1,128 @@
+"""What one server says that is not as MCP has it takes nothing from the others, and is told by its code."""
+
+import json
+import sys
+
+import pytest
+from mcp import MCPError
+
+from gateway.links import FIXTURES
+from louver.errors import UpstreamInvalidOutput
+from louver.gateway.config import Config, Upstream
+from louver.gateway.gateway import Gateway
+from louver.gateway.shapes import checked
+from server.wire import NEW, OLD, connect
+
+pytestmark = pytest.mark.anyio
+
+every_era = pytest.mark.parametrize("era", [OLD, NEW])
+BAD = [
+    ("tools/list", {"tools": 5}, "'tools' that is not a list"),
+    ("tools/list", {"nextCursor": ["2"]}, "'nextCursor' that is not a text"),
+    ("prompts/list", {"prompts": 5}, "'prompts' that is not a list"),
+    ("prompts/list", {"nextCursor": {}}, "'nextCursor' that is not a text"),
+    ("resources/list", {"resources": True}, "'resources' that is not a list"),
+    ("resources/templates/list", {"resourceTemplates": {}}, "'resourceTemplates' that is not a list"),
+]
+
+
+def before(*servers):
+    """A gateway before servers that say what is given by their names."""
+    command = (sys.executable, str(FIXTURES / "saying.py"))
+    upstreams = (Upstream(name, "stdio", command=(*command, json.dumps(said))) for name, said in servers)
+    return Gateway(Config(tuple(upstreams)), serves_one=False)
+
+
+def names(listed):
+    (entries,) = (said for said in listed.values() if isinstance(said, list))
+    return sorted(entry["name"] for entry in entries)
+
+
+@every_era
+@pytest.mark.parametrize(("method", "wrong", "told"), BAD)
+async def test_a_list_that_is_none_is_left_out_and_the_rest_live(era, method, wrong, told, caplog):
+    """Issue 5: other upstreams unharmed."""
+    gateway = before(("bad", {method: wrong}), ("good", {}))
+    try:
+        async with connect(gateway.server, era) as wire:
+            own = {"tools/list": "good__t", "prompts/list": "good__p", "resources/list": "r"}
+            assert names(await wire.request(method)) == [own.get(method, "x")]
+            assert f"upstream 'bad' does not answer {method!r}" in caplog.text
+            meta = {"projection": {"mode": "include", "fields": ["a"]}}
+            assert (await wire.call("good__t", **meta))["content"][0]["text"] == '{"a":1}'
+    finally:
+        await gateway.close()
+
+
+@pytest.mark.parametrize(("method", "wrong", "told"), BAD)
+async def test_a_list_that_is_none_is_told_where_it_is_the_only_one(method, wrong, told):
+    gateway = before(("bad", {method: wrong}))
+    try:
+        async with connect(gateway.server, NEW) as wire:
+            with pytest.raises(MCPError, match=f"the upstream answers {method!r} with {told}") as refused:
+                await wire.request(method)
+            assert refused.value.error.data["error"]["code"] == "UPSTREAM_INVALID_OUTPUT"
+    finally:
+        await gateway.close()
+
+
+@pytest.mark.parametrize(("wrong", "is_told"), [({"tools": 5}, True), ({"nextCursor": [1]}, True), ({}, False)])
+async def test_a_list_of_tools_that_is_none_shows_at_the_start(wrong, is_told):
+    """GATEWAY.md, Start: one that errors on `tools/list` shows as unhealthy, the rest serve."""
+    gateway = before(("bad", {"tools/list": wrong}), ("good", {}))
+    try:
+        bad, good = await gateway.open()
+        assert ("that is not a" in (bad.problem or "")) is is_told
+        assert (good.problem, len(good.tools)) == (None, 1)
+    finally:
+        await gateway.close()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"capabilities": 5}, "'capabilities' that is not an object"),
+        ({"capabilities": {"tools": True}}, "a capability that is not an object"),
+        ({"capabilities": {"extensions": [1]}}, "a capability that is not an object"),
+        ({"instructions": ["i"]}, "'instructions' that is not a text"),
+    ],
+)
+async def test_a_server_whose_opening_is_none_is_not_there(wrong, told):
+    """As for a revision that is not known."""
+    gateway = before(("bad", {"initialize": wrong}))
+    try:
+        (state,) = await gateway.open()
+        assert state.problem == f"the upstream answers 'initialize' with {told}"
+    finally:
+        await gateway.close()
+
+
+async def test_content_that_is_no_list_is_told_by_its_code():
+    """WIRE.md, Errors: a tool's model reads the code."""
+    gateway = before(("bad", {"tools/call": {"content": 5}}))
+    try:
+        async with connect(gateway.server, OLD) as wire:
+            answer = await wire.call("t")
+            assert answer["isError"]
+            assert "UPSTREAM_INVALID_OUTPUT" in json.dumps(answer)
+    finally:
+        await gateway.close()
+
+
+@pytest.mark.parametrize("ttl_ms", [10**400, 1e300, -1, 0, None, "5"])
+async def test_a_list_may_say_whatever_time_it_stays(ttl_ms):
+    gateway = before(("it", {"tools/list": {"ttlMs": ttl_ms}}))
+    try:
+        async with connect(gateway.server, OLD) as wire:
+            assert list(await wire.tools()) == list(await wire.tools()) == ["t"]
+    finally:
+        await gateway.close()
+
+
+def test_what_is_not_read_passes_as_it_is():
+    said = {"tools": None, "nextCursor": None, "other": 5}
+    assert checked("tools/list", said) is said
+    assert checked("initialize", {"capabilities": {"tools": None}}) == {"capabilities": {"tools": None}}
+    assert checked("resources/read", {"contents": 5}) == {"contents": 5}
+    with pytest.raises(UpstreamInvalidOutput):
+        checked("server/discover", {"instructions": 5})
