@@ -278,6 +278,9 @@ UPSTREAM_GOODBYE_SECONDS = 1.0
 UPSTREAM_RETRY_SECONDS = 1.0
 """After how long a stream that ended is taken up again, where the upstream does not say."""
 
+MIN_UPSTREAM_RETRY_SECONDS = 0.1
+"""The shortest: an upstream that wants none would be asked without end, and nobody else served as soon."""
+
 MAX_UPSTREAM_RETRY_SECONDS = 30.0
 """The longest that an upstream can make a stream wait, and the longest between two attempts."""
 

@@ -406,10 +406,16 @@ async def test_an_answer_over_the_bound_fails_its_call_alone(link, tool, argumen
         ("brotli", "the upstream's answer is compressed in a way that was not asked for"),
         ("html", "the upstream answers with neither JSON nor a stream of events"),
         ("wrong_id", "the upstream answers another request than it was sent"),
+        ("without_id", "the upstream answers another request than it was sent"),
     ],
 )
 async def test_what_is_no_answer_is_told(link, tool, error):
     assert str(await fails(call(link, tool), UpstreamInvalidOutput)) == error
+
+
+async def test_the_number_of_a_request_may_come_back_as_a_text(link):
+    """Both SDKs take it for the number."""
+    assert await call(link, "as_text") == {}
 
 
 @pytest.mark.parametrize("tool", ["bomb", "to_the_end", "large"])

@@ -18,6 +18,7 @@ EVENTS = (
     "data\n\n"
     "retry: soon\nid: no\0\nunknown: x\n\n"
     "retry: 99999999\n\n"
+    "retry: 0\n\n"
     "id\ndata: d\n\n"
     "data: never whole"
 ).encode()
@@ -27,6 +28,7 @@ READ = [
     Event(b"", "2", 0.5),
     Event(b""),
     Event(b"", None, 30.0),
+    Event(b"", None, 0.1),
     Event(b"d", ""),
 ]
 
@@ -40,7 +42,7 @@ def cuts(draw, whole):
 
 @given(st.data(), st.sampled_from([b"\n", b"\r\n", b"\r"]))
 def test_events_are_read_however_they_are_cut(data, end):
-    """The HTML standard, "Server-sent events"; a wait is cut to 30 s, which is ours."""
+    """The HTML standard, "Server-sent events"; a wait is at least 0.1 s and at most 30 s, which is ours."""
     reader = Events()
     pieces = data.draw(cuts(EVENTS.replace(b"\n", end)))
     assert [event for piece in pieces for event in reader.feed(piece)] == READ

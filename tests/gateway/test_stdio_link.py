@@ -102,6 +102,13 @@ async def test_two_calls_may_have_the_same_progress_token(link, ears):
     assert ears.notes == []
 
 
+async def test_the_number_of_a_request_may_come_back_as_a_text(link):
+    """Both SDKs take it for the number, as an id and as a progress token."""
+    own = Ears()
+    assert await call(link, "as_text", ears=own, meta={"progressToken": "p"}) == {}
+    assert [params["progressToken"] for _, params in own.notes] == ["p"]
+
+
 async def test_progress_that_was_not_asked_for_is_dropped(link, ears):
     """MCP: only a request with a token has progress."""
     own = Ears()

@@ -175,6 +175,19 @@ def test_zero_and_the_empty_text_are_ids():
         assert (asked.id, asked.method, asked.params) == (number, "roots/list", None)
 
 
+@pytest.mark.parametrize(("written", "number"), [(b'"74"', 74), (b'"x"', "x"), (b'""', ""), (b'"-1"', "-1")])
+def test_the_number_of_a_request_may_come_back_as_a_text(written, number):
+    """Both SDKs take it for the number; the id of a question is the upstream's own."""
+    assert wire.read(b'{"jsonrpc":"2.0","id":%b,"result":{}}' % written).id == number
+    assert wire.read(b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % written).id == written.decode().strip('"')
+
+
+def test_the_call_of_an_unusable_answer_is_known_by_a_text():
+    """Likewise."""
+    for raw in (b'{"jsonrpc":"2.0","id":"74","result":NaN}', b'{"jsonrpc":"2.0","result":NaN,"id":"74"}'):
+        assert wire.answered(raw) == 74
+
+
 def test_an_error_is_the_error():
     """`data` included."""
     with pytest.raises(MCPError) as error:
@@ -208,7 +221,7 @@ def test_the_call_of_an_unusable_answer_is_known(name):
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"result":1,"id":74}}',
         b'{"result":{"a":NaN,"id":74}}',
         b'{"result":{"a":[{"id":74}',
-        b'{"jsonrpc":"2.0","id":"74","result":NaN}',
+        b'{"jsonrpc":"2.0","id":"7x4","result":NaN}',
     ],
 )
 def test_nobody_is_taken_for_the_call_of_something_else(raw):

@@ -21,6 +21,7 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from louver.core.json import is_object
 from louver.errors import UpstreamError
+from louver.gateway.wire import come_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +122,7 @@ class OpenCalls:
 
     def find(self, number: object) -> OpenCall | None:
         """The open call of that number which has no answer yet."""
+        number = come_back(number)
         # In Python `True` and 1.0 are keys for 1 as well.
         found = self._calls.get(number) if isinstance(number, int) and not isinstance(number, bool) else None
         return None if found is None or found.ended else found

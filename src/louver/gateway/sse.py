@@ -4,7 +4,7 @@ r"""Server-sent events, as they come.
 
 An event without data says after which id, and when, the stream can be taken up again. Lines may end as they like, a
 line and the data of an event have the bound of a message. Source: the HTML standard, "Server-sent events". A value
-of `retry` is cut to `MAX_UPSTREAM_RETRY_SECONDS`; that is ours.
+of `retry` is brought between `MIN_UPSTREAM_RETRY_SECONDS` and `MAX_UPSTREAM_RETRY_SECONDS`; that is ours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from louver.gateway.lines import Lines
 from louver.gateway.strict import too_large
-from louver.limits import MAX_EVENT_ID, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_RETRY_SECONDS
+from louver.limits import MAX_EVENT_ID, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_RETRY_SECONDS, MIN_UPSTREAM_RETRY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,8 @@ class Events:
             case b"id" if len(value) <= MAX_EVENT_ID and value.isascii() and b"\0" not in value:
                 self._event.id = value.decode()
             case b"retry" if value.isdigit() and len(value) < 16:
-                self._event.retry_s = min(int(value) / 1000, MAX_UPSTREAM_RETRY_SECONDS)
+                wanted_s = max(int(value) / 1000, MIN_UPSTREAM_RETRY_SECONDS)
+                self._event.retry_s = min(wanted_s, MAX_UPSTREAM_RETRY_SECONDS)
             case b"event":
                 self._event.type = value.decode("utf-8", "replace") or "message"
             case _:

@@ -67,7 +67,9 @@ class Stream:
 
     def is_answer(self, message: Message) -> bool:
         """Whether it answers the request. What was refused before it was read has no id."""
-        return message.method is None and self._number is not None and message.id in (self._number, None)
+        if message.method is not None or self._number is None:
+            return False
+        return message.id == self._number or (message.id is None and "error" in message.body)
 
     def _note(self, event: Event) -> None:
         self.events += 1

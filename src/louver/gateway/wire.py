@@ -16,7 +16,7 @@ import asyncio
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 NEVER_CANCELLED: Final = frozenset({"initialize", "server/discover"})
 """What opens a conversation: MCP forbids to cancel the one, and an old server would not know what the other was."""
 
+_T = TypeVar("_T")
+
 RequestId = int | str
 """What names a request. 0 and the empty text are ids too."""
 
@@ -46,7 +48,8 @@ class Message:
 
     Args:
         body: The whole object.
-        id: Its id; `None` where it has none, or the `null` of a refusal.
+        id: Its id; `None` where it has none, or the `null` of a refusal. Of an answer the number that was sent, also
+            where it comes back as a text.
         method: What is said or asked; `None` in an answer.
         params: Likewise.
         raw: The text that it was read from.
@@ -125,14 +128,22 @@ def answered(raw: bytes) -> int | None:
     """The id of an answer that cannot be read, as far as can be seen from its beginning or its end."""
     if (found := _ID_FIRST.match(raw)) is None and _IS_ANSWER.match(raw):
         found = _ID_LAST.search(raw[-100:])
-    return None if found is None else int(found[1])
+    return None if found is None else int(found[2])
 
 
 _JSONRPC: Final = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?'
-_ID: Final = rb'"id"\s*:\s*(\d{1,15})\s*'
+_ID: Final = rb'"id"\s*:\s*("?)(\d{1,15})\1\s*'
 _ID_FIRST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + _ID + rb",\s*" + _JSONRPC + rb'"(?:result|error)"')
 _IS_ANSWER: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + rb'"(?:result|error)"\s*:')
 _ID_LAST: Final = re.compile(rb",\s*" + _ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+
+
+_DIGITS: Final = re.compile(r"[0-9]{1,15}")
+
+
+def come_back(number: _T) -> _T | int:
+    """A number that was sent, as an id or a token; some servers send it back as a text, which SDKs take for it."""
+    return int(number) if isinstance(number, str) and _DIGITS.fullmatch(number) else number
 
 
 def _message(body: dict[str, Any], raw: bytes) -> Message:
@@ -145,7 +156,7 @@ def _message(body: dict[str, Any], raw: bytes) -> Message:
         raise strict.fault("the id is neither a number nor a text")
     if number is None and "id" in body and method is not None:
         raise strict.fault("a request has no id")
-    return Message(body, number, method, params, raw)
+    return Message(body, come_back(number) if method is None else number, method, params, raw)
 
 
 def _is_int(value: object) -> bool:
