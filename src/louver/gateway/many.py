@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,9 +23,9 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 from louver import __version__
 from louver.core.json import is_object, members
 from louver.errors import UpstreamError
+from louver.gateway.addresses import Addresses
 from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
-from louver.limits import MAX_RESULTS
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
 from louver.server.wire import pages
@@ -79,8 +78,7 @@ class Many:
     def __init__(self, upstreams: Mapping[str, Upstream], calls: Calls) -> None:
         self._upstreams = upstreams
         self._calls = calls
-        self._addresses: dict[str, Upstream] = {}
-        self._kept: OrderedDict[str, Upstream] = OrderedDict()
+        self._addresses = Addresses()
 
     async def opening(self, client: Client) -> dict[str, Any]:
         """What the upstreams that are there can do together, and what each has to say."""
@@ -125,8 +123,7 @@ class Many:
     @asynccontextmanager
     async def watching(self, turn: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
         """Have resources watched meanwhile, where they are listed."""
-        whose = {uri: await self._whose(turn, uri) for uri in uris}
-        async with watching(turn, {uri: upstream for uri, upstream in whose.items() if upstream is not None}):
+        async with watching(turn, await self._whose(turn, uris)):
             yield
 
     async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
@@ -154,11 +151,12 @@ class Many:
             for upstream in upstreams:
                 asking.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
+        whose = {} if key == "name" else self._addresses.list_anew(method, upstreams)
         for upstream in upstreams:
             for entry in lists[upstream.name]:
                 if key == "name":
                     entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
-                elif self._addresses.setdefault(entry[key], upstream) is upstream:
+                elif whose.setdefault(entry[key], upstream) is upstream:
                     entries.append(entry)
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
@@ -196,7 +194,7 @@ class Many:
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Of a resource: from whoever listed it, else from the first that has it."""
         uri = params["uri"]
-        known = self._addresses.get(uri) or self._kept.get(uri.partition("?")[0])
+        known = self._addresses.whose(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a change, and nobody has listed it again.
             known = next((each for each in self._upstreams.values() if each.is_watched(turn.client, uri)), known)
@@ -208,16 +206,14 @@ class Many:
                 problem = error if known is not None else problem
                 continue
             if known is None:
-                self._addresses[uri] = upstream
+                self._addresses.read(uri, upstream)
             return result
         raise problem
 
     def _note_kept(self, upstream: Upstream, result: dict[str, Any]) -> None:
-        """Remember where an answer is kept; the first who tells of it has it."""
+        """Remember where an answer is kept."""
         if (uri := kept_at(result)) is not None:
-            self._kept.setdefault(uri, upstream)
-            if len(self._kept) > MAX_RESULTS:
-                self._kept.popitem(last=False)
+            self._addresses.kept(uri, upstream)
 
     async def _complete(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
         reference: dict[str, Any] = params["ref"]
@@ -225,17 +221,18 @@ class Many:
             upstream, name = self._by_name(reference["name"], "prompts/get")
             said = {**params, "ref": {**reference, "name": name}}
             return await self._calls.send(upstream, turn, "completion/complete", said)
-        known = await self._whose(turn, reference.get("uri", ""))
-        if known is None:
+        known = await self._whose(turn, [reference.get("uri", "")])
+        if not known:
             raise MCPError(code=INVALID_PARAMS, message="no resource or template has this address")
-        return await self._calls.send(known, turn, "completion/complete", params)
+        (upstream,) = known.values()
+        return await self._calls.send(upstream, turn, "completion/complete", params)
 
-    async def _whose(self, turn: Caller, uri: str) -> Upstream | None:
-        """Who lists a resource or a template; they are listed if nobody has asked for that before."""
+    async def _whose(self, turn: Caller, uris: Sequence[str]) -> dict[str, Upstream]:
+        """Who has which resource or template; they are listed if of any nobody has asked for that before."""
         for method in ("resources/list", "resources/templates/list"):
-            if uri not in self._addresses:
+            if any(self._addresses.whose(uri) is None for uri in uris):
                 await self._list(turn, method, enveloped({}, turn.client.hello.envelope))
-        return self._addresses.get(uri)
+        return {uri: upstream for uri in uris if (upstream := self._addresses.whose(uri)) is not None}
 
     async def _set_level(self, upstream: Upstream, turn: Caller, params: dict[str, Any]) -> None:
         try:

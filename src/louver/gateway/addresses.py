@@ -1,0 +1,54 @@
+"""Whose resources are that several servers have, by their addresses.
+
+resources/list                     a: file:///x       file:///x is of a, until it lists it no more
+resources/read   file:///y         b has it           likewise, while it is among the last `MAX_RESULTS`
+tools/call       louver://results/Z is kept by b      likewise, with whatever is asked of it after a `?`
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from louver.limits import MAX_RESULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.gateway.upstream import Upstream
+
+
+class Addresses:
+    """The addresses that are known."""
+
+    def __init__(self) -> None:
+        self._listed: dict[str, dict[str, Upstream]] = {}
+        self._read: OrderedDict[str, Upstream] = OrderedDict()
+        self._kept: OrderedDict[str, Upstream] = OrderedDict()
+
+    def whose(self, uri: str) -> Upstream | None:
+        """Who has a resource, or a template, as far as is known."""
+        for listed in self._listed.values():
+            if (upstream := listed.get(uri)) is not None:
+                return upstream
+        return self._read.get(uri) or self._kept.get(uri.partition("?")[0])
+
+    def list_anew(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
+        """What is known to be listed by others, to be filled with what these list now."""
+        others = {uri: of for uri, of in self._listed.get(method, {}).items() if of not in upstreams}
+        self._listed[method] = others
+        return others
+
+    def read(self, uri: str, upstream: Upstream) -> None:
+        """Note who has a resource that nobody lists."""
+        _note(self._read, uri, upstream)
+
+    def kept(self, uri: str, upstream: Upstream) -> None:
+        """Note where an answer is kept; the first who tells of it has it."""
+        _note(self._kept, uri, upstream)
+
+
+def _note(known: OrderedDict[str, Upstream], uri: str, upstream: Upstream) -> None:
+    known.setdefault(uri, upstream)
+    if len(known) > MAX_RESULTS:
+        known.popitem(last=False)

@@ -1,0 +1,97 @@
+"""Whose a resource of several servers is: who lists it now, not who listed it once; and never more than is bounded."""
+
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+from mcp import MCPError
+
+from louver.gateway.addresses import Addresses
+from louver.gateway.clients import Client, Itself
+from louver.gateway.many import Many
+from louver.gateway.upstream import GATEWAY
+from louver.limits import MAX_RESULTS
+from server.wire import NEW
+
+pytestmark = pytest.mark.anyio
+
+X, Y = "file:///x", "file:///y"
+
+
+class Shelves:
+    """Upstreams that have what is given, list of it what is `listed`, and note what they are asked."""
+
+    def __init__(self, **has):
+        self.has, self.listed = has, dict(has)
+        self.asked = []
+
+    async def send(self, upstream, turn, method, params):
+        self.asked.append(method)
+        if method == "resources/list":
+            return {"resources": [{"uri": uri} for uri in self.listed[upstream.name]]}
+        if method == "resources/templates/list":
+            return {"resourceTemplates": []}
+        if params["uri"] not in self.has[upstream.name]:
+            raise MCPError(-32602, "Unknown resource")
+        return {"of": upstream.name}
+
+    def before(self):
+        """Those servers as one."""
+        return Many({name: SimpleNamespace(name=name, is_watched=lambda *_: False) for name in self.has}, self)
+
+
+async def ask(many, method, **params):
+    return await many.answer(Itself(Client(NEW, GATEWAY)), method, params)
+
+
+async def uris(many):
+    return [entry["uri"] for entry in (await ask(many, "resources/list"))["resources"]]
+
+
+async def test_what_another_server_has_by_now_is_its():
+    """Ours: whoever listed it, else whoever has it."""
+    shelves = Shelves(a=[X], b=[Y])
+    many = shelves.before()
+    assert await uris(many) == [X, Y]
+    assert await ask(many, "resources/read", uri=X) == {"of": "a"}
+    shelves.has = shelves.listed = {"a": [], "b": [X, Y]}
+    assert await uris(many) == [X, Y]
+    assert await ask(many, "resources/read", uri=X) == {"of": "b"}
+
+
+async def test_what_two_servers_list_is_of_the_first_also_where_one_alone_is_asked():
+    """Ours: an address names one resource."""
+    shelves = Shelves(a=[X], b=[X, Y])
+    many = shelves.before()
+    assert await uris(many) == [X, Y]
+    only = {"_meta": {"dev.louver/server": "b"}}
+    assert [entry["uri"] for entry in (await ask(many, "resources/list", **only))["resources"]] == [Y]
+    assert await ask(many, "resources/read", uri=X) == {"of": "a"}
+
+
+async def test_of_what_nobody_lists_as_much_is_remembered_as_is_bounded():
+    """PRIVACY.md: nothing grows with what clients ask for."""
+    known, here = Addresses(), SimpleNamespace()
+    for number in range(MAX_RESULTS + 1):
+        known.read(f"big:{number}", here)
+        known.kept(f"kept:{number}", here)
+    assert [known.whose(uri) for uri in ("big:0", "kept:0?page=1")] == [None, None]
+    assert [known.whose(uri) for uri in ("big:1", "kept:1?page=1")] == [here, here]
+    assert known.whose("big:1?page=1") is None
+
+
+async def test_servers_list_once_for_all_that_is_watched(monkeypatch):
+    """Ours: one request is not made thousands."""
+    watched = []
+
+    @asynccontextmanager
+    async def watching(turn, whose):
+        watched.extend((uri, upstream.name) for uri, upstream in whose.items())
+        yield
+
+    monkeypatch.setattr("louver.gateway.many.watching", watching)
+    shelves = Shelves(a=[X], b=[Y])
+    many = shelves.before()
+    async with many.watching(Itself(Client(NEW, GATEWAY)), [X, Y, *(f"no:{number}" for number in range(100))]):
+        assert watched == [(X, "a"), (Y, "b")]
+    assert sorted(shelves.asked) == 2 * ["resources/list"] + 2 * ["resources/templates/list"]
