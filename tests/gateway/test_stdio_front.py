@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
@@ -20,7 +20,7 @@ from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
-from louver.gateway import stdio_front
+from louver.gateway import stdio_front, stdio_lines
 
 pytestmark = pytest.mark.anyio
 
@@ -108,14 +108,82 @@ def test_pipes_and_nothing_at_all_are_read_and_written_too(command, era):
         assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
 
 
-def test_a_line_that_is_too_long_ends_what_is_read(command, tmp_path):
-    """Ours: the bound is that of a pipe; what came before is answered."""
+ASKED = [
+    '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}',
+    '{"jsonrpc":"2.0","id":%s,"params":%s,"method":"tools/call"}',
+    '{"jsonrpc":"2.0","method":"tools/call","id":%s,"params":%s}',
+    '{"method":"tools/call","params":%s,"jsonrpc":"2.0","id":%s}',
+]
+"""A request as SDKs write it: in Python, in Go, in Java, in TypeScript."""
+
+
+def asked(form, number, params):
+    """The line of a request."""
+    number, params = json.dumps(number), json.dumps(params)
+    return form % ((params, number) if form.startswith('{"method"') else (number, params))
+
+
+@contextmanager
+def source(path, way):
+    """A descriptor to read a file by."""
+    with path.open("rb") as file, subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
+        yield os.dup((file if way == "file" else cat.stdout).fileno())
+
+
+@pytest.mark.parametrize("way", ["pipe", "file"])
+def test_a_message_that_is_too_long_is_refused_and_the_next_is_served(command, tmp_path, way):
+    """Ours: as over HTTP, where that is a status 413."""
+    params = {"name": "echo", "arguments": {"text": "canary" * 2**20}}
+    numbers = ["two", 3, 4, 5]
+    lines = [asked(form, number, params) for form, number in zip(ASKED, numbers, strict=True)]
+    lines.append(json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": params}))
     requests = tmp_path / "requests.jsonl"
-    asked = [call("echo"), call("echo", text="a" * 5 * 2**20), call("echo")]
-    requests.write_text(conversation(STATELESS, asked))
-    with requests.open() as source:
-        ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, sorted(answered(ended.stdout))) == (0, [1])
+    last = asked(ASKED[0], 6, {"name": "echo"})
+    requests.write_text("\n".join([conversation(HANDSHAKE, [call("echo")]), *lines, last]))
+    with source(requests, way) as descriptor, os.fdopen(descriptor) as stdin:
+        ended = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=60)
+    found = answered(ended.stdout)
+    error = {"code": -32600, "message": "a message has at most 4194304 bytes, this one has more"}
+    assert {number: found.get(number, {}).get("error") for number in numbers} == dict.fromkeys(numbers, error)
+    assert "result" in found[1]
+    assert "result" in found[6]
+    assert len(found) == 6
+    assert ended.stderr.count(error["message"]) == 5
+    assert "canary" not in ended.stderr
+    assert ended.returncode == 0
+
+
+async def test_an_answer_that_is_too_long_is_one_all_the_same(command):
+    """Ours: who asked gets an error, and does not wait for it for ever."""
+    options = {"capabilities": {"roots": {}}, "answers": {"roots/list": {"roots": [], "more": "canary" * 2**20}}}
+    async with raw(command, **options) as client:
+        assert (await client.call("ask"))["answered"]["error"]["code"] == -32600
+    assert "canary" not in "".join(client.said)
+
+
+@pytest.mark.parametrize("way", ["pipe", "file"])
+async def test_a_line_is_too_long_over_the_bound_and_not_before(monkeypatch, tmp_path, way):
+    """Ours: without its end, whichever way it is read; of one that is too long little is kept."""
+    monkeypatch.setattr(stdio_lines, "MAX_CLIENT_LINE", 10_000)
+    lengths = [10_000, 10_001, 1, 20_000, 20_001, 50_000, 0, 10_000]
+    requests = tmp_path / "requests"
+    requests.write_bytes(b"\n".join(b"a" * length for length in lengths))
+    with source(requests, way) as descriptor:
+        async with stdio_lines.lines_from(descriptor) as line:
+            lines = [await line() for _ in lengths]
+            assert await line() == b""
+    are_too_long = [isinstance(line, stdio_lines.TooLong) for line in lines]
+    assert are_too_long == [length > 10_000 for length in lengths]
+    for line, length, is_too_long in zip(lines, lengths, are_too_long, strict=True):
+        assert len(line) < 5000 if is_too_long else len(line.rstrip(b"\n")) == length
+
+
+async def test_a_line_that_never_ends_keeps_nothing_from_ending():
+    """Ours: `louver serve ... < /dev/zero`."""
+    async with stdio_lines.lines_from(os.open("/dev/zero", os.O_RDONLY)) as line:
+        with anyio.move_on_after(0.1) as waiting:
+            await line()
+    assert waiting.cancelled_caught
 
 
 def test_a_disk_that_is_full_is_an_end(tmp_path):

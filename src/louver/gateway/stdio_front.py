@@ -13,15 +13,18 @@ answered. Who asks the client then is told that it answers no more.
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import mcp_types as types
+from mcp import MCPError
 from mcp.shared.message import SessionMessage
 
 from louver.core.json import compact
+from louver.gateway import stdio_messages, wire
 from louver.gateway.stdio_lines import claim, lines_from, lines_to
 from louver.limits import DRAIN_S, UPSTREAM_GOODBYE_SECONDS
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
     from mcp.server import Server
+
+logger = logging.getLogger(__name__)
 
 _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
 
@@ -130,7 +135,10 @@ class _Front:
         if not line.strip():
             return
         try:
-            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = stdio_messages.read(line)
+        except MCPError as error:
+            await self._take_fault(line, error.error)
+            return
         except ValueError as error:
             await self._to_server.send(error)
             return
@@ -144,8 +152,17 @@ class _Front:
             self._close((message.params or {}).get("requestId"))
         await self._to_server.send(SessionMessage(message))
 
-    async def _refuse(self, question: types.RequestId) -> None:
-        refusal = types.JSONRPCError(jsonrpc="2.0", id=question, error=_NO_ANSWER)
+    async def _take_fault(self, line: bytes, error: types.ErrorData) -> None:
+        logger.warning("a message of the client is not read: %s", error.message)
+        if (number := stdio_messages.asked(line)) is not None:
+            self._calls.add(str(number))
+            await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=error)))
+        elif (question := wire.answered(line)) in self._questions:
+            self._questions.discard(question)
+            await self._refuse(question, error)
+
+    async def _refuse(self, question: types.RequestId, error: types.ErrorData = _NO_ANSWER) -> None:
+        refusal = types.JSONRPCError(jsonrpc="2.0", id=question, error=error)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._to_server.send(SessionMessage(refusal))
 
