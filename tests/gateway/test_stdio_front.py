@@ -153,11 +153,12 @@ def test_a_message_that_is_too_long_is_refused_and_the_next_is_served(command, t
     assert ended.returncode == 0
 
 
-async def test_an_answer_that_is_too_long_is_one_all_the_same(command):
+@pytest.mark.parametrize(("text", "code"), [("canary" * 2**20, -32600), ("canary \ud83d", -32700)])
+async def test_an_answer_that_cannot_be_read_is_one_all_the_same(command, text, code):
     """Ours: who asked gets an error, and does not wait for it for ever."""
-    options = {"capabilities": {"roots": {}}, "answers": {"roots/list": {"roots": [], "more": "canary" * 2**20}}}
+    options = {"capabilities": {"roots": {}}, "answers": {"roots/list": {"roots": [], "more": text}}}
     async with raw(command, **options) as client:
-        assert (await client.call("ask"))["answered"]["error"]["code"] == -32600
+        assert (await client.call("ask"))["answered"]["error"]["code"] == code
     assert "canary" not in "".join(client.said)
 
 
@@ -184,6 +185,51 @@ async def test_a_line_that_never_ends_keeps_nothing_from_ending():
         with anyio.move_on_after(0.1) as waiting:
             await line()
     assert waiting.cancelled_caught
+
+
+HALF = {"name": "echo", "arguments": {"text": "canary \ud83d"}}
+UNREAD = {
+    1: (-32700, asked(ASKED[0], 1, HALF)),
+    2: (-32700, asked(ASKED[3], 2, HALF)),
+    3: (-32700, '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"canary"'),
+    4: (-32600, '{"jsonrpc":"2.0","id":4,"method":"canary","params":["canary"]}'),
+    5: (-32600, '{"jsonrpc":"2.0","id":5,"method":"canary","params":7}'),
+}
+"""Requests that cannot be read, and the error of each."""
+UNKNOWN = [
+    "canary",
+    '["canary"]',
+    '{"jsonrpc":"2.0","method":"canary","params":["canary"]}',
+    '{"jsonrpc":"2.0","id":null,"method":["canary"]}',
+    '{"jsonrpc":"2.0","id":1.5,"method":["canary"]}',
+    '{"jsonrpc":"2.0","id":01,"method":"canary"}',
+    '{"jsonrpc":"2.0","id":1,"result":["canary"]}',
+    '{"method":"canary","params":{"id":1}',
+]
+"""Lines that do not tell whom to answer."""
+
+
+def test_what_cannot_be_read_is_answered_and_told_of(command):
+    """JSON-RPC: parse error, invalid request; ours: it is logged without what stands in it, and the next is served."""
+    lines = [*(line for _, line in UNREAD.values()), *UNKNOWN, asked(ASKED[0], 6, {"name": "echo"})]
+    said = "\n".join([conversation(HANDSHAKE, []), *lines])
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    found = answered(ended.stdout)
+    assert "result" in found.pop(6)
+    assert {number: answer["error"]["code"] for number, answer in found.items()} == {
+        number: code for number, (code, _) in UNREAD.items()
+    }
+    assert "line 1 column" in found[1]["error"]["message"]
+    assert ended.stderr.count("a message of the client is not read") == len(UNREAD) + len(UNKNOWN)
+    assert "canary" not in ended.stdout + ended.stderr
+    assert ended.returncode == 0
+
+
+def test_what_is_not_utf_8_is_replaced(command):
+    """Ours: as the SDK reads it."""
+    line = asked(ASKED[0], 1, {"name": "echo", "arguments": {"text": "?"}}).encode().replace(b"?", b"\xff")
+    ended = subprocess.run(command, input=conversation(HANDSHAKE, []).encode() + line, capture_output=True, timeout=60)
+    assert answered(ended.stdout)[1]["result"]["params"]["arguments"] == {"text": "\ufffd"}
 
 
 def test_a_disk_that_is_full_is_an_end(tmp_path):
@@ -261,7 +307,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
     """Ours: one after the other would take longer than 10 s."""
     monkeypatch.setattr(stdio_front, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
     ended = asyncio.Event()
-    lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).splitlines()
+    lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).encode().splitlines()
 
     @asynccontextmanager
     async def leaves(_):

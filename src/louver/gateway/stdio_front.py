@@ -139,9 +139,6 @@ class _Front:
         except MCPError as error:
             await self._take_fault(line, error.error)
             return
-        except ValueError as error:
-            await self._to_server.send(error)
-            return
         if isinstance(message, types.JSONRPCRequest):
             open_ones = self._streams if message.method == "subscriptions/listen" else self._calls
             open_ones.add(str(message.id))

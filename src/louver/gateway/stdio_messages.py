@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import mcp_types as types
 from mcp import MCPError
+from pydantic import ValidationError
 
 from louver.gateway.stdio_lines import TooLong
 from louver.limits import MAX_CLIENT_LINE
@@ -31,11 +32,22 @@ def read(line: bytes) -> types.JSONRPCMessage:
 
     Raises:
         MCPError: It cannot be read. The error holds nothing of it.
+
+    Source: "replace" is what the SDK reads by; half a surrogate pair could not be written to an upstream.
     """
     if isinstance(line, TooLong):
         message = f"a message has at most {MAX_CLIENT_LINE} bytes, this one has more"
         raise MCPError(types.INVALID_REQUEST, message)
-    return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    try:
+        return types.jsonrpc_message_adapter.validate_json(line.decode(errors="replace"), by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            # Its message says what and where, and quotes nothing.
+            message = f"{first['msg']}; a message is a line of JSON, without half a surrogate pair"
+            raise MCPError(types.PARSE_ERROR, message) from None
+        message = "a message is a request, a notification or an answer of JSON-RPC 2.0, whose params are an object"
+        raise MCPError(types.INVALID_REQUEST, message) from None
 
 
 def asked(line: bytes) -> RequestId | None:
