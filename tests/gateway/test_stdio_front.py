@@ -264,6 +264,46 @@ def test_a_stream_of_changes_and_a_cancelled_call_are_not_waited_for(command):
     assert "result" in found[1]
 
 
+CANCELLED = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+
+
+@pytest.mark.parametrize("numbers", [(1, "1"), (7, 7)])
+def test_requests_of_one_id_are_answered_each(command, numbers):
+    """Ours: to the SDK a number and its text are one when they are cancelled, but both are answered."""
+    quick, slow = numbers
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": quick, "method": "ping"}),
+        asked(ASKED[0], slow, {"name": "work", "arguments": {"seconds": 1.5}}),
+    ]
+    said = "\n".join([conversation(HANDSHAKE, []), *lines])
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()][1:]
+    assert [answer["id"] for answer in answers] == [quick, slow]
+    assert answers[0]["result"] == {}
+    assert answers[1]["result"]["content"][0]["text"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "of", "left"),
+    [
+        (["None"], {}, ["None"]),
+        ([1], {"requestId": "1"}, []),
+        ([1, "1"], {"requestId": 1}, [1]),
+        ([7, 7], {"requestId": 7}, [7]),
+    ],
+)
+def test_what_is_cancelled_is_what_the_sdk_takes_for_it(command, numbers, of, left):
+    """Ours: of requests of one id the last; the others are waited for."""
+    calls = [asked(ASKED[0], number, {"name": "work", "arguments": {"seconds": 1.5}}) for number in numbers]
+    lines = [*calls, json.dumps({**CANCELLED, "params": of})]
+    said = "\n".join([conversation(HANDSHAKE, []), *lines])
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()][1:]
+    assert [answer["id"] for answer in answers] == left
+    for answer in answers:
+        assert answer["result"]["content"][0]["text"] == "done"
+
+
 # Signals
 
 
