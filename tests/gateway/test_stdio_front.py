@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
@@ -20,7 +20,7 @@ from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
-from louver.gateway import stdio_front
+from louver.gateway import stdio_front, stdio_lines
 
 pytestmark = pytest.mark.anyio
 
@@ -108,14 +108,128 @@ def test_pipes_and_nothing_at_all_are_read_and_written_too(command, era):
         assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
 
 
-def test_a_line_that_is_too_long_ends_what_is_read(command, tmp_path):
-    """Ours: the bound is that of a pipe; what came before is answered."""
+ASKED = [
+    '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}',
+    '{"jsonrpc":"2.0","id":%s,"params":%s,"method":"tools/call"}',
+    '{"jsonrpc":"2.0","method":"tools/call","id":%s,"params":%s}',
+    '{"method":"tools/call","params":%s,"jsonrpc":"2.0","id":%s}',
+]
+"""A request as SDKs write it: in Python, in Go, in Java, in TypeScript."""
+
+
+def asked(form, number, params):
+    """The line of a request."""
+    number, params = json.dumps(number), json.dumps(params)
+    return form % ((params, number) if form.startswith('{"method"') else (number, params))
+
+
+@contextmanager
+def source(path, way):
+    """A descriptor to read a file by."""
+    with path.open("rb") as file, subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
+        yield os.dup((file if way == "file" else cat.stdout).fileno())
+
+
+@pytest.mark.parametrize("way", ["pipe", "file"])
+def test_a_message_that_is_too_long_is_refused_and_the_next_is_served(command, tmp_path, way):
+    """Ours: as over HTTP, where that is a status 413."""
+    params = {"name": "echo", "arguments": {"text": "canary" * 2**20}}
+    numbers = ["two", 3, 4, 5]
+    lines = [asked(form, number, params) for form, number in zip(ASKED, numbers, strict=True)]
+    lines.append(json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": params}))
     requests = tmp_path / "requests.jsonl"
-    asked = [call("echo"), call("echo", text="a" * 5 * 2**20), call("echo")]
-    requests.write_text(conversation(STATELESS, asked))
-    with requests.open() as source:
-        ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, sorted(answered(ended.stdout))) == (0, [1])
+    last = asked(ASKED[0], 6, {"name": "echo"})
+    requests.write_text("\n".join([conversation(HANDSHAKE, [call("echo")]), *lines, last]))
+    with source(requests, way) as descriptor, os.fdopen(descriptor) as stdin:
+        ended = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=60)
+    found = answered(ended.stdout)
+    error = {"code": -32600, "message": "a message has at most 4194304 bytes, this one has more"}
+    assert {number: found.get(number, {}).get("error") for number in numbers} == dict.fromkeys(numbers, error)
+    assert "result" in found[1]
+    assert "result" in found[6]
+    assert len(found) == 6
+    assert ended.stderr.count(error["message"]) == 5
+    assert "canary" not in ended.stderr
+    assert ended.returncode == 0
+
+
+@pytest.mark.parametrize(("text", "code"), [("canary" * 2**20, -32600), ("canary \ud83d", -32700)])
+async def test_an_answer_that_cannot_be_read_is_one_all_the_same(command, text, code):
+    """Ours: who asked gets an error, and does not wait for it for ever."""
+    options = {"capabilities": {"roots": {}}, "answers": {"roots/list": {"roots": [], "more": text}}}
+    async with raw(command, **options) as client:
+        assert (await client.call("ask"))["answered"]["error"]["code"] == code
+    assert "canary" not in "".join(client.said)
+
+
+@pytest.mark.parametrize("way", ["pipe", "file"])
+async def test_a_line_is_too_long_over_the_bound_and_not_before(monkeypatch, tmp_path, way):
+    """Ours: without its end, whichever way it is read; of one that is too long little is kept."""
+    monkeypatch.setattr(stdio_lines, "MAX_CLIENT_LINE", 10_000)
+    lengths = [10_000, 10_001, 1, 20_000, 20_001, 50_000, 0, 10_000]
+    requests = tmp_path / "requests"
+    requests.write_bytes(b"\n".join(b"a" * length for length in lengths))
+    with source(requests, way) as descriptor:
+        async with stdio_lines.lines_from(descriptor) as line:
+            lines = [await line() for _ in lengths]
+            assert await line() == b""
+    are_too_long = [isinstance(line, stdio_lines.TooLong) for line in lines]
+    assert are_too_long == [length > 10_000 for length in lengths]
+    for line, length, is_too_long in zip(lines, lengths, are_too_long, strict=True):
+        assert len(line) < 5000 if is_too_long else len(line.rstrip(b"\n")) == length
+
+
+async def test_a_line_that_never_ends_keeps_nothing_from_ending():
+    """Ours: `louver serve ... < /dev/zero`."""
+    async with stdio_lines.lines_from(os.open("/dev/zero", os.O_RDONLY)) as line:
+        with anyio.move_on_after(0.1) as waiting:
+            await line()
+    assert waiting.cancelled_caught
+
+
+HALF = {"name": "echo", "arguments": {"text": "canary \ud83d"}}
+UNREAD = {
+    1: (-32700, asked(ASKED[0], 1, HALF)),
+    2: (-32700, asked(ASKED[3], 2, HALF)),
+    3: (-32700, '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"canary"'),
+    4: (-32600, '{"jsonrpc":"2.0","id":4,"method":"canary","params":["canary"]}'),
+    5: (-32600, '{"jsonrpc":"2.0","id":5,"method":"canary","params":7}'),
+}
+"""Requests that cannot be read, and the error of each."""
+UNKNOWN = [
+    "canary",
+    '["canary"]',
+    '{"jsonrpc":"2.0","method":"canary","params":["canary"]}',
+    '{"jsonrpc":"2.0","id":null,"method":["canary"]}',
+    '{"jsonrpc":"2.0","id":1.5,"method":["canary"]}',
+    '{"jsonrpc":"2.0","id":01,"method":"canary"}',
+    '{"jsonrpc":"2.0","id":1,"result":["canary"]}',
+    '{"method":"canary","params":{"id":1}',
+]
+"""Lines that do not tell whom to answer."""
+
+
+def test_what_cannot_be_read_is_answered_and_told_of(command):
+    """JSON-RPC: parse error, invalid request; ours: it is logged without what stands in it, and the next is served."""
+    lines = [*(line for _, line in UNREAD.values()), *UNKNOWN, asked(ASKED[0], 6, {"name": "echo"})]
+    said = "\n".join([conversation(HANDSHAKE, []), *lines])
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    found = answered(ended.stdout)
+    assert "result" in found.pop(6)
+    assert {number: answer["error"]["code"] for number, answer in found.items()} == {
+        number: code for number, (code, _) in UNREAD.items()
+    }
+    assert "line 1 column" in found[1]["error"]["message"]
+    assert ended.stderr.count("a message of the client is not read") == len(UNREAD) + len(UNKNOWN)
+    assert "canary" not in ended.stdout + ended.stderr
+    assert ended.returncode == 0
+
+
+def test_what_is_not_utf_8_is_replaced(command):
+    """Ours: as the SDK reads it."""
+    line = asked(ASKED[0], 1, {"name": "echo", "arguments": {"text": "?"}}).encode().replace(b"?", b"\xff")
+    ended = subprocess.run(command, input=conversation(HANDSHAKE, []).encode() + line, capture_output=True, timeout=60)
+    assert answered(ended.stdout)[1]["result"]["params"]["arguments"] == {"text": "\ufffd"}
 
 
 def test_a_disk_that_is_full_is_an_end(tmp_path):
@@ -148,6 +262,46 @@ def test_a_stream_of_changes_and_a_cancelled_call_are_not_waited_for(command):
     found = answered(ended.stdout)
     assert (ended.returncode, list(found)) == (0, [1])
     assert "result" in found[1]
+
+
+CANCELLED = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+
+
+@pytest.mark.parametrize("numbers", [(1, "1"), (7, 7)])
+def test_requests_of_one_id_are_answered_each(command, numbers):
+    """Ours: to the SDK a number and its text are one when they are cancelled, but both are answered."""
+    quick, slow = numbers
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": quick, "method": "ping"}),
+        asked(ASKED[0], slow, {"name": "work", "arguments": {"seconds": 1.5}}),
+    ]
+    said = "\n".join([conversation(HANDSHAKE, []), *lines])
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()][1:]
+    assert [answer["id"] for answer in answers] == [quick, slow]
+    assert answers[0]["result"] == {}
+    assert answers[1]["result"]["content"][0]["text"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "of", "left"),
+    [
+        (["None"], {}, ["None"]),
+        ([1], {"requestId": "1"}, []),
+        ([1, "1"], {"requestId": 1}, [1]),
+        ([7, 7], {"requestId": 7}, [7]),
+    ],
+)
+def test_what_is_cancelled_is_what_the_sdk_takes_for_it(command, numbers, of, left):
+    """Ours: of requests of one id the last; the others are waited for."""
+    calls = [asked(ASKED[0], number, {"name": "work", "arguments": {"seconds": 1.5}}) for number in numbers]
+    lines = [*calls, json.dumps({**CANCELLED, "params": of})]
+    said = "\n".join([conversation(HANDSHAKE, []), *lines])
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()][1:]
+    assert [answer["id"] for answer in answers] == left
+    for answer in answers:
+        assert answer["result"]["content"][0]["text"] == "done"
 
 
 # Signals
@@ -193,7 +347,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
     """Ours: one after the other would take longer than 10 s."""
     monkeypatch.setattr(stdio_front, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
     ended = asyncio.Event()
-    lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).splitlines()
+    lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).encode().splitlines()
 
     @asynccontextmanager
     async def leaves(_):

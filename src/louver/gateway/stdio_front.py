@@ -13,15 +13,20 @@ answered. Who asks the client then is told that it answers no more.
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
+from collections import Counter
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import mcp_types as types
-from mcp.shared.message import SessionMessage
+from mcp import MCPError
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from louver.core.json import compact
+from louver.gateway import stdio_messages, wire
 from louver.gateway.stdio_lines import claim, lines_from, lines_to
 from louver.limits import DRAIN_S, UPSTREAM_GOODBYE_SECONDS
 
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
     from mcp.server import Server
+
+logger = logging.getLogger(__name__)
 
 _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
 
@@ -79,8 +86,9 @@ class _Front:
         self._tasks = tasks
         self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
-        self._calls: set[str] = set()
-        self._streams: set[str] = set()
+        # By their ids, which clients may give twice: the SDK answers both.
+        self._calls: Counter[types.RequestId | None] = Counter()
+        self._streams: Counter[types.RequestId | None] = Counter()
         self._questions: set[types.RequestId] = set()
         self._answered = asyncio.Event()
         self._waiting = anyio.CancelScope()
@@ -130,22 +138,31 @@ class _Front:
         if not line.strip():
             return
         try:
-            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError as error:
-            await self._to_server.send(error)
+            message = stdio_messages.read(line)
+        except MCPError as error:
+            await self._take_fault(line, error.error)
             return
+        metadata = None
         if isinstance(message, types.JSONRPCRequest):
             open_ones = self._streams if message.method == "subscriptions/listen" else self._calls
-            open_ones.add(str(message.id))
+            open_ones[message.id] += 1
+            # The SDK answers nothing that is cancelled.
+            metadata = ServerMessageMetadata(on_request_unanswered=partial(self._close, message.id))
         elif not isinstance(message, types.JSONRPCNotification):
             self._questions.discard(message.id)
-        elif message.method == "notifications/cancelled":
-            # The SDK answers nothing that is cancelled.
-            self._close((message.params or {}).get("requestId"))
-        await self._to_server.send(SessionMessage(message))
+        await self._to_server.send(SessionMessage(message, metadata))
 
-    async def _refuse(self, question: types.RequestId) -> None:
-        refusal = types.JSONRPCError(jsonrpc="2.0", id=question, error=_NO_ANSWER)
+    async def _take_fault(self, line: bytes, error: types.ErrorData) -> None:
+        logger.warning("a message of the client is not read: %s", error.message)
+        if (number := stdio_messages.asked(line)) is not None:
+            self._calls[number] += 1
+            await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=error)))
+        elif (question := wire.answered(line)) in self._questions:
+            self._questions.discard(question)
+            await self._refuse(question, error)
+
+    async def _refuse(self, question: types.RequestId, error: types.ErrorData = _NO_ANSWER) -> None:
+        refusal = types.JSONRPCError(jsonrpc="2.0", id=question, error=error)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._to_server.send(SessionMessage(refusal))
 
@@ -163,15 +180,17 @@ class _Front:
                 said = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
                 await self._say(compact(said).encode("utf-8", "backslashreplace"))
                 if not isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification):
-                    self._close(message.id)
+                    await self._close(message.id)
 
-    def _close(self, number: object) -> None:
-        """A request has been answered, or need not be."""
-        self._calls.discard(str(number))
-        self._streams.discard(str(number))
+    async def _close(self, number: types.RequestId | None) -> None:
+        """A request has been answered, or will not be."""
+        open_ones = self._calls if number in self._calls else self._streams
+        open_ones[number] -= 1
+        if not open_ones[number]:
+            del open_ones[number]
         self._answered.set()
 
-    async def _until_answered(self, open_ones: set[str]) -> None:
+    async def _until_answered(self, open_ones: Counter[types.RequestId | None]) -> None:
         while open_ones:
             self._answered.clear()
             await self._answered.wait()

@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from louver.limits import MAX_CLIENT_LINE
+from louver.limits import MAX_CLIENT_LINE, MAX_TELLING_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from io import FileIO
-    from typing import BinaryIO
+
+
+class TooLong(bytes):
+    """The beginning and the end of a line that is longer than `MAX_CLIENT_LINE`."""
 
 
 def claim() -> tuple[int, int]:
@@ -39,17 +42,17 @@ def claim() -> tuple[int, int]:
 
 @asynccontextmanager
 async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
-    """What reads the next line: nothing at the end, and where a line is too long to be one."""
+    """What reads the next line: nothing at the end, and `TooLong` where it is too long to be kept."""
     if _is_always_ready(source):
         with os.fdopen(source, "rb") as file:
-            yield lambda: to_thread.run_sync(_file_line, file)
+            yield lambda: _line(lambda: to_thread.run_sync(file.readline, MAX_CLIENT_LINE + 1))
         return
     reader = asyncio.StreamReader(limit=MAX_CLIENT_LINE)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0)
     )
     try:
-        yield lambda: _pipe_line(reader)
+        yield lambda: _line(lambda: _pipe_part(reader))
     finally:
         transport.close()
 
@@ -96,16 +99,22 @@ def _is_always_ready(descriptor: int) -> bool:
     return not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
 
 
-def _file_line(file: BinaryIO) -> bytes:
-    line = file.readline(MAX_CLIENT_LINE + 1)
-    return line if len(line) <= MAX_CLIENT_LINE else b""
+async def _line(part: Callable[[], Awaitable[bytes]]) -> bytes:
+    line = rest = await part()
+    while len(rest) > MAX_CLIENT_LINE and not rest.endswith(b"\n"):
+        rest = await part()
+        line = TooLong(line[:MAX_TELLING_BYTES] + (line + rest)[-MAX_TELLING_BYTES:])
+    return line
 
 
-async def _pipe_line(reader: asyncio.StreamReader) -> bytes:
+async def _pipe_part(reader: asyncio.StreamReader) -> bytes:
+    """A line, or the beginning of one that is too long."""
     try:
-        return await reader.readline()
-    except ValueError:
-        return b""
+        return await reader.readuntil()
+    except asyncio.IncompleteReadError as end:
+        return end.partial
+    except asyncio.LimitOverrunError as over:
+        return await reader.readexactly(over.consumed)
 
 
 async def _write_to_file(file: FileIO, line: bytes, lost: Callable[[], None]) -> None:
