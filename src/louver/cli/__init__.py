@@ -35,6 +35,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from louver import __version__
+from louver.cli import terminal
 from louver.errors import LouverError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return command.run(arguments)
     except LouverError as error:
-        print(f"louver: {error.message}", file=sys.stderr)
+        terminal.say(error.message)
         return 2
     except KeyboardInterrupt:
         return 130

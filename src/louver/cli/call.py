@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from louver.cli import logs
+from louver.cli import logs, terminal
 from louver.cli.request import tool_arguments, write
 from louver.client.target import words_of
 from louver.client.wire import Wire
@@ -46,10 +45,10 @@ async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace
         async with Client(target, mode="auto") as client:
             result = await _result(client, tool, given, meta)
     except (OSError, MCPError, ExceptionGroup) as error:
-        print(f"louver: the server cannot be opened: {_reason(error)}", file=sys.stderr)
+        terminal.say(f"the server cannot be opened: {_reason(error)}")
         return 1
     if isinstance(result, MCPError | LouverError):
-        print(f"louver: {result}", file=sys.stderr)
+        terminal.say(str(result))
         return 1
     if options.json:
         write(result)
@@ -57,7 +56,7 @@ async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace
         _show(result)
     is_error = bool(result.get("isError"))
     if meta is not None and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
-        print(f"louver: {_NO_RECEIPT}", file=sys.stderr)
+        terminal.say(_NO_RECEIPT)
         return 1
     return 1 if is_error else 0
 
@@ -91,7 +90,7 @@ def _show(result: dict[str, Any]) -> None:
     receipt = json.members(result.get("_meta")).get(PROJECTION_LITERAL)
     if receipt is not None:
         told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
-        print(f"louver: {json.compact(told)}", file=sys.stderr)
+        terminal.say(json.compact(told))
 
 
 def _target(text: str) -> Any:

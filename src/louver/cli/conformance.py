@@ -7,12 +7,10 @@ louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
 from louver.cli import terminal
@@ -55,7 +53,7 @@ def run(arguments: Namespace) -> int:
     if arguments.junit is not None:
         _write(Path(arguments.junit), as_junit(report))
     for line in report.fixed:
-        print(f"louver: the baseline lists '{line}', which passes", file=sys.stderr)
+        terminal.say(f"the baseline lists '{line}', which passes")
     return 0 if report.is_passed else 1
 
 
@@ -80,13 +78,13 @@ def _show(report: Report) -> None:
     for era in dict.fromkeys(outcome.era for outcome in report.outcomes):
         console.print(_table(era, [outcome for outcome in report.outcomes if outcome.era == era]))
     for era, why in report.unspoken.items():
-        console.print(f"{era} is not spoken: {escape(why)}")
+        console.print(terminal.plain(f"{era} is not spoken: {why}"))
     counts = {outcome.status: report.count(outcome.status) for outcome in report.outcomes}
     console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
     for outcome in report.outcomes:
         if outcome.status == "fail":
-            sentences = ", ".join(outcome.check.requirements)
-            console.print(f"[red]fail[/red] {line_of(outcome)}: {escape(outcome.detail)} [dim]{sentences}[/dim]")
+            said = terminal.plain(f"{line_of(outcome)}: {outcome.detail}")
+            console.print("[red]fail[/red]", said, f"[dim]{', '.join(outcome.check.requirements)}[/dim]")
 
 
 def _table(era: str, outcomes: list[Outcome]) -> Table:
@@ -97,10 +95,8 @@ def _table(era: str, outcomes: list[Outcome]) -> Table:
     table.add_column("", overflow="fold")
     for outcome in _shortened(outcomes):
         style = _STYLES.get(outcome.status, "dim")
-        said = escape(outcome.detail or outcome.check.says)
-        table.add_row(
-            outcome.check.group, outcome.check.id, f"[{style}]{outcome.status}[/{style}]", f"[dim]{said}[/dim]"
-        )
+        said = terminal.plain(outcome.detail or outcome.check.says, "dim")
+        table.add_row(outcome.check.group, outcome.check.id, terminal.plain(outcome.status, style), said)
     return table
 
 
