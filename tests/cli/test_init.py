@@ -73,6 +73,7 @@ def written(folder, name="mcp.json"):
     return json.loads((folder / name).read_text(encoding="utf-8"))["mcpServers"]
 
 
+WRITE_A_VARIABLE = "write an environment variable there instead, as '${env:TOKEN}'"
 SERVER = {"mcpServers": {"it": {"command": "npx"}}}
 
 
@@ -203,6 +204,33 @@ def test_text_that_only_looks_like_a_variable_stays_text(init, project):
     ]
     (upstream,) = read_config(project / "mcp.json", {"Y": "y", "Z": "z"}).upstreams
     assert upstream.command[-1] == f"echo ${{X%%.*}} y ${{ z a $${{X#.}} ${home}"
+
+
+def test_a_disabled_server_that_cannot_be_taken_over_is_left_out_and_told(init, project):
+    """Ours: nobody uses it, so it holds up no other; one that can be is there, disabled as it was."""
+    off = {"disabled": True}
+    servers = {
+        "old": {"type": "sse", "url": "http://a/sse", **off},
+        "asks": {"command": "a", "env": {"K": "${input:k}"}, **off},
+        "file": {"command": "a", "envFile": ".env", **off},
+        "fits": {"command": "a", "args": ["${env:A}"], **off},
+        "on": {"command": "a"},
+    }
+    file = put(project / ".vscode" / "mcp.json", {"servers": servers})
+    status, _, err = init("--from", "vscode")
+    assert status == 0
+    assert written(project) == {"fits": {"command": "a", "args": ["${A}"], **off}, "on": {"command": "a"}}
+    told = [line for line in err.splitlines() if "left out" in line]
+    assert [line.partition(" is disabled, and left out: ")[0] for line in told] == [
+        "louver: server 'old'",
+        "louver: server 'asks'",
+        "louver: server 'file'",
+    ]
+    assert told[1].endswith(f"left out: {file}:1: only the host can answer '${{input:k}}': {WRITE_A_VARIABLE}")
+    put(file, {"servers": {"old": servers["old"]}})
+    status, _, err = init("--from", "vscode", "--out", "other.json")
+    assert status == 2
+    assert err.endswith(f"louver: {file} holds no server but those left out\n")
 
 
 def test_names_that_cannot_stand_before_a_tool_s_are_changed_and_stay_apart(init, project):

@@ -149,6 +149,17 @@ def test_the_files_of_hosts_are_read(tmp_path, host):
     assert [upstream.name for upstream in read(tmp_path, text).upstreams] == enabled
 
 
+@pytest.mark.parametrize(
+    "server", [{"type": "sse", "url": "http://a/sse"}, {"comand": "a"}, {"command": "a", "envFile": ".env"}, {}]
+)
+def test_of_a_disabled_server_nothing_else_is_read(tmp_path, server):
+    """CONFIGURATION: it is left out."""
+    config = read(tmp_path, of(off={**server, "disabled": True}, on={"command": "a"}))
+    assert [upstream.name for upstream in config.upstreams] == ["on"]
+    with pytest.raises(InvalidConfig):
+        read(tmp_path, of(off={**server, "disabled": False}, on={"command": "a"}))
+
+
 def test_every_key_of_a_host_is_accepted_or_refused_for_a_reason(tmp_path):
     """Ours: one that is accepted stands in a file above."""
     seen = "".join(path.read_text(encoding="utf-8") for path in HOSTS.values())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +48,11 @@ class Found:
     text: str
     servers: Json
 
-    def taken_over(self, home: Path) -> tuple[dict[str, Any], dict[str, str]]:
-        """The servers as ours, and for those whose name has changed: new name -> old name.
+    def taken_over(self, home: Path) -> tuple[dict[str, Any], dict[str, str], dict[str, InvalidConfig]]:
+        """The servers as ours; for those whose name has changed: new name -> old name; those left out: name -> why.
 
-        Louver itself is left out, where it stands among them already.
+        A disabled server is left out if it could not be taken over, and Louver itself, where it stands among them
+        already.
 
         Args:
             home: The user's folder.
@@ -61,7 +62,8 @@ class Found:
                 form for; with file and line.
         """
         given: dict[str, Any] = self.servers if is_object(self.servers) else {}
-        names = _names([name for name in given if not _is_louver(given[name])])
+        left_out = {name: why for name in given if (why := self._hindrance(name, given[name], home))}
+        names = _names([name for name in given if not _is_louver(given[name]) and name not in left_out])
         servers = {new: given[old] for new, old in names.items()}
 
         def where(place: Place) -> Place:
@@ -75,7 +77,17 @@ class Found:
             if refused:
                 line = nearest_line(self.text, next(iter(refused.values())))
                 raise InvalidConfig(told(", ".join(map(repr, refused))), file=str(self.source.path), line=line)
-        return taken, {new: old for new, old in names.items() if new != old}
+        return taken, {new: old for new, old in names.items() if new != old}, left_out
+
+    def _hindrance(self, name: str, server: Json, home: Path) -> InvalidConfig | None:
+        """Why a disabled server could not be taken over if it were not, for it may be enabled one day."""
+        if not is_object(server) or server.get("disabled") is not True:
+            return None
+        try:
+            replace(self, servers={name: {**server, "disabled": False}}).taken_over(home)
+        except InvalidConfig as why:
+            return why
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,12 @@ def run(arguments: Namespace) -> int:
     machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
     host, out = arguments.host, Path(arguments.out)
     found = _found(host, machine, arguments.file)
-    servers, renamed = found.taken_over(machine.home)
+    servers, renamed, left_out = found.taken_over(machine.home)
+    for name, why in left_out.items():
+        terminal.say(f"server {name!r} is disabled, and left out: {why}")
     if not servers:
-        raise InvalidInput(f"{found.source.path} holds no server but Louver itself")
+        others = "those left out" if left_out else "Louver itself"
+        raise InvalidInput(f"{found.source.path} holds no server but {others}")
     _write(out, {"mcpServers": servers})
     terminal.say(
         f"{out} has the {_count(len(servers), 'server')} of {found.source.path}, with the secrets that stand there"

@@ -2,8 +2,8 @@
 
 Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`,
 `pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders; paths are
-relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further, so
-its variables need not be set.
+relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further: its
+variables need not be set, and whatever else is said of it need not fit the schema.
 """
 
 from __future__ import annotations
