@@ -51,6 +51,11 @@ def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
     assert read(tmp_path, GOOD) == Config((memory, tracker), argument="all", listing="omit")
 
 
+def test_a_byte_order_mark_is_taken(tmp_path):
+    """Ours: Windows' editors write it."""
+    assert read(tmp_path, b"\xef\xbb\xbf" + GOOD.encode().replace(b'"views": "views",', b"")).upstreams
+
+
 def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     """Ours: the defaults stand in the schema, and are those of the code."""
     config = read(tmp_path, of(a={"command": "a"}, b={"url": "http://127.0.0.1/"}))

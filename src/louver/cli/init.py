@@ -68,7 +68,7 @@ def _found(host: str, machine: Machine, file: str | None) -> Found:
     places = sources(host, machine) if file is None else sources_of(host, machine, Path(file))
     for source in places:
         if file is not None or source.path.is_file():
-            text = plain(text_of(source.path, "utf-8-sig"))
+            text = plain(text_of(source.path))
             servers = _at(parsed(text, str(source.path)), source)
             if servers:
                 return Found(source, text, servers)
