@@ -15,7 +15,7 @@ from rich.table import Table
 
 from louver.cli import terminal
 from louver.cli.request import write
-from louver.client.target import words_of
+from louver.cli.target import target
 from louver.conformance import baseline
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import Target
@@ -23,7 +23,6 @@ from louver.conformance.report import as_json, as_junit
 from louver.conformance.run import line_of, with_baseline
 from louver.conformance.run import run as check
 from louver.errors import InvalidInput
-from louver.gateway.config import is_url
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -39,11 +38,11 @@ def run(arguments: Namespace) -> int:
     Raises:
         InvalidInput: The target, the fixture or the baseline cannot be read, or the report not written.
     """
-    target = _target(arguments.target)
+    server = _target(arguments.target)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        asyncio.run(check(target, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
+        asyncio.run(check(server, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
     )
     if arguments.json:
         write(as_json(report))
@@ -58,12 +57,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _target(text: str) -> Target:
-    if is_url(text):
-        return Target(url=text)
-    words = words_of(text)
-    if not words:
-        raise InvalidInput("expected a URL, or the command that starts a server")
-    return Target(command=tuple(words))
+    found = target(text)
+    return Target(url=found) if isinstance(found, str) else Target(command=tuple(found))
 
 
 def _write(path: Path, report: bytes) -> None:
