@@ -208,6 +208,9 @@ def test_serve_ends_with_status_0_when_it_is_told_to():
         ("127.0.0.1", "--http takes HOST:PORT"),
         ("127.0.0.1:99999", "--http takes HOST:PORT"),
         ("[::1]:x", "--http takes HOST:PORT"),
+        ("127.0.0.1:²", "--http takes HOST:PORT"),
+        ("127.0.0.1:٣", "--http takes HOST:PORT"),
+        ("127.0.0.1:" + 5000 * "9", "--http takes HOST:PORT"),
     ],
 )
 def test_serve_refuses_addresses_that_others_can_reach_and_those_that_are_none(louver, address, said):

@@ -43,6 +43,13 @@ def test_who_fails_is_told_the_sentence_and_gets_status_1():
     assert "example.com" not in done.stdout
 
 
+def test_what_is_meant_as_a_url_is_no_command():
+    """Ours: a port may be too large."""
+    done = conformance("http://127.0.0.1:99999/mcp", *QUICK)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected a URL with a host, and a port of at most 65535" in done.stderr
+
+
 def test_the_report_as_json_and_as_junit(tmp_path):
     """Ours: both say the same."""
     junit = tmp_path / "report.xml"

@@ -73,6 +73,7 @@ def written(folder, name="mcp.json"):
     return json.loads((folder / name).read_text(encoding="utf-8"))["mcpServers"]
 
 
+WRITE_A_VARIABLE = "write an environment variable there instead, as '${env:TOKEN}'"
 SERVER = {"mcpServers": {"it": {"command": "npx"}}}
 
 
@@ -161,6 +162,28 @@ def test_what_a_host_asks_its_user_for_is_refused_by_name(init, project):
     assert not (project / "mcp.json").exists()
 
 
+@pytest.mark.parametrize("what", ["input:my key", "input:schlüssel", "workspaceFolder:root", "extensionFolder:a.b"])
+def test_what_only_the_host_can_answer_is_refused_however_it_is_named(init, project, what):
+    """VS Code's variables: an input has any name, and one of several folders is named by its own."""
+    put(project / ".vscode" / "mcp.json", {"servers": {"a": {"command": "a", "args": [f"x${{{what}}}/y"]}}})
+    status, _, err = init("--from", "vscode")
+    assert status == 2
+    assert f":1: only the host can answer '${{{what}}}': write" in err
+
+
+def test_what_no_variable_of_ours_can_say_is_refused_by_name(init, project):
+    """Ours: it would become other text without a word."""
+    args = ["${env:A}", "x$${env:B}y", "${env:ProgramFiles(x86)}", "$$${C:-c}", "${env:}"]
+    file = put(project / ".vscode" / "mcp.json", {"servers": {"a": {"command": "a", "args": args}}})
+    status, out, err = init("--from", "vscode")
+    assert (status, out) == (2, "")
+    assert err == (
+        f"louver: {file}:1: there is no way to write '$${{env:B}}', '${{env:ProgramFiles(x86)}}', '$${{C:-c}}', "
+        "'${env:}' here: expected a variable with a name of letters, digits and '_', and no '$' before it\n"
+    )
+    assert not (project / "mcp.json").exists()
+
+
 def test_a_folder_that_is_known_to_editors_only_is_refused_where_there_is_none(init, project):
     """Ours: a file of the user is about no project."""
     put(project.parent / "home" / ".cursor" / "mcp.json", {"mcpServers": {"a": {"command": "${workspaceFolder}/a"}}})
@@ -171,12 +194,43 @@ def test_a_folder_that_is_known_to_editors_only_is_refused_where_there_is_none(i
 
 def test_text_that_only_looks_like_a_variable_stays_text(init, project):
     """Ours: a script for a shell has such marks too."""
-    script = "echo ${X%%.*} ${Y} ${ ${Z:-a b}"
+    script = "echo ${X%%.*} ${Y} ${ ${Z:-a b} ${z:-a} $${X#.} $${userHome}"
     put(project / ".mcp.json", {"mcpServers": {"a": {"command": "sh", "args": ["-c", script]}}})
     init("--from", "claude")
-    assert written(project)["a"]["args"] == ["-c", "echo $${X%%.*} ${Y} $${ ${Z:-a b}"]
+    home = project.parent / "home"
+    assert written(project)["a"]["args"] == [
+        "-c",
+        f"echo $${{X%%.*}} ${{Y}} $${{ ${{Z:-a b}} ${{z:-a}} $$${{X#.}} ${home}",
+    ]
     (upstream,) = read_config(project / "mcp.json", {"Y": "y", "Z": "z"}).upstreams
-    assert upstream.command[-1] == "echo ${X%%.*} y ${ z"
+    assert upstream.command[-1] == f"echo ${{X%%.*}} y ${{ z a $${{X#.}} ${home}"
+
+
+def test_a_disabled_server_that_cannot_be_taken_over_is_left_out_and_told(init, project):
+    """Ours: nobody uses it, so it holds up no other; one that can be is there, disabled as it was."""
+    off = {"disabled": True}
+    servers = {
+        "old": {"type": "sse", "url": "http://a/sse", **off},
+        "asks": {"command": "a", "env": {"K": "${input:k}"}, **off},
+        "file": {"command": "a", "envFile": ".env", **off},
+        "fits": {"command": "a", "args": ["${env:A}"], **off},
+        "on": {"command": "a"},
+    }
+    file = put(project / ".vscode" / "mcp.json", {"servers": servers})
+    status, _, err = init("--from", "vscode")
+    assert status == 0
+    assert written(project) == {"fits": {"command": "a", "args": ["${A}"], **off}, "on": {"command": "a"}}
+    told = [line for line in err.splitlines() if "left out" in line]
+    assert [line.partition(" is disabled, and left out: ")[0] for line in told] == [
+        "louver: server 'old'",
+        "louver: server 'asks'",
+        "louver: server 'file'",
+    ]
+    assert told[1].endswith(f"left out: {file}:1: only the host can answer '${{input:k}}': {WRITE_A_VARIABLE}")
+    put(file, {"servers": {"old": servers["old"]}})
+    status, _, err = init("--from", "vscode", "--out", "other.json")
+    assert status == 2
+    assert err.endswith(f"louver: {file} holds no server but those left out\n")
 
 
 def test_names_that_cannot_stand_before_a_tool_s_are_changed_and_stay_apart(init, project):

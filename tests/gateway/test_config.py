@@ -51,6 +51,11 @@ def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
     assert read(tmp_path, GOOD) == Config((memory, tracker), argument="all", listing="omit")
 
 
+def test_a_byte_order_mark_is_taken(tmp_path):
+    """Ours: Windows' editors write it."""
+    assert read(tmp_path, b"\xef\xbb\xbf" + GOOD.encode().replace(b'"views": "views",', b"")).upstreams
+
+
 def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     """Ours: the defaults stand in the schema, and are those of the code."""
     config = read(tmp_path, of(a={"command": "a"}, b={"url": "http://127.0.0.1/"}))
@@ -147,6 +152,17 @@ def test_the_files_of_hosts_are_read(tmp_path, host):
     servers = json.loads(text)["mcpServers"]
     enabled = [name for name, server in servers.items() if not server.get("disabled")]
     assert [upstream.name for upstream in read(tmp_path, text).upstreams] == enabled
+
+
+@pytest.mark.parametrize(
+    "server", [{"type": "sse", "url": "http://a/sse"}, {"comand": "a"}, {"command": "a", "envFile": ".env"}, {}]
+)
+def test_of_a_disabled_server_nothing_else_is_read(tmp_path, server):
+    """CONFIGURATION: it is left out."""
+    config = read(tmp_path, of(off={**server, "disabled": True}, on={"command": "a"}))
+    assert [upstream.name for upstream in config.upstreams] == ["on"]
+    with pytest.raises(InvalidConfig):
+        read(tmp_path, of(off={**server, "disabled": False}, on={"command": "a"}))
 
 
 def test_every_key_of_a_host_is_accepted_or_refused_for_a_reason(tmp_path):

@@ -31,10 +31,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from louver import __version__
+from louver.cli import terminal
 from louver.errors import LouverError
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 _GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
 """Groups of checks, as `louver.conformance.checks` has them."""
+
+_STREAMS = ((0, "stdin", "r", os.O_RDONLY), (1, "stdout", "w", os.O_RDONLY), (2, "stderr", "w", os.O_WRONLY))
+"""What stands for those that are closed: an empty input, an output that cannot be written, and nobody who hears."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,19 +59,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    _settle_streams()
     arguments = _parser().parse_args(argv)
     command = import_module(f"louver.cli.{arguments.command}")
     try:
-        return command.run(arguments)
+        status = command.run(arguments)
+        # Here, where it can still be told that it fails.
+        sys.stdout.flush()
+        return status
     except LouverError as error:
-        print(f"louver: {error.message}", file=sys.stderr)
+        terminal.say(error.message)
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever has read has gone; what is still to be written would fail once more at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever has read has gone.
+        _write_no_more()
         return 1
+    except OSError as error:
+        # Commands tell of files and servers themselves.
+        if error.filename is not None or error.errno not in (EBADF, EIO, ENOSPC, EDQUOT, EFBIG):
+            raise
+        _write_no_more()
+        terminal.say(f"standard output cannot be written: {error.strerror}")
+        return 1
+
+
+def _settle_streams() -> None:
+    """Open what is closed of the standard streams, and have letters escaped that cannot be written."""
+    for number, name, mode, flags in _STREAMS:
+        if getattr(sys, name) is None:
+            # The lowest number that is free, which would else be that of the next file or socket.
+            os.open(os.devnull, flags)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+    stdout: Any = sys.stdout
+    # Whoever calls this from Python may have put something else there.
+    if hasattr(stdout, "reconfigure"):
+        stdout.reconfigure(errors="backslashreplace")
+
+
+def _write_no_more() -> None:
+    """What is still to be written would fail once more at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

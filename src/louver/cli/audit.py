@@ -66,7 +66,6 @@ def _since(text: str, now: float) -> float:
 
 def _show(rows: list[Row]) -> None:
     from rich.table import Table
-    from rich.text import Text
 
     if not rows:
         print("no records", file=sys.stderr)
@@ -77,5 +76,5 @@ def _show(rows: list[Row]) -> None:
         least = _DIGEST if name == "principal" else None
         table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=least)
     for row in rows:
-        table.add_row(*(Text(str(value)) for value in row.values()))
+        table.add_row(*(terminal.plain(str(value)) for value in row.values()))
     terminal.console().print(table)

@@ -31,7 +31,7 @@ def show(suggestions: Iterable[Suggestion]) -> None:
 
 def _chart(console: Console, suggestion: Suggestion) -> Table:
     samples = "1 answer" if suggestion.samples == 1 else f"{suggestion.samples} answers"
-    title = Text(f"{_printable(suggestion.tool)}, {samples}, {suggestion.full:,} bytes", style="bold")
+    title = terminal.plain(f"{suggestion.tool}, {samples}, {suggestion.full:,} bytes", "bold")
     table = Table(title=title, title_justify="left")
     # A path that is cut off cannot be asked for.
     table.add_column("field", overflow="fold")
@@ -45,7 +45,7 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
     for weight in leaves[:MAX_CHARTED_FIELDS]:
         why = suggestion.left_out.get(weight.path, "")
         table.add_row(
-            Text(_printable(str(weight.path))),
+            terminal.plain(str(weight.path)),
             " | ".join(weight.kinds),
             f"{weight.bytes:,}",
             f"{weight.bytes / suggestion.full:.1%}",
@@ -65,8 +65,3 @@ def _saving(suggestion: Suggestion) -> str:
         f"A view of {len(suggestion.include)} of {len(suggestion.leaves)} fields: {full:,} → {kept:,} bytes, "
         f"{terminal.tokens(full):,} → {terminal.tokens(kept):,} tokens (est.), {suggestion.saved:.1%} saved.\n"
     )
-
-
-def _printable(name: str) -> str:
-    """A name of somebody else, without what a terminal would obey."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from louver.cli import logs
+from louver.cli import logs, terminal
 from louver.cli.request import tool_arguments, write
-from louver.client.target import words_of
+from louver.cli.target import target
 from louver.client.wire import Wire
 from louver.core import json
 from louver.errors import InvalidInput, InvalidProjection, LouverError
-from louver.gateway.config import is_url
 from louver.protocol.names import PROJECTION_LITERAL
 
 if TYPE_CHECKING:
@@ -37,19 +35,21 @@ def run(arguments: Namespace) -> int:
         LouverError: The options are refused.
     """
     logs.quieten()
-    return asyncio.run(_run(_target(arguments.target), arguments.tool, tool_arguments(arguments.arguments), arguments))
+    request, given = _request(arguments), tool_arguments(arguments.arguments)
+    _check_whole([arguments.tool, given, request])
+    meta: Any = None if request is None else {PROJECTION_LITERAL: request}
+    return asyncio.run(_run(_target(arguments.target), given, meta, arguments))
 
 
-async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace) -> int:
-    meta: Any = None if (request := _request(options)) is None else {PROJECTION_LITERAL: request}
+async def _run(server: Any, given: dict[str, Any], meta: Any, options: Namespace) -> int:
     try:
-        async with Client(target, mode="auto") as client:
-            result = await _result(client, tool, given, meta)
+        async with Client(server, mode="auto") as client:
+            result = await _result(client, options.tool, given, meta)
     except (OSError, MCPError, ExceptionGroup) as error:
-        print(f"louver: the server cannot be opened: {_reason(error)}", file=sys.stderr)
+        terminal.say(f"the server cannot be opened: {_reason(error)}")
         return 1
     if isinstance(result, MCPError | LouverError):
-        print(f"louver: {result}", file=sys.stderr)
+        terminal.say(str(result))
         return 1
     if options.json:
         write(result)
@@ -57,7 +57,7 @@ async def _run(target: Any, tool: str, given: dict[str, Any], options: Namespace
         _show(result)
     is_error = bool(result.get("isError"))
     if meta is not None and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
-        print(f"louver: {_NO_RECEIPT}", file=sys.stderr)
+        terminal.say(_NO_RECEIPT)
         return 1
     return 1 if is_error else 0
 
@@ -91,16 +91,25 @@ def _show(result: dict[str, Any]) -> None:
     receipt = json.members(result.get("_meta")).get(PROJECTION_LITERAL)
     if receipt is not None:
         told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
-        print(f"louver: {json.compact(told)}", file=sys.stderr)
+        terminal.say(json.compact(told))
 
 
 def _target(text: str) -> Any:
-    if is_url(text):
-        return text
-    words = words_of(text)
-    if not words:
-        raise InvalidInput("expected a URL, or the command that starts a server")
-    return StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
+    found = target(text)
+    if isinstance(found, str):
+        return found
+    return StdioServerParameters(command=found[0], args=found[1:], env=dict(os.environ))
+
+
+def _check_whole(call: Any) -> None:
+    """Refuse what the client could not write as UTF-8, which it would tell only by an error of its own."""
+    try:
+        json.compact(call).encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            "half a surrogate pair, or a byte that the locale has no letter for, cannot be sent: expected whole "
+            "characters in the tool's name, its arguments, and the fields or the view"
+        ) from None
 
 
 def _request(options: Namespace) -> dict[str, Any] | None:

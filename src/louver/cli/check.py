@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from louver.cli import terminal, upstreams
@@ -32,5 +31,5 @@ async def _run(arguments: Namespace) -> int:
         problems = [problem for state in states for problem in gateway.problems_of(state)]
     terminal.console().print(upstreams.table(states))
     for problem in problems:
-        print(f"louver: {problem}", file=sys.stderr)
+        terminal.say(problem)
     return 1 if problems or any(state.problem is not None for state in states) else 0

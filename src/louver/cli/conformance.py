@@ -7,17 +7,15 @@ louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
 from louver.cli import terminal
 from louver.cli.request import write
-from louver.client.target import words_of
+from louver.cli.target import target
 from louver.conformance import baseline
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import Target
@@ -25,7 +23,6 @@ from louver.conformance.report import as_json, as_junit
 from louver.conformance.run import line_of, with_baseline
 from louver.conformance.run import run as check
 from louver.errors import InvalidInput
-from louver.gateway.config import is_url
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -41,11 +38,11 @@ def run(arguments: Namespace) -> int:
     Raises:
         InvalidInput: The target, the fixture or the baseline cannot be read, or the report not written.
     """
-    target = _target(arguments.target)
+    server = _target(arguments.target)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        asyncio.run(check(target, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
+        asyncio.run(check(server, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
     )
     if arguments.json:
         write(as_json(report))
@@ -55,17 +52,13 @@ def run(arguments: Namespace) -> int:
     if arguments.junit is not None:
         _write(Path(arguments.junit), as_junit(report))
     for line in report.fixed:
-        print(f"louver: the baseline lists '{line}', which passes", file=sys.stderr)
+        terminal.say(f"the baseline lists '{line}', which passes")
     return 0 if report.is_passed else 1
 
 
 def _target(text: str) -> Target:
-    if is_url(text):
-        return Target(url=text)
-    words = words_of(text)
-    if not words:
-        raise InvalidInput("expected a URL, or the command that starts a server")
-    return Target(command=tuple(words))
+    found = target(text)
+    return Target(url=found) if isinstance(found, str) else Target(command=tuple(found))
 
 
 def _write(path: Path, report: bytes) -> None:
@@ -80,13 +73,13 @@ def _show(report: Report) -> None:
     for era in dict.fromkeys(outcome.era for outcome in report.outcomes):
         console.print(_table(era, [outcome for outcome in report.outcomes if outcome.era == era]))
     for era, why in report.unspoken.items():
-        console.print(f"{era} is not spoken: {escape(why)}")
+        console.print(terminal.plain(f"{era} is not spoken: {why}"))
     counts = {outcome.status: report.count(outcome.status) for outcome in report.outcomes}
     console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
     for outcome in report.outcomes:
         if outcome.status == "fail":
-            sentences = ", ".join(outcome.check.requirements)
-            console.print(f"[red]fail[/red] {line_of(outcome)}: {escape(outcome.detail)} [dim]{sentences}[/dim]")
+            said = terminal.plain(f"{line_of(outcome)}: {outcome.detail}")
+            console.print("[red]fail[/red]", said, f"[dim]{', '.join(outcome.check.requirements)}[/dim]")
 
 
 def _table(era: str, outcomes: list[Outcome]) -> Table:
@@ -97,10 +90,8 @@ def _table(era: str, outcomes: list[Outcome]) -> Table:
     table.add_column("", overflow="fold")
     for outcome in _shortened(outcomes):
         style = _STYLES.get(outcome.status, "dim")
-        said = escape(outcome.detail or outcome.check.says)
-        table.add_row(
-            outcome.check.group, outcome.check.id, f"[{style}]{outcome.status}[/{style}]", f"[dim]{said}[/dim]"
-        )
+        said = terminal.plain(outcome.detail or outcome.check.says, "dim")
+        table.add_row(outcome.check.group, outcome.check.id, terminal.plain(outcome.status, style), said)
     return table
 
 

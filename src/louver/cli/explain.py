@@ -103,7 +103,8 @@ def _show(said: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str, Any] 
     console = terminal.console()
     names = ", ".join(repr(rule.name) for rule in rules)
     is_met = len(rules) == 1 and len(said.rules) > 1
-    console.print(f"By rule {names}." if is_met or len(said.rules) == 1 else f"No rule is met, so all are: {names}.")
+    by = f"By rule {names}." if is_met or len(said.rules) == 1 else f"No rule is met, so all are: {names}."
+    console.print(terminal.plain(by))
     if definition is None:
         console.print("To see the fields and the schema, name a server, or the output schema with --schema.")
         return
@@ -126,5 +127,5 @@ def _table(rules: tuple[Rule, ...], schema: Schema) -> Table:
         fate = next((each for each in fates if each[0] == "dropped"), None) or next(
             (each for each in reversed(fates) if each[0] != "seen"), ("seen", "")
         )
-        table.add_row(str(member.path), *fate)
+        table.add_row(*map(terminal.plain, (str(member.path), *fate)))
     return table

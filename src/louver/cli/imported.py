@@ -6,14 +6,15 @@
     "GitHub-MCP": {"command": "npx", "args": ["/the/project"],       "env": {"T": "${T}"}}
 
 Names become names that can stand before a tool's, variables of editors become what they stand for, and what only
-matters to the host is left out. What nobody can answer without the host, as `${input:token}`, is refused.
+matters to the host is left out. What nobody can answer without the host, as `${input:token}`, is refused, and so is a
+variable that ours have no form for.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 _REFERENCE = re.compile(r"\$\{(?:(?P<what>[^}]*)\})?")
 _VARIABLE = re.compile(r"(?:env:)?(?P<ours>[A-Za-z_]\w*(?::-.*)?)", re.ASCII | re.DOTALL)
-_ASKED = re.compile(r"[a-z]+:[\w.-]+", re.ASCII)
+# A word after a colon, which is no default of a shell; those that people name may be of more words.
+_ASKED = re.compile(r"(?:input|workspaceFolder):.+|[a-z][A-Za-z]*:\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +48,22 @@ class Found:
     text: str
     servers: Json
 
-    def taken_over(self, home: Path) -> tuple[dict[str, Any], dict[str, str]]:
-        """The servers as ours, and for those whose name has changed: new name -> old name.
+    def taken_over(self, home: Path) -> tuple[dict[str, Any], dict[str, str], dict[str, InvalidConfig]]:
+        """The servers as ours; for those whose name has changed: new name -> old name; those left out: name -> why.
 
-        Louver itself is left out, where it stands among them already.
+        A disabled server is left out if it could not be taken over, and Louver itself, where it stands among them
+        already.
 
         Args:
             home: The user's folder.
 
         Raises:
-            InvalidConfig: A server is not one, or needs what only its host can answer; with file and line.
+            InvalidConfig: A server is not one, or needs what only its host can answer, or a variable that ours have no
+                form for; with file and line.
         """
         given: dict[str, Any] = self.servers if is_object(self.servers) else {}
-        names = _names([name for name in given if not _is_louver(given[name])])
+        left_out = {name: why for name in given if (why := self._hindrance(name, given[name], home))}
+        names = _names([name for name in given if not _is_louver(given[name]) and name not in left_out])
         servers = {new: given[old] for new, old in names.items()}
 
         def where(place: Place) -> Place:
@@ -66,12 +71,23 @@ class Found:
 
         if servers or not given:
             check({"mcpServers": servers or self.servers}, self.text, str(self.source.path), where)
-        translation = _Translation(self.source.project, home, {})
+        translation = _Translation(self.source.project, home, {}, {})
         taken = {new: translation.server((*self.source.place, names[new]), servers[new]) for new in servers}
-        if translation.asked:
-            line = nearest_line(self.text, next(iter(translation.asked.values())))
-            raise InvalidConfig(_unanswered(list(translation.asked)), file=str(self.source.path), line=line)
-        return taken, {new: old for new, old in names.items() if new != old}
+        for refused, told in ((translation.asked, _unanswered), (translation.formless, _unwritable)):
+            if refused:
+                line = nearest_line(self.text, next(iter(refused.values())))
+                raise InvalidConfig(told(", ".join(map(repr, refused))), file=str(self.source.path), line=line)
+        return taken, {new: old for new, old in names.items() if new != old}, left_out
+
+    def _hindrance(self, name: str, server: Json, home: Path) -> InvalidConfig | None:
+        """Why a disabled server could not be taken over if it were not, for it may be enabled one day."""
+        if not is_object(server) or server.get("disabled") is not True:
+            return None
+        try:
+            replace(self, servers={name: {**server, "disabled": False}}).taken_over(home)
+        except InvalidConfig as why:
+            return why
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +98,13 @@ class _Translation:
         project: The folder that the host's file is about, if it is about one.
         home: The user's folder.
         asked: Gets what only the host can answer, and where it stands.
+        formless: Gets the variables that ours have no form for, and where they stand.
     """
 
     project: Path | None
     home: Path
     asked: dict[str, Place]
+    formless: dict[str, Place]
 
     def server(self, place: Place, server: dict[str, Any]) -> dict[str, Any]:
         known = schema()["$defs"]["server"]["properties"]
@@ -109,9 +127,14 @@ class _Translation:
         what: str = found["what"] or ""
         if what in HOST_VARIABLES or (_ASKED.fullmatch(what) and not what.startswith("env:")):
             if what not in self._known():
-                self.asked.setdefault(what, place)
+                self.asked.setdefault(found.group(), place)
             return self._known().get(what, "")
-        if variable := _VARIABLE.fullmatch(what):
+        variable = _VARIABLE.fullmatch(what)
+        # With the sign before it, what is written for a variable would be read as the text `${`.
+        sign = "$" if found.string[: found.start()].endswith("$") else ""
+        if what.startswith("env:") if variable is None else sign:
+            self.formless.setdefault(sign + found.group(), place)
+        if variable is not None:
             return f"${{{variable['ours']}}}"
         # Text that only looks so: a script for a shell, say.
         return f"${found.group()}"
@@ -149,6 +172,10 @@ def _is_louver(server: Json) -> bool:
     return Path(str(server.get("command"))).stem == "louver" and "serve" in server["args"]
 
 
-def _unanswered(asked: list[str]) -> str:
-    shown = ", ".join(f"'${{{what}}}'" for what in asked)
+def _unanswered(shown: str) -> str:
     return f"only the host can answer {shown}: write an environment variable there instead, as '${{env:TOKEN}}'"
+
+
+def _unwritable(shown: str) -> str:
+    wanted = "a variable with a name of letters, digits and '_', and no '$' before it"
+    return f"there is no way to write {shown} here: expected {wanted}"

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.cli import terminal
 from louver.cli.hosts import KEYS, NAMES, Machine, Source, sources, sources_of
 from louver.cli.imported import Found
 from louver.cli.jsonc import plain
@@ -37,17 +38,22 @@ def run(arguments: Namespace) -> int:
     machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
     host, out = arguments.host, Path(arguments.out)
     found = _found(host, machine, arguments.file)
-    servers, renamed = found.taken_over(machine.home)
+    servers, renamed, left_out = found.taken_over(machine.home)
+    for name, why in left_out.items():
+        terminal.say(f"server {name!r} is disabled, and left out: {why}")
     if not servers:
-        raise InvalidInput(f"{found.source.path} holds no server but Louver itself")
+        others = "those left out" if left_out else "Louver itself"
+        raise InvalidInput(f"{found.source.path} holds no server but {others}")
     _write(out, {"mcpServers": servers})
-    _say(f"{out} has the {_count(len(servers), 'server')} of {found.source.path}, with the secrets that stand there")
+    terminal.say(
+        f"{out} has the {_count(len(servers), 'server')} of {found.source.path}, with the secrets that stand there"
+    )
     for new, old in renamed.items():
-        _say(f"server {old!r} is called {new!r} in it")
+        terminal.say(f"server {old!r} is called {new!r} in it")
     needed = sorted({name for level in levels(servers) for text in strings(level) for name in variables(text)})
     if needed:
-        _say(f"where Louver runs, these environment variables must be set: {', '.join(needed)}")
-    _say(f"into {found.source.path}, put this instead of them:")
+        terminal.say(f"where Louver runs, these environment variables must be set: {', '.join(needed)}")
+    terminal.say(f"into {found.source.path}, put this instead of them:")
     print(json.dumps(_snippet(host, out), indent=2, ensure_ascii=False))
     return 0
 
@@ -62,7 +68,7 @@ def _found(host: str, machine: Machine, file: str | None) -> Found:
     places = sources(host, machine) if file is None else sources_of(host, machine, Path(file))
     for source in places:
         if file is not None or source.path.is_file():
-            text = plain(text_of(source.path, "utf-8-sig"))
+            text = plain(text_of(source.path))
             servers = _at(parsed(text, str(source.path)), source)
             if servers:
                 return Found(source, text, servers)
@@ -99,7 +105,3 @@ def _snippet(host: str, out: Path) -> dict[str, Any]:
 
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _say(text: str) -> None:
-    print(f"louver: {text}", file=sys.stderr)

@@ -14,6 +14,8 @@ import asyncio
 import gc
 import ipaddress
 import logging
+import os
+import re
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -53,6 +55,9 @@ def run(arguments: Namespace) -> int:
         InvalidInput: The address is not one of this machine's loopback, or is taken; or the example has no such thing.
     """
     address = None if arguments.http is None else _address(arguments.http)
+    if address is None:
+        # This fails where nobody could be answered.
+        os.write(1, b"")
     if arguments.example:
         if arguments.exposure == "discovery" or arguments.execute:
             raise InvalidInput(
@@ -230,8 +235,8 @@ def _tell_address(host: str, listening: socket.socket) -> None:
 def _address(text: str) -> tuple[str, int]:
     host, separator, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not separator or not port.isdigit() or int(port) > 65_535:
-        raise InvalidInput(f"--http takes HOST:PORT, for example 127.0.0.1:8080, not {text!r}")
+    if not separator or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
+        raise InvalidInput(f"--http takes HOST:PORT, for example 127.0.0.1:8080, not {text[:80]!r}")
     if host == "localhost":
         host = "127.0.0.1"
     try:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.suggestion import suggest
 from louver.catalogue.views import SUFFIX
-from louver.cli import bars, upstreams
+from louver.cli import bars, terminal, upstreams
 from louver.cli.request import tool_arguments, write
 from louver.cli.samples import NoSample, chosen, known
 from louver.errors import InvalidInput, UpstreamError
@@ -48,7 +47,7 @@ async def _run(arguments: Namespace) -> int:
         gone = [state for state in states if state.problem is not None]
         if gone and any(name not in there for name, _ in calls):
             for state in gone:
-                _say(f"server {state.name!r} is not there: {state.problem}")
+                terminal.say(f"server {state.name!r} is not there: {state.problem}")
             return 1
         tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
         files = {} if arguments.out is None else _files(arguments.out, tools)
@@ -66,7 +65,7 @@ async def _run(arguments: Namespace) -> int:
             _write(file, content)
     _show([*found.values()], as_json=arguments.json, with_files=not files)
     for problem in problems:
-        _say(problem)
+        terminal.say(problem)
     return 1 if problems else 0
 
 
@@ -154,12 +153,8 @@ def _write(file: Path, content: dict[str, Any]) -> None:
             out.write(_text(content))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
-    _say(f"{file} is written: a start, from which its author takes away and adds")
+    terminal.say(f"{file} is written: a start, from which its author takes away and adds")
 
 
 def _text(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def _say(text: str) -> None:
-    print(f"louver: {text}", file=sys.stderr)

@@ -33,7 +33,7 @@ def show(rows: Sequence[Row]) -> None:
     wrong = [row for row in rows if not row.is_right]
     for row in wrong:
         where = f"{row.case.tool} ({row.case.use}) over {row.transport}, {row.era}"
-        console.print(f"[red]not as it should be:[/red] {where}: {row.problem or 'see its row'}")
+        console.print("[red]not as it should be:[/red]", terminal.plain(f"{where}: {row.problem or 'see its row'}"))
     if not wrong:
         console.print(f"All {len(rows)} answers are as they should be, and a stock client accepted each.")
 

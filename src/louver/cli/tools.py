@@ -96,5 +96,6 @@ def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool) -> Table:
         score = [f"{row['score']:.3g}"] if is_ranked else []
         projectable = "yes" if row["projectable"] else "as JSON text"
         counts = (str(row["bytes"]), str(row["tokens"]))
-        tools.add_row(row["server"], row["tool"], *score, *counts, projectable, ", ".join(row["views"]))
+        cells = (row["server"], row["tool"], *score, *counts, projectable, ", ".join(row["views"]))
+        tools.add_row(*map(terminal.plain, cells))
     return tools

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from louver.cli import terminal
 from louver.errors import InvalidInput
 from louver.gateway.config import Config
 from louver.gateway.gateway import Gateway
@@ -68,7 +69,7 @@ def table(states: Sequence[State]) -> Table:
     for name in heading:
         found.add_column(name, justify="right" if name in _COUNTS else "left")
     for row in rows:
-        found.add_row(*row)
+        found.add_row(*map(terminal.plain, row))
     return found
 
 

@@ -2,8 +2,8 @@
 
 Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`,
 `pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders; paths are
-relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further, so
-its variables need not be set.
+relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further: its
+variables need not be set, and whatever else is said of it need not fit the schema.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
     )
 
 
-def text_of(path: Path, encoding: str = "utf-8") -> str:
-    """The text of a file.
+def text_of(path: Path) -> str:
+    """The text of a file, without the mark that some editors begin it with.
 
     Raises:
         InvalidConfig: It cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_text(encoding=encoding)
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidConfig(f"the configuration cannot be read: {reason}", file=str(path)) from None

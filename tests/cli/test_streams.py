@@ -1,0 +1,63 @@
+"""The command where its standard streams are closed, full, or take no letters but those of ASCII."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gateway.served import fixture
+
+LOUVER = [sys.executable, "-m", "louver"]
+NAMED = fixture("named", json.dumps(["ünï"]))
+SERVER = [NAMED["command"], *NAMED["args"]]
+
+
+def louver(redirected, *arguments, **environ):
+    """What a command prints, tells and returns, its streams redirected as by a shell."""
+    command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *LOUVER, *arguments]
+    # What is to be written is not, until the end or until there is much of it.
+    environ = {**os.environ, "PYTHONUNBUFFERED": "", **environ}
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "redirected", "why"),
+    [
+        (["tools", "--json"], ">&-", "Bad file descriptor"),
+        (["tools", "--json"], ">/dev/full", "No space left on device"),
+        (["tools"], ">&-", "Bad file descriptor"),
+        (["tools"], ">/dev/full", "No space left on device"),
+        (["serve"], ">&-", "Bad file descriptor"),
+    ],
+)
+def test_what_cannot_be_written_is_told(arguments, redirected, why):
+    """Ours: 1, for the request was right."""
+    done = louver(redirected, *arguments, "--", *SERVER)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"louver: standard output cannot be written: {why}\n"
+
+
+def test_a_closed_input_is_an_empty_one():
+    """Ours."""
+    served = louver("<&-", "serve", "--", *SERVER)
+    assert (served.returncode, served.stdout, "Traceback" in served.stderr) == (0, "", False)
+    projected = louver("<&-", "project", "--include", "a")
+    assert (projected.returncode, projected.stderr) == (2, "louver: standard input:1: not JSON: Expecting value\n")
+
+
+def test_what_is_told_does_not_go_elsewhere_where_nobody_hears_it():
+    """Ours: standard output is for what was asked for."""
+    done = louver("2>&-", "tools", "--config", "nowhere.json")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+def test_letters_that_cannot_be_written_are_escaped():
+    """Ours: a table with a name in other letters is better than none."""
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    done = louver("", "tools", "--", *SERVER, **ascii_only)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r" \xfcn\xef " in done.stdout
