@@ -231,6 +231,7 @@ MAX_CLIENT_LINE = 4 * 1024 * 1024
 
 MAX_TELLING_BYTES = 1024
 """Of a longer one, bytes of its beginning and again of its end that are kept: they tell whose it is."""
+
 MAX_UPSTREAM_CONTAINERS = 1_000_000
 """Opening brackets in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
 

@@ -14,7 +14,7 @@ WRONG = {
     "nothing": ("", 1, "not JSON: Expecting value"),
     "not JSON": ('{"mcpServers": {},\n "louver": {}', 2, "not JSON"),
     "a comment": ('{\n// servers\n"mcpServers": {}}', 2, "not JSON"),
-    "a byte order mark": (b'\xef\xbb\xbf{"mcpServers": {}}', 1, "not JSON"),
+    "a byte order mark": (b'\xef\xbb\xbf{"mcpServers": {}}', 1, "expected at least one server"),
     "an abyss": ("[" * 100_000, 1, "not JSON"),
     "a list": ("[]", 1, "expected an object, not a list"),
     "no servers": ('{\n"louver": {}}', 1, "'mcpServers' is missing"),

@@ -19,6 +19,8 @@ import re
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from errno import EBADF
+from fcntl import F_GETFL, fcntl
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,9 +57,9 @@ def run(arguments: Namespace) -> int:
         InvalidInput: The address is not one of this machine's loopback, or is taken; or the example has no such thing.
     """
     address = None if arguments.http is None else _address(arguments.http)
-    if address is None:
-        # This fails where nobody could be answered.
-        os.write(1, b"")
+    if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        # It was closed, and nobody could be answered.
+        raise OSError(EBADF, os.strerror(EBADF))
     if arguments.example:
         if arguments.exposure == "discovery" or arguments.execute:
             raise InvalidInput(

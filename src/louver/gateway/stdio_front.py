@@ -185,8 +185,9 @@ class _Front:
     async def _close(self, number: types.RequestId | None) -> None:
         """A request has been answered, or will not be."""
         open_ones = self._calls if number in self._calls else self._streams
-        open_ones[number] -= 1
-        if not open_ones[number]:
+        if open_ones[number] > 1:
+            open_ones[number] -= 1
+        else:
             del open_ones[number]
         self._answered.set()
 
