@@ -129,6 +129,26 @@ async def test_an_input_that_admits_no_other_arguments_still_takes_it(era):
     assert made.calls == [("t", {})]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"type": "integer"}}},
+        {"$id": "https://example.com/input", "$defs": {"a": {"type": "integer"}}},
+        {"$comment": "of the author", "examples": [{"a": 1}], "default": {"a": 1}, "deprecated": True},
+    ],
+)
+async def test_an_input_of_which_more_is_said_still_takes_it(era, words):
+    """JSON Schema: such words hold no value to anything at the root."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], **words}
+    made = lowlevel(t=tool(SCHEMA, input=schema))
+    async with attached(made.server, era, argument=True) as wire:
+        listed = (await wire.tools())["t"]["inputSchema"]
+        assert listed.pop("properties").keys() == {"a", "_projection"}
+        assert listed == {word: said for word, said in schema.items() if word != "properties"}
+        assert (await wire.call("t", {"a": 1, "_projection": ["id"]}))["structuredContent"] == {"id": 7}
+    assert made.calls == [("t", {"a": 1})]
+
+
 async def test_a_tool_without_an_output_schema_has_no_such_argument(era):
     """Ours: it is projected by `_meta`, answer by answer."""
     made = lowlevel(t=tool(None))

@@ -168,8 +168,10 @@ class Entry:
 
 
 _PLAIN = frozenset(
-    {"type", "properties", "required", "additionalProperties", "title", "description", "$schema", "$defs"}
+    {"type", "properties", "required", "additionalProperties", "$schema", "$id", "$defs", "definitions"}
+    | {"title", "description", "$comment", "examples", "default", "deprecated"}
 )
+"""Words that one more property takes nothing from."""
 
 
 def _as_it_is(schema: Schema) -> Schema:

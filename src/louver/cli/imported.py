@@ -132,7 +132,7 @@ class _Translation:
         variable = _VARIABLE.fullmatch(what)
         # With the sign before it, what is written for a variable would be read as the text `${`.
         sign = "$" if found.string[: found.start()].endswith("$") else ""
-        if what.startswith("env:") if variable is None else sign:
+        if (sign and variable is not None) or (variable is None and what.startswith("env:")):
             self.formless.setdefault(sign + found.group(), place)
         if variable is not None:
             return f"${{{variable['ours']}}}"
