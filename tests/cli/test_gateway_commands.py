@@ -90,6 +90,14 @@ def test_what_a_server_writes_beside_the_protocol_is_not_quoted():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_null_beside_a_text_is_not_what_is_shown():
+    """WIRE.md, Content: some servers write `null` where they have nothing structured."""
+    said = {"tools/call": {"structuredContent": None}}
+    saying = [sys.executable, str(Path(__file__).parents[1] / "fixtures" / "saying.py"), json.dumps(said)]
+    done = louver("call", shlex.join([*LOUVER, "serve", "--", *saying]), "t", "{}", "--include", "a")
+    assert (done.returncode, done.stdout) == (0, '{"a":1}\n')
+
+
 def test_a_server_that_knows_nothing_of_projection_is_told():
     """Ours: it answers all the same, and what was asked for is not what came."""
     done = louver("call", shlex.join([sys.executable, str(EVERYTHING)]), "test_simple_text", "--include", "name")

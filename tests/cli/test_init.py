@@ -220,6 +220,7 @@ def test_a_disabled_server_that_cannot_be_taken_over_is_left_out_and_told(init, 
     status, _, err = init("--from", "vscode")
     assert status == 0
     assert written(project) == {"fits": {"command": "a", "args": ["${A}"], **off}, "on": {"command": "a"}}
+    assert "must be set" not in err
     told = [line for line in err.splitlines() if "left out" in line]
     assert [line.partition(" is disabled, and left out: ")[0] for line in told] == [
         "louver: server 'old'",

@@ -32,6 +32,8 @@ def louver(redirected, *arguments, **environ):
         (["tools"], ">&-", "Bad file descriptor"),
         (["tools"], ">/dev/full", "No space left on device"),
         (["serve"], ">&-", "Bad file descriptor"),
+        (["--version"], ">&-", "Bad file descriptor"),
+        (["serve", "--help"], ">/dev/full", "No space left on device"),
     ],
 )
 def test_what_cannot_be_written_is_told(arguments, redirected, why):
@@ -55,9 +57,18 @@ def test_what_is_told_does_not_go_elsewhere_where_nobody_hears_it():
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
+ASCII_ONLY = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+
+
+def test_what_is_for_a_program_is_utf_8_everywhere():
+    """RFC 8259, 8.1; an escape for a reader would not be JSON."""
+    _, line = louver("", "token", "--subject", "x", "--roles", "ünï", PYTHONIOENCODING="ascii").stdout.splitlines()
+    (said,) = json.loads(f"{{{line}}}").values()
+    assert said["roles"] == ["ünï"]
+
+
 def test_letters_that_cannot_be_written_are_escaped():
     """Ours: a table with a name in other letters is better than none."""
-    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
-    done = louver("", "tools", "--", *SERVER, **ascii_only)
+    done = louver("", "tools", "--", *SERVER, **ASCII_ONLY)
     assert (done.returncode, done.stderr) == (0, "")
     assert r" \xfcn\xef " in done.stdout

@@ -23,10 +23,12 @@ class Shelves:
 
     def __init__(self, **has):
         self.has, self.listed = has, dict(has)
-        self.asked = []
+        self.asked, self.away = [], set()
 
     async def send(self, upstream, turn, method, params):
         self.asked.append(method)
+        if upstream.name in self.away:
+            raise MCPError(-32603, "upstream is not there")
         if method == "resources/list":
             return {"resources": [{"uri": uri} for uri in self.listed[upstream.name]]}
         if method == "resources/templates/list":
@@ -57,6 +59,33 @@ async def test_what_another_server_has_by_now_is_its():
     shelves.has = shelves.listed = {"a": [], "b": [X, Y]}
     assert await uris(many) == [X, Y]
     assert await ask(many, "resources/read", uri=X) == {"of": "b"}
+
+
+async def test_a_server_that_does_not_answer_has_what_it_had():
+    """Ours: a restart takes no resource from it, whoever lists meanwhile, and whoever else would take it."""
+    shelves = Shelves(a=[], b=[X])
+    many = shelves.before()
+    assert await uris(many) == [X]
+    shelves.away = {"b"}
+    assert await uris(many) == []
+    shelves.away, shelves.has["a"] = set(), [X]
+    assert await ask(many, "resources/subscribe", uri=X) == {"of": "b"}
+
+
+async def test_what_nobody_lists_is_of_whom_it_was_read_from_until_that_has_it_no_more():
+    """Ours: else whoever has it. That somebody takes a subscription does not say that it has the resource."""
+    shelves = Shelves(a=[], b=[X])
+    shelves.listed = {"a": [], "b": []}
+    many = shelves.before()
+    assert await ask(many, "resources/read", uri=X) == {"of": "b"}
+    shelves.has = {"a": [X], "b": [X]}
+    assert await ask(many, "resources/read", uri=X) == {"of": "b"}
+    shelves.has = {"a": [X], "b": []}
+    assert await ask(many, "resources/read", uri=X) == {"of": "a"}
+    shelves.has = {"a": [Y], "b": [Y]}
+    assert await ask(many, "resources/subscribe", uri=Y) == {"of": "a"}
+    shelves.has = {"a": [], "b": [Y]}
+    assert await ask(many, "resources/read", uri=Y) == {"of": "b"}
 
 
 async def test_what_two_servers_list_is_of_the_first_also_where_one_alone_is_asked():

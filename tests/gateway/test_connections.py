@@ -11,6 +11,7 @@ import pytest
 from gateway.links import SOON_S
 from louver.errors import UpstreamUnavailable
 from louver.gateway.connections import Connections
+from louver.gateway.resolving import _text
 
 
 class Hasty(asyncio.Protocol):
@@ -55,10 +56,12 @@ class Resolver:
     """One that has these addresses of every host; without any, it takes its time to say so."""
 
     def __init__(self, *found):
+        self.count = 0
         self.asked, self.may_say = threading.Event(), threading.Event()
         self._found = found
 
     def __call__(self, host, port, *args, **kwargs):
+        self.count += 1
         if not self._found:  # as for a name that no server answers for
             self.asked.set()
             assert self.may_say.wait(SOON_S)
@@ -86,6 +89,40 @@ def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
     finally:
         resolver.may_say.set()
         ending.join()
+
+
+@pytest.mark.anyio
+async def test_a_host_is_looked_up_once_for_all_who_wait(monkeypatch):
+    """Ours: a resolver that hangs is asked by one thread at a time, whoever has given up meanwhile."""
+    resolver = Resolver()
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    connections = Connections("http://mcp.invalid/mcp")
+    first, second = (asyncio.create_task(connections.request("POST", {})) for _ in range(2))
+    try:
+        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        first.cancel()
+        await asyncio.wait([first])
+        third = asyncio.create_task(connections.request("POST", {}))
+        await asyncio.sleep(0)
+    finally:
+        resolver.may_say.set()
+    for waiting in (second, third):
+        with pytest.raises(UpstreamUnavailable, match="cannot be reached"):
+            await waiting
+    assert (first.cancelled(), resolver.count) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        (("192.0.2.1", 80), "192.0.2.1"),
+        (("2001:db8::1", 80, 0, 0), "2001:db8::1"),
+        (("fe80::1", 80, 0, 1), "fe80::1%1"),
+    ],
+)
+def test_an_address_of_a_link_keeps_its_scope(address, text):
+    """RFC 4007: without it nobody knows which link is meant."""
+    assert _text(address) == text
 
 
 @pytest.mark.anyio

@@ -13,6 +13,8 @@ from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 
+# As PHP writes an object without members.
+EMPTY = {"name": "empty", "inputSchema": {"type": "object", "properties": []}}
 GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outputSchema": {"type": "object"}}
 
 
@@ -24,7 +26,7 @@ GOOD = {"name": "good", "inputSchema": {"type": "object"}, "title": None, "outpu
         ({**GOOD, "name": 5}, "it has no name, or no input schema"),
         (
             {**GOOD, "name": "bad", "inputSchema": {"type": "object", "properties": ["a"]}},
-            "tool 'bad' is left out: its inputSchema is not as MCP has it",
+            "tool 'bad' is left out: its properties are not as MCP has them",
         ),
         ({**GOOD, "name": "bad", "outputSchema": 5}, "tool 'bad' is left out: its outputSchema is not as MCP has it"),
         ({**GOOD, "name": "bad", "description": 5}, "tool 'bad' is left out: its description is not as MCP has it"),
@@ -47,7 +49,7 @@ async def test_a_bad_tool_is_left_out_and_the_rest_live(bad, said, caplog):
 async def test_a_good_list_is_left_as_it_is():
     """MCP: an icon is a URL, or holds its image; no model reads it."""
     icon = {"src": f"data:image/png;base64,{'A' * MAX_TOOL_BYTES}"}
-    listed = {"tools": [GOOD, {**GOOD, "name": "shown", "icons": [icon]}]}
+    listed = {"tools": [GOOD, {**GOOD, "name": "shown", "icons": [icon]}, EMPTY]}
     assert await without_bad_tools(listed) is listed
 
 

@@ -60,13 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     _settle_streams()
-    arguments = _parser().parse_args(argv)
-    command = import_module(f"louver.cli.{arguments.command}")
     try:
-        status = command.run(arguments)
-        # Here, where it can still be told that it fails.
-        sys.stdout.flush()
-        return status
+        try:
+            arguments = _parser().parse_args(argv)
+            return import_module(f"louver.cli.{arguments.command}").run(arguments)
+        finally:
+            # Here, where it can still be told that it fails.
+            sys.stdout.flush()
     except LouverError as error:
         terminal.say(error.message)
         return 2

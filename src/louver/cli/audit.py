@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from louver.cli import terminal
-from louver.core.json import compact
+from louver.cli.request import write
 from louver.errors import InvalidInput
 from louver.server.audit_trail import Trail
 
@@ -43,11 +43,11 @@ def run(arguments: Namespace) -> int:
     with closing(Trail(Path(arguments.file), since)) as trail:
         if arguments.export:
             for record in trail.records():
-                sys.stdout.write(compact(record.to_json()) + "\n")
+                write(record.to_json())
             return 0
         rows = {"tool": trail.by_tool, "principal": trail.by_principal, "field": trail.by_field}[arguments.by]()
     if arguments.json:
-        print(compact(rows))
+        write(rows)
     else:
         _show(rows)
     return 0

@@ -19,6 +19,7 @@ from louver.client.wire import Wire
 from louver.core import json
 from louver.errors import InvalidInput, InvalidProjection, LouverError
 from louver.protocol.names import PROJECTION_LITERAL
+from louver.protocol.output import is_structured
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -83,7 +84,7 @@ def _reason(error: BaseException) -> str:
 
 def _show(result: dict[str, Any]) -> None:
     """The output alone on standard output, what is told of its projection on standard error."""
-    if "structuredContent" in result:
+    if is_structured(result):
         write(result["structuredContent"])
     else:
         for block in result.get("content", ()):

@@ -17,6 +17,7 @@ from louver.cli import terminal
 from louver.cli.hosts import KEYS, NAMES, Machine, Source, sources, sources_of
 from louver.cli.imported import Found
 from louver.cli.jsonc import plain
+from louver.cli.request import write_text
 from louver.core.json import is_object, levels, strings
 from louver.errors import InvalidInput
 from louver.gateway.config_check import parsed
@@ -50,11 +51,12 @@ def run(arguments: Namespace) -> int:
     )
     for new, old in renamed.items():
         terminal.say(f"server {old!r} is called {new!r} in it")
-    needed = sorted({name for level in levels(servers) for text in strings(level) for name in variables(text)})
+    enabled = {name: server for name, server in servers.items() if not server.get("disabled")}
+    needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
     if needed:
         terminal.say(f"where Louver runs, these environment variables must be set: {', '.join(needed)}")
     terminal.say(f"into {found.source.path}, put this instead of them:")
-    print(json.dumps(_snippet(host, out), indent=2, ensure_ascii=False))
+    write_text(json.dumps(_snippet(host, out), indent=2, ensure_ascii=False) + "\n")
     return 0
 
 

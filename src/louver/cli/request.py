@@ -95,7 +95,13 @@ def tool_arguments(text: str) -> dict[str, Any]:
 
 def write(value: Json) -> None:
     """One JSON value on standard output."""
-    sys.stdout.buffer.write(json.compact(value).encode("utf-8", "backslashreplace") + b"\n")
+    write_text(json.compact(value) + "\n")
+
+
+def write_text(text: str) -> None:
+    """JSON text on standard output: in UTF-8, whatever is written there for a reader."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _read(where: str, data: bytes) -> Json:

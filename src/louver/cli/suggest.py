@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.suggestion import suggest
 from louver.catalogue.views import SUFFIX
 from louver.cli import bars, terminal, upstreams
-from louver.cli.request import tool_arguments, write
+from louver.cli.request import tool_arguments, write, write_text
 from louver.cli.samples import NoSample, chosen, known
 from louver.errors import InvalidInput, UpstreamError
 
@@ -87,7 +87,7 @@ def _show(found: Sequence[tuple[Tool, Suggestion]], *, as_json: bool, with_files
     bars.show(suggestion for _, suggestion in found)
     for _, suggestion in found:
         if with_files and (content := suggestion.file()) is not None:
-            print(_text(content), end="")
+            write_text(_text(content))
 
 
 def _row(server: str, suggestion: Suggestion) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from louver.cli.request import write_text
 from louver.core.json import compact
 from louver.errors import InvalidInput
 from louver.gateway.auth.static import digest_of
@@ -42,7 +43,7 @@ def run(arguments: Namespace) -> int:
         said["expires"] = expires.isoformat(timespec="seconds").replace("+00:00", "Z")
     token = secrets.token_urlsafe(_BYTES)
     print(f"token: {token}")
-    print(f'"{digest_of(token)}": {compact({name: value for name, value in said.items() if value})}')
+    write_text(f'"{digest_of(token)}": {compact({name: value for name, value in said.items() if value})}\n')
     return 0
 
 

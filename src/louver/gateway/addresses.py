@@ -1,8 +1,10 @@
 """Whose resources are that several servers have, by their addresses.
 
-resources/list                     a: file:///x       file:///x is of a, until it lists it no more
-resources/read   file:///y         b has it           likewise, while it is among the last `MAX_RESULTS`
-tools/call       louver://results/Z is kept by b      likewise, with whatever is asked of it after a `?`
+    resources/list                    a: file:///x      file:///x is of a, until a lists it no more
+    resources/read   file:///y        b has it          file:///y is of b, until b has it no more
+    tools/call       kept by b at louver://results/Z    likewise, with whatever is asked of it after a `?`
+
+Of what nobody lists the last `MAX_RESULTS` are known.
 """
 
 from __future__ import annotations
@@ -42,6 +44,10 @@ class Addresses:
     def read(self, uri: str, upstream: Upstream) -> None:
         """Note who has a resource that nobody lists."""
         _note(self._read, uri, upstream)
+
+    def refused(self, uri: str) -> bool:
+        """Forget who had a resource that nobody lists; whether that was known."""
+        return self._read.pop(uri, None) is not None
 
     def kept(self, uri: str, upstream: Upstream) -> None:
         """Note where an answer is kept; the first who tells of it has it."""

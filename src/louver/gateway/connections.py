@@ -16,7 +16,7 @@ import httpx2
 
 from louver.errors import UpstreamUnavailable
 from louver.gateway.connection import Connection, request_head
-from louver.gateway.resolving import addresses
+from louver.gateway.resolving import Resolver
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class Connections:
         if self._url.userinfo:
             said = f"{self._url.username}:{self._url.password}".encode()
             self._own["authorization"] = f"Basic {b64encode(said).decode()}"
+        self._is_secure = self._url.scheme == "https"
+        self._port = self._url.port or (443 if self._is_secure else 80)
+        self._resolver = Resolver(self._url.raw_host.decode("ascii"), self._port)
         self._kept: deque[tuple[float, Connection]] = deque()
         self._all: set[Connection] = set()
         self._none_left = asyncio.Event()
@@ -96,18 +99,15 @@ class Connections:
 
     async def _connected(self) -> Connection:
         """A connection to the first of the host's addresses that takes one."""
-        loop, host = asyncio.get_running_loop(), self._url.raw_host.decode("ascii")
-        secure = self._url.scheme == "https"
-        port = self._url.port or (443 if secure else 80)
         failed: OSError = OSError()
-        for address in await addresses(host, port):
+        for address in await self._resolver.addresses():
             try:
-                _, connection = await loop.create_connection(
+                _, connection = await asyncio.get_running_loop().create_connection(
                     lambda: Connection(self._free, self._lost),
                     address,
-                    port,
-                    ssl=trust() if secure else None,
-                    server_hostname=host if secure else None,
+                    self._port,
+                    ssl=trust() if self._is_secure else None,
+                    server_hostname=self._url.raw_host.decode("ascii") if self._is_secure else None,
                 )
             except OSError as error:
                 failed = error

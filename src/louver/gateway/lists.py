@@ -88,8 +88,9 @@ async def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
     async for tool in by_turns(listed if is_array(listed) else []):
         if not is_object(tool) or not isinstance(tool.get("name"), str) or not is_object(tool.get("inputSchema")):
             logger.error("a listed tool is left out: it has no name, or no input schema")
-        elif not isinstance(tool["inputSchema"].get("properties"), dict | None):
-            logger.error("tool %r is left out: its inputSchema is not as MCP has it", tool["name"][:MAX_LOG_LINE])
+        elif not isinstance(tool["inputSchema"].get("properties") or None, dict | None):
+            # In PHP an empty list stands for no members.
+            logger.error("tool %r is left out: its properties are not as MCP has them", tool["name"][:MAX_LOG_LINE])
         elif wrong := [key for key, kind in _OPTIONAL.items() if not isinstance(tool.get(key), kind | None)]:
             logger.error("tool %r is left out: its %s is not as MCP has it", tool["name"][:MAX_LOG_LINE], wrong[0])
         elif is_heavier({**tool, "icons": None}, MAX_TOOL_BYTES):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -142,16 +142,20 @@ class Many:
         member, key = _LISTS[method]
         upstreams = self._asked(params)
         lists: dict[str, list[dict[str, Any]]] = {}
+        answered: list[Upstream] = []
 
         async def ask(upstream: Upstream) -> None:
-            lists[upstream.name] = await self._all(upstream, turn, method, params)
+            lists[upstream.name], is_whole = await self._all(upstream, turn, method, params)
+            if is_whole:
+                answered.append(upstream)
 
         # Not `gather`: where a client goes, that leaves the threads to themselves in which lists are made visible.
         async with anyio.create_task_group() as asking:
             for upstream in upstreams:
                 asking.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
-        whose = {} if key == "name" else self._addresses.list_anew(method, upstreams)
+        # Whoever does not answer now has what it had.
+        whose = {} if key == "name" else self._addresses.list_anew(method, answered)
         for upstream in upstreams:
             for entry in lists[upstream.name]:
                 if key == "name":
@@ -161,8 +165,10 @@ class Many:
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 
-    async def _all(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> list[dict[str, Any]]:
-        """The entries of all pages of one upstream; none if it is not there, or has no such list."""
+    async def _all(
+        self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """The entries of all pages of one upstream, as far as it answers, and whether it does so to the end."""
         member, key = _LISTS[method]
 
         async def ask(place: dict[str, Any]) -> dict[str, Any]:
@@ -176,7 +182,8 @@ class Many:
         except MCPError as error:
             if error.error.code != METHOD_NOT_FOUND:
                 logger.warning("upstream %r does not answer %r", upstream.name, method)
-        return entries
+                return entries, False
+        return entries, True
 
     def _asked(self, params: dict[str, Any]) -> list[Upstream]:
         """Whose list is asked for: all, or the one that is named."""
@@ -198,17 +205,19 @@ class Many:
         if method == "resources/unsubscribe":
             # It may be watched since before a change, and nobody has listed it again.
             known = next((each for each in self._upstreams.values() if each.is_watched(turn.client, uri)), known)
-        problem = MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
-        for upstream in [known] if known is not None else list(self._upstreams.values()):
+        if known is not None:
             try:
+                return await self._calls.send(known, turn, method, params)
+            except MCPError:
+                if not self._addresses.refused(uri):
+                    raise
+        for upstream in self._upstreams.values():
+            with suppress(MCPError):
                 result = await self._calls.send(upstream, turn, method, params)
-            except MCPError as error:
-                problem = error if known is not None else problem
-                continue
-            if known is None:
-                self._addresses.read(uri, upstream)
-            return result
-        raise problem
+                if method == "resources/read":
+                    self._addresses.read(uri, upstream)
+                return result
+        raise MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
 
     def _note_kept(self, upstream: Upstream, result: dict[str, Any]) -> None:
         """Remember where an answer is kept."""

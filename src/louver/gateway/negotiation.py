@@ -130,7 +130,7 @@ async def _discover(link: Link, hello: Hello) -> Opened:
         opening = await _answer(link, "server/discover", params, DISCOVER_TIMEOUT_S)
     if version not in strings(opening.get("supportedVersions")):
         raise MCPError(code=INVALID_REQUEST, message="the server does not list this revision")
-    return Opened(version, opening)
+    return Opened(version, checked("server/discover", opening))
 
 
 async def _initialize(link: Link, hello: Hello) -> Opened:
@@ -141,6 +141,7 @@ async def _initialize(link: Link, hello: Hello) -> Opened:
     version = opening.get("protocolVersion")
     if not isinstance(version, str) or version not in HANDSHAKE_PROTOCOL_VERSIONS:
         raise UpstreamInvalidOutput("the upstream answers 'initialize' with a protocol revision that is not known")
+    checked("initialize", opening)
     link.speak(version)
     await link.notify("notifications/initialized", None)
     await link.listen()
@@ -150,7 +151,7 @@ async def _initialize(link: Link, hello: Hello) -> Opened:
 async def _answer(link: Link, method: str, params: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     try:
         async with asyncio.timeout(timeout_s):
-            return checked(method, await link.call(Call(method, params, unheard, unasked)))
+            return await link.call(Call(method, params, unheard, unasked))
     except TimeoutError:
         raise UpstreamTimeout(f"the upstream has not answered {method!r} within {timeout_s:g} s") from None
 

@@ -17,6 +17,7 @@ from louver.errors import UpstreamInvalidOutput
 _LIST: Final = (list, "a list")
 _TEXT: Final = (str, "a text")
 _OBJECT: Final = (dict, "an object")
+_CAPABILITIES: Final = ("tools", "extensions")
 _OPENING: Final = {"capabilities": _OBJECT, "instructions": _TEXT}
 _READ: Final = {
     "initialize": _OPENING,
@@ -39,7 +40,8 @@ def checked(method: str, result: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(result.get(name), kind | None):
             raise UpstreamInvalidOutput(f"the upstream answers {method!r} with {name!r} that is not {word}")
     if _READ.get(method) is _OPENING:
-        for said in members(result.get("capabilities")).values():
-            if not isinstance(said, dict | None):
-                raise UpstreamInvalidOutput(f"the upstream answers {method!r} with a capability that is not an object")
+        said = members(result.get("capabilities"))
+        for name in _CAPABILITIES:
+            if not isinstance(said.get(name), dict | None):
+                raise UpstreamInvalidOutput(f"the upstream answers {method!r} with a capability {name!r} that is none")
     return result

@@ -149,7 +149,7 @@ class _Front:
             # The SDK answers nothing that is cancelled.
             metadata = ServerMessageMetadata(on_request_unanswered=partial(self._close, message.id))
         elif not isinstance(message, types.JSONRPCNotification):
-            self._questions.discard(message.id)
+            self._questions.discard(wire.come_back(message.id))
         await self._to_server.send(SessionMessage(message, metadata))
 
     async def _take_fault(self, line: bytes, error: types.ErrorData) -> None:

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import mcp_types as types
 from mcp import MCPError
 from pydantic import ValidationError
 
+from louver.core.json import is_object
 from louver.gateway.stdio_lines import TooLong
 from louver.limits import MAX_CLIENT_LINE
 
@@ -51,7 +53,11 @@ def read(line: bytes) -> types.JSONRPCMessage:
 
 
 def asked(line: bytes) -> RequestId | None:
-    """The id of a request that cannot be read, as far as can be seen from its beginning or its end."""
+    """The id of a request that cannot be read; where it is no JSON, as far as its beginning or its end shows it."""
+    with suppress(ValueError, RecursionError):
+        said = json.loads(line.decode(errors="replace"))
+        number = said.get("id") if is_object(said) and "method" in said else None
+        return number if isinstance(number, int | str) and not isinstance(number, bool) else None
     if (found := _ID_FIRST.match(line) or _METHOD_FIRST.match(line)) is None and _IS_REQUEST.match(line):
         found = _ID_LAST.search(line[-200:])
     return None if found is None else json.loads(found[1])

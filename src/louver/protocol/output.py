@@ -45,7 +45,7 @@ def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | 
         result: The wire object of a complete result.
         wrapper: The property of the structured content, if any, whose string may be JSON text.
     """
-    if _is_structured(result):
+    if is_structured(result):
         structured: Any = result["structuredContent"]
         if wrapper is not None and is_object(structured) and (parsed := _parsed(structured.get(wrapper))) is not None:
             return Output(parsed, "wrapped text", wrapper)
@@ -56,11 +56,13 @@ def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | 
     return None
 
 
-def _is_structured(result: dict[str, Any]) -> bool:
+def is_structured(result: dict[str, Any]) -> bool:
     """Whether the output is the structured content. Some servers write `null` where they have none."""
     if "structuredContent" not in result:
         return False
-    return result["structuredContent"] is not None or all(block.get("text") == "null" for block in blocks(result))
+    return result["structuredContent"] is not None or all(
+        str(block.get("text")).strip() == "null" for block in blocks(result)
+    )
 
 
 def texts_of(result: dict[str, Any]) -> list[str]:

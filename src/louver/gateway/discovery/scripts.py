@@ -19,7 +19,7 @@ from louver.gateway.discovery.called import CallNames
 from louver.gateway.lua.sandbox import Sandbox
 from louver.gateway.nearest import meant, nearest
 from louver.limits import MAX_SCRIPT_REPLY
-from louver.protocol.output import blocks, find_output
+from louver.protocol.output import blocks, find_output, is_structured
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
@@ -163,7 +163,7 @@ def _value(result: dict[str, Any], called: str) -> Json:
     """
     found = blocks(result)
     texts = [block["text"] for block in found if block.get("type") == "text" and isinstance(block.get("text"), str)]
-    if sum(map(len, texts)) > MAX_SCRIPT_REPLY and "structuredContent" not in result:
+    if sum(map(len, texts)) > MAX_SCRIPT_REPLY and not is_structured(result):
         message = f"{called} answers with over {MAX_SCRIPT_REPLY} characters: ask for fewer 'fields'"
         raise ToolFailed(message, tool=called)
     if (output := find_output(result, text_wrapper_in(result.get("structuredContent")))) is not None:
