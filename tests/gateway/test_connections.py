@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -30,26 +31,33 @@ class Hasty(asyncio.Protocol):
         self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno")
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize(("size", "connected"), [(0, 1), (8_000_000, 2)])
-async def test_what_has_more_to_send_takes_no_other_request(size, connected):
-    """Ours: an upstream may answer before it has read all, and then read no more."""
+@asynccontextmanager
+async def hasty(host):
+    """Connections to one by that name of its host, and those that it has taken."""
     transports = []
     server = await asyncio.get_running_loop().create_server(lambda: Hasty(transports), "127.0.0.1", 0)
-    connections = Connections(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
+    connections = Connections(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
     try:
         async with asyncio.timeout(SOON_S):
-            for body in (b"x" * size, b""):
-                reply = await connections.request("POST", {}, body)
-                assert await reply.piece() == b"no"
-                assert await reply.piece() is None
-        assert len(transports) == connected
+            yield connections, transports
     finally:
         await connections.close()
         for transport in transports:
             transport.abort()
         server.close()
         await server.wait_closed()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("size", "connected"), [(0, 1), (8_000_000, 2)])
+async def test_what_has_more_to_send_takes_no_other_request(size, connected):
+    """Ours: an upstream may answer before it has read all, and then read no more."""
+    async with hasty("127.0.0.1") as (connections, transports):
+        for body in (b"x" * size, b""):
+            reply = await connections.request("POST", {}, body)
+            assert await reply.piece() == b"no"
+            assert await reply.piece() is None
+        assert len(transports) == connected
 
 
 class Resolver:
@@ -128,19 +136,9 @@ def test_an_address_of_a_link_keeps_its_scope(address, text):
 @pytest.mark.anyio
 async def test_each_address_of_a_host_is_tried(monkeypatch):
     """As asyncio itself does."""
-    transports = []
-    server = await asyncio.get_running_loop().create_server(lambda: Hasty(transports), "127.0.0.1", 0)
-    monkeypatch.setattr(socket, "getaddrinfo", Resolver("127.0.0.2", "127.0.0.1"))
-    connections = Connections(f"http://mcp.example:{server.sockets[0].getsockname()[1]}/mcp")
-    try:
-        async with asyncio.timeout(SOON_S):
-            assert await (await connections.request("POST", {})).piece() == b"no"
-    finally:
-        await connections.close()
-        for transport in transports:
-            transport.abort()
-        server.close()
-        await server.wait_closed()
+    async with hasty("mcp.example") as (connections, _):
+        monkeypatch.setattr(socket, "getaddrinfo", Resolver("127.0.0.2", "127.0.0.1"))
+        assert await (await connections.request("POST", {})).piece() == b"no"
 
 
 @pytest.mark.anyio

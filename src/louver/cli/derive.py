@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from louver.cli import terminal
 from louver.cli.request import as_schema, plan, read_input, write
 from louver.core.relax import relax
 from louver.errors import InvalidProjection
@@ -28,6 +28,6 @@ def run(arguments: Namespace) -> int:
     plan(arguments, None)
     request = plan(arguments, as_schema(read_input()))
     if request.precision == "shape":
-        print("louver: only the shape: the schema is too large, or in an unknown dialect", file=sys.stderr)
+        terminal.say("only the shape: the schema is too large, or in an unknown dialect")
     write(request.schema)
     return 0

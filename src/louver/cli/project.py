@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from louver.cli import terminal
 from louver.cli.request import as_schema, plan, read_file, read_input, write
 
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ def run(arguments: Namespace) -> int:
     for path in request.unmatched:
         meant = request.suggestions.get(path)
         hint = "" if meant is None else f"; did you mean {meant!r}?"
-        print(f"louver: the schema does not know {path!r}{hint}", file=sys.stderr)
+        terminal.say(f"the schema does not know {path!r}{hint}")
     write(request(value))
     return 0

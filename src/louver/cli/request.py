@@ -99,8 +99,7 @@ def write(value: Json) -> None:
 
 
 def write_text(text: str) -> None:
-    """JSON text on standard output: in UTF-8, whatever is written there for a reader."""
-    sys.stdout.flush()
+    """JSON text on standard output: in UTF-8, whatever is written there for a reader, which must be flushed before."""
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
 
 

@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
         expires = datetime.now(UTC) + timedelta(days=arguments.days)
         said["expires"] = expires.isoformat(timespec="seconds").replace("+00:00", "Z")
     token = secrets.token_urlsafe(_BYTES)
-    print(f"token: {token}")
+    print(f"token: {token}", flush=True)
     write_text(f'"{digest_of(token)}": {compact({name: value for name, value in said.items() if value})}\n')
     return 0
 

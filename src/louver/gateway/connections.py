@@ -48,8 +48,9 @@ class Connections:
             said = f"{self._url.username}:{self._url.password}".encode()
             self._own["authorization"] = f"Basic {b64encode(said).decode()}"
         self._is_secure = self._url.scheme == "https"
+        self._host = self._url.raw_host.decode("ascii")
         self._port = self._url.port or (443 if self._is_secure else 80)
-        self._resolver = Resolver(self._url.raw_host.decode("ascii"), self._port)
+        self._resolver = Resolver(self._host, self._port)
         self._kept: deque[tuple[float, Connection]] = deque()
         self._all: set[Connection] = set()
         self._none_left = asyncio.Event()
@@ -107,7 +108,7 @@ class Connections:
                     address,
                     self._port,
                     ssl=trust() if self._is_secure else None,
-                    server_hostname=self._url.raw_host.decode("ascii") if self._is_secure else None,
+                    server_hostname=self._host if self._is_secure else None,
                 )
             except OSError as error:
                 failed = error
