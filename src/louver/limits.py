@@ -163,6 +163,9 @@ CALM_S = 0.25
 MAX_UPSTREAM_BYTES = 8 * 1024 * 1024
 """Largest message of an upstream that the gateway reads, in bytes after decompression."""
 
+MAX_UPSTREAM_MEMBERS = 1000
+"""Members of a compressed message. One in blocks of 64 kB has 128; an empty one takes time and makes nothing."""
+
 MAX_UPSTREAM_DEPTH = 128
 """Nesting of an upstream's message, in levels."""
 
@@ -216,6 +219,9 @@ RETRY_MS = 500
 
 PING_S = 15.0
 """After how long without a word an answer over HTTP becomes a stream that shows life, in seconds, as in the SDK."""
+
+CLIENT_SILENCE_S = 30.0
+"""How long a client over HTTP may be silent, in seconds, before it has said all of a request; then it is let go."""
 
 WATCH_AFTER_S = 0.05
 """After how long of work on a request it is looked whether its client is still there, in seconds."""

@@ -11,6 +11,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from gateway.raw import SOON_S
+from louver.gateway import http_front
 from louver.gateway.http_front import Front, Together
 from louver.limits import MAX_HTTP_HEAD
 
@@ -616,6 +617,55 @@ async def test_a_connection_is_idle_only_between_requests(request_):
             await reader.readuntil(b"\r\n\r\nok")
             await turns_until(lambda: fronts[0].timeout_keep_alive_task is not None)
     assert idle == [None, None]
+
+
+UNFINISHED = {
+    "part of a line": b"POST /m",
+    "part of a head": HEAD,
+    "no body": HEAD + b"content-length: 2\r\n\r\n",
+    "part of a body": HEAD + b"content-length: 2\r\n\r\nx",
+    "part of an unusual body": HEAD + b"X-A:  b\r\ncontent-length: 2\r\n\r\nx",
+    "part of a chunk": HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\nx",
+    "chunks without an end": HEAD + b"transfer-encoding: chunked\r\n\r\n1\r\nx\r\n",
+}
+
+
+async def test_who_asks_for_nothing_is_let_go(monkeypatch):
+    """Ours: `CLIENT_SILENCE_S`."""
+    monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)
+    async with served(saying(b"ok", [])) as (_, reader, _writer):
+        assert await reader.read() == b""
+
+
+@pytest.mark.parametrize("before", [b"", REQUEST, UNUSUAL])
+@pytest.mark.parametrize("name", UNFINISHED)
+async def test_who_does_not_finish_a_request_is_let_go(monkeypatch, name, before):
+    """Ours: `CLIENT_SILENCE_S`, on a connection that is new and on one that has been of use."""
+    monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)
+    got = []
+    async with served(saying(b"ok", got)) as (_, reader, writer):
+        if before:
+            writer.write(before)
+            await reader.readuntil(b"\r\n\r\nok")
+        writer.write(UNFINISHED[name])
+        assert await reader.read() == b""
+    assert len(got) == bool(before)
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD + b"X-A:  b\r\n"])
+async def test_who_is_slow_to_finish_a_request_is_waited_for(head):
+    """Ours: the time begins anew with each part, and does not count for the answer."""
+    ends, got = [], []
+    async with served(saying(b"ok", got)) as (fronts, reader, writer):
+        writer.write(head + b"content-length: 3\r\n\r\n")
+        for part in (b"a", b"b", b"c"):
+            await turns_until(lambda: fronts and fronts[0].timeout_keep_alive_task not in (None, *ends[-1:]))
+            await turns_until(lambda: fronts[0].cycle is not None)
+            ends.append(fronts[0].timeout_keep_alive_task)
+            writer.write(part)
+        await reader.readuntil(b"\r\n\r\nok")
+    assert got[0][1] == b"abc"
+    assert all(end.cancelled() for end in ends)
 
 
 @pytest.mark.parametrize(("first", "ahead"), [(REQUEST, b""), (REQUEST, REQUEST), (UNUSUAL, b"")])

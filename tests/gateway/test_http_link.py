@@ -385,6 +385,7 @@ async def test_eight_megabytes_less_a_little_are_read(link, stream):
         ("large", {"size": 9 * 2**20, "stream": True}),
         ("endless", {}),
         ("bomb", {"size": 200 * 2**20}),
+        ("members", {"size": 2**18, "each": 16}),
     ],
 )
 async def test_an_answer_over_the_bound_fails_its_call_alone(link, tool, arguments):
@@ -424,6 +425,13 @@ async def test_an_answer_may_be_compressed_and_end_with_its_connection(link, too
     size = 3 * 2**20
     for _ in range(2):
         assert len((await call(link, tool, size=size))["text"]) == size
+
+
+@pytest.mark.parametrize("each", [2**16, 2**19, 2**22])
+async def test_an_answer_may_be_compressed_in_parts(link, each):
+    """RFC 1952, section 2.2: block compressors write many members, the last one empty."""
+    size = 3 * 2**20
+    assert len((await call(link, "members", size=size, each=each))["text"]) == size
 
 
 @pytest.mark.parametrize("stream", [False, True])

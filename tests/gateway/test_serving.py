@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import signal
+import sys
 import time
+from contextlib import AsyncExitStack, suppress
 
 import httpx2
 import pytest
@@ -22,6 +24,12 @@ from louver.limits import UPSTREAM_EXIT_SECONDS
 pytestmark = pytest.mark.anyio
 
 DRAIN_S = 10
+FILES = 200
+FEW_FILES = f"""
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES}))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
@@ -31,8 +39,46 @@ def folder(tmp_path):
     return tmp_path
 
 
+async def gone(ends):
+    """Those that have come to their end."""
+    done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    return done
+
+
 def unruly(folder, **louver):
     return config(folder, {"bad": fixture("unruly", **louver)})
+
+
+# The way in
+
+
+async def test_more_clients_than_there_are_files_for_are_sent_away(folder):
+    """Ours: half of the files that the process may open are for clients; those who are there are served meanwhile."""
+    few = (sys.executable, "-c", FEW_FILES, *LOUVER)
+    with serving(*unruly(folder), command=few) as served:
+        async with raw(served.url) as client, AsyncExitStack() as silent:
+            working = client.begin(client.call("work", {"progressToken": 1}, seconds=3))
+            await client.hears("notifications/progress")
+            url = httpx2.URL(served.url)
+            streams = [await asyncio.open_connection(url.host, url.port) for _ in range(FILES)]
+            for _, writer in streams:
+                silent.callback(writer.close)
+            ends = [asyncio.create_task(reader.read()) for reader, _ in streams]
+            served.says(r"a client is sent away: \d+ are connected")
+            async with asyncio.timeout(SOON_S):
+                while len(await gone(ends)) < FILES // 2:
+                    pass
+            assert (await working)["content"][0]["text"] == "done"
+            for end in ends:
+                end.cancel()
+        # Those who were let in have gone, so others can come.
+        async with asyncio.timeout(SOON_S):
+            while True:
+                with suppress(httpx2.TransportError):
+                    async with raw(served.url) as client:
+                        assert (await client.request("ping"))["result"] == {}
+                        break
+        assert served.find("out of system resource") is None
 
 
 # The end

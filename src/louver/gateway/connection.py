@@ -16,9 +16,9 @@ import zlib
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from louver.errors import UpstreamInvalidOutput, UpstreamUnavailable
+from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.reading import END, Head, NotHttp, reader
-from louver.limits import MAX_UPSTREAM_PENDING
+from louver.limits import MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -253,26 +253,37 @@ class _Identity:
 
 
 class _Gzip:
-    """Decompresses a body, at a time no more of it than `_PIECE`."""
+    """Decompresses a body, at a time no more of it than `_PIECE`. It has a member or more (RFC 1952, section 2.2)."""
 
     def __init__(self) -> None:
-        self._read = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._read = _member()
         self._has_begun = False
+        self._members = 0
 
     def feed(self, raw: bytes) -> Iterator[bytes]:
         self._has_begun = True
-        while raw and not self._read.eof:
+        while raw:
+            if self._read.eof:
+                self._read = _member()
+                self._members += 1
+                if self._members == MAX_UPSTREAM_MEMBERS:
+                    message = f"the upstream's answer is compressed in over {MAX_UPSTREAM_MEMBERS} members"
+                    raise UpstreamTooLarge(message, limit=MAX_UPSTREAM_MEMBERS)
             try:
                 piece = self._read.decompress(raw, _PIECE)
             except zlib.error:
                 raise _miscompressed() from None
-            raw = self._read.unconsumed_tail
+            raw = self._read.unused_data if self._read.eof else self._read.unconsumed_tail
             if piece:
                 yield piece
 
     def end(self) -> None:
         if self._has_begun and not self._read.eof:
             raise _miscompressed()
+
+
+def _member() -> zlib._Decompress:
+    return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
 
 class _Unknown(_Identity):

@@ -5,7 +5,8 @@
     <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
 
 One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from,
-nor seen to go. A connection on which something is not plain, or comes ahead, is h11's from then on.
+nor seen to go. A connection on which something is not plain, or comes ahead, is h11's from then on. One on which the
+rest of a request does not come is closed, as is one more than there may be.
 
 httptools is not asked: with it uvicorn takes the fields behind a body for headers, a request that asks for another
 protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise. And it reads
@@ -17,11 +18,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import h11
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from louver.gateway.plain_cycle import PlainCycle
 from louver.gateway.plain_http import plain_request
+from louver.limits import CLIENT_SILENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 64 * 1024
 """What is sent without waiting for more, in bytes: as much as makes asyncio tell a writer to wait."""
+
+_UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
+"""The states of a client that has not said all of a request."""
 
 
 class Front(H11Protocol):
@@ -42,6 +48,11 @@ class Front(H11Protocol):
         self._missing = 0
         self._ahead = b""
         super().connection_made(self._together)  # type: ignore[arg-type]
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            self.logger.warning("a client is sent away: %d are connected", len(self.connections) - 1)
+            self._together.close()
+        else:
+            self._expect_more()
 
     def data_received(self, data: bytes) -> None:
         """The client has said something."""
@@ -70,8 +81,13 @@ class Front(H11Protocol):
         if self._ahead and not self.transport.is_closing():
             self._leave_plain(self._ahead)
 
+    def _expect_more(self) -> None:
+        """Close the connection unless the client says more, in time."""
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(CLIENT_SILENCE_S, self._together.close)
+
     def _begin(self, head: PlainHead) -> None:
-        """Have a request answered, as uvicorn does where nothing is limited, and no root path is set."""
+        """Have a request answered, as uvicorn does where no root path is set."""
         self._unset_keepalive_if_required()
         self._missing = head.length
         scope: Any = {
@@ -111,7 +127,12 @@ class Front(H11Protocol):
         body, rest = data[: self._missing], data[self._missing :]
         self._missing -= len(body)
         self.cycle.body += body
-        if not self._missing:
+        if self.cycle.response_complete:
+            return rest
+        if self._missing:
+            self._expect_more()
+        else:
+            self._unset_keepalive_if_required()
             self.cycle.more_body = False
             self.cycle.message_event.set()
         return rest
@@ -121,6 +142,8 @@ class Front(H11Protocol):
         self._is_plain, self._ahead = False, b""
         try:
             super().data_received(data)
+            if self.conn.their_state in _UNFINISHED:
+                self._expect_more()
         finally:
             # uvicorn may refuse what has come and then fail: asyncio ends the connection at once.
             self._together.flush()

@@ -10,10 +10,11 @@ if they had come to their end, what is not answered by then gets status 503, and
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import socket
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from starlette.requests import ClientDisconnect
@@ -65,6 +66,7 @@ async def serve(
         end_behind: Awaited then, to end what is behind the application.
     """
     doors = Doors(app)
+    files = _most_files()
     server = _Server(
         uvicorn.Config(
             doors,
@@ -75,6 +77,10 @@ async def serve(
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            # The other files are for what is behind the application; without any, nobody can be sent away.
+            limit_concurrency=files // 2,
+            # So many connections are taken before the first of them is counted.
+            backlog=min(_MOST_BACKLOG, files // 4),
             timeout_graceful_shutdown=2,
         )
     )
@@ -96,6 +102,16 @@ async def serve(
         server.should_exit = True
         # Beside each other: clients leave what is behind, and need not be waited for there.
         await asyncio.gather(serving, end_behind())
+
+
+_MOST_BACKLOG: Final = 2048
+_UNLIMITED_FILES: Final = 1_000_000
+
+
+def _most_files() -> int:
+    """How many files the process may have open."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _UNLIMITED_FILES if most == resource.RLIM_INFINITY else most
 
 
 class _Server(uvicorn.Server):
