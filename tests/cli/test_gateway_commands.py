@@ -190,6 +190,26 @@ def test_views_that_do_not_fit_are_found_before_serving(config):
     assert "no_such_view" in done.stderr
 
 
+def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
+    """`louver check`: a slip in a name would else go unseen."""
+    views, texts = tmp_path / "views", tmp_path / "texts"
+    for folder, name, content in ((views, "no_views.views", {"tool": "no_views", "views": {}}), (texts, "no_text", {})):
+        folder.mkdir()
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    said = {"views": str(views), "descriptions": str(texts), "defaultViews": {"example__get_user_profile": "minimal"}}
+    server = {"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": said}
+    for others in ({}, {"all": {"command": sys.executable, "args": [str(EVERYTHING)]}}):
+        done = louver("check", "--config", config(example=server, **others))
+        assert done.returncode == 1
+        told = " ".join(done.stderr.split())
+        for what in (
+            "a default view is given for a tool 'example__get_user_profile'",
+            "a file holds views of a tool 'no_views'",
+            "a file describes a tool 'no_text'",
+        ):
+            assert f"example: {what}, which it does not have" in told
+
+
 def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(config, tmp_path):
     """Ours: also where nothing is described on demand yet."""
     folder = tmp_path / "descriptions"

@@ -45,6 +45,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(here)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     for name in ("XDG_CONFIG_HOME", "APPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
@@ -104,6 +105,22 @@ def test_the_servers_of_a_host_become_a_configuration_and_the_host_gets_louver(i
         f"louver: into {original}, put this instead of them:",
     ]
     assert original.read_text(encoding="utf-8") == CURSOR
+
+
+def test_a_command_that_is_not_on_the_path_is_written_whole(init, project, monkeypatch):
+    """GATEWAY, Import: hosts do not have what an environment holds that is not active."""
+    put(project / ".mcp.json", SERVER)
+    beside = put(project / "env" / "bin" / "louver", "")
+    monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
+    _, out, _ = init("--from", "claude")
+    assert json.loads(out)["mcpServers"]["louver"]["command"] == str(beside)
+
+
+def test_a_variable_with_a_default_need_not_be_set(init, project):
+    """Ours: what is told to be needed is."""
+    put(project / ".mcp.json", {"mcpServers": {"it": {"command": "npx", "args": ["${A:-b}", "${C}"]}}})
+    _, _, err = init("--from", "claude")
+    assert "must be set: C\n" in err
 
 
 def test_what_is_written_can_be_served(init, project):

@@ -652,6 +652,29 @@ async def test_who_does_not_finish_a_request_is_let_go(monkeypatch, name, before
     assert len(got) == bool(before)
 
 
+@pytest.mark.parametrize("ahead", [b"content-length: 2\r\n\r\nx", b"transfer-encoding: chunked\r\n\r\n1\r\nx\r\n"])
+async def test_who_does_not_finish_a_request_that_came_ahead_is_let_go(monkeypatch, ahead):
+    """Ours: `CLIENT_SILENCE_S`, also where its beginning came with another."""
+    monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)
+    async with served(saying(b"ok", [])) as (_, reader, writer):
+        writer.write(REQUEST + HEAD + ahead)
+        assert (await reader.read()).endswith(b"\r\n\r\nok")
+
+
+async def test_who_is_sent_away_does_not_count():
+    """Ours: uvicorn would refuse those who are there."""
+    config = uvicorn.Config(saying(b"ok", []), lifespan="off", log_config=None, limit_concurrency=2)
+    config.load()
+    state = ServerState()
+    async with connected() as (_, one, *_), connected() as (_, other, *_):
+        fronts = [Front(config=config, server_state=state, app_state={}) for _ in range(2)]
+        for front, transport in zip(fronts, (one, other), strict=True):
+            front.connection_made(transport)
+        assert state.connections == {fronts[0]}
+        assert (one.is_closing(), other.is_closing()) == (False, True)
+        fronts[0].connection_lost(None)
+
+
 @pytest.mark.parametrize("head", [HEAD, HEAD + b"X-A:  b\r\n"])
 async def test_who_is_slow_to_finish_a_request_is_waited_for(head):
     """Ours: the time begins anew with each part, and does not count for the answer."""
@@ -793,6 +816,26 @@ async def test_a_writer_is_told_to_wait_for_a_client_that_does_not_read():
             assert written < 100_000_000, "nobody was told to wait"
         assert transport.get_write_buffer_size() < 1_000_000
         transport.abort()
+
+
+async def test_what_nobody_reads_ends_with_its_connection(monkeypatch):
+    """Ours: `CLIENT_SILENCE_S`; else it would be kept for as long as the client likes."""
+    monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)
+    async with connected() as (protocol, transport, _reader, _writer):
+        together = Together(transport)
+        together.write(b"x" * 20_000_000)
+        together.close()
+        await protocol.lost
+
+
+async def test_what_is_read_slowly_is_sent_to_its_end(monkeypatch):
+    """Ours: at its end the connection waits for who reads at all."""
+    monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.3)
+    async with connected() as (_, transport, reader, _writer):
+        together = Together(transport)
+        together.write(b"x" * 20_000_000)
+        together.close()
+        assert len(await reader.read()) == 20_000_000
 
 
 async def test_what_is_written_after_the_client_has_gone_harms_nothing(caplog):

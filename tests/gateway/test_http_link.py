@@ -434,6 +434,12 @@ async def test_an_answer_may_be_compressed_in_parts(link, each):
     assert len((await call(link, "members", size=size, each=each))["text"]) == size
 
 
+@pytest.mark.parametrize("behind", ["\n", 1000 * "\0", "\x1f", 100_000 * "x"])
+async def test_what_stands_behind_a_compressed_answer_is_left_out(link, behind):
+    """As gzip itself does with padding."""
+    assert len((await call(link, "members", size=1000, each=500, behind=behind))["text"]) == 1000
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("tiny", [False, True])
 async def test_an_upstream_may_close_its_connection_after_an_answer(link, stream, tiny):

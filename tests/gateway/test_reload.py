@@ -13,7 +13,7 @@ from anyio import to_thread
 from mcp import Client, MCPError
 
 from gateway.gateways import EVERYTHING, gateway_process
-from gateway.raw import SOON_S, STATELESS, raw
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import children, fixture, serving, stateless, until
 from gateway.served import config as options_of
 
@@ -129,6 +129,18 @@ async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, 
                 said = (await listing).json()
         assert {tool["name"].partition("__")[0] for tool in said["result"]["tools"]} == {"one"}
         await until(lambda: ["everything" in command for command in children(served.pid).values()] == [True])
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+async def test_clients_know_that_lists_change_with_the_configuration(tmp_path, era):
+    """MCP, `listChanged`: clients drop what was not announced. Without a file nothing else changes."""
+    server = fixture("samples")
+    options = options_of(tmp_path, {"one": server})
+    for arguments, changes in ((options, True), (["--", server["command"], *server["args"]], None)):
+        with serving(*arguments) as served:
+            async with raw(served.url, era) as client:
+                said = client.opening["capabilities"]["tools"].get("listChanged") or None
+                assert said == changes
 
 
 async def test_who_was_there_before_a_change_leaves_what_came_with_it(tmp_path):

@@ -39,6 +39,30 @@ def folder(tmp_path):
     return tmp_path
 
 
+async def session_of(http, url):
+    """The headers of a new session of 2025-11-25."""
+    info = {"name": "tests", "version": "1"}
+    params = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": info}
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": HANDSHAKE}
+    opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    opened = await http.post(url, json=opening, headers=headers)
+    headers["mcp-session-id"] = opened.headers["mcp-session-id"]
+    await http.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+    return headers
+
+
+def calling(headers, tool):
+    """A call of the id 7."""
+    params = {"name": tool, "arguments": {}}
+    return {"json": {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}, "headers": headers}
+
+
+def events_of(text):
+    """The whole events of a stream, each by its fields."""
+    whole = text.replace("\r\n", "\n").split("\n\n")[:-1]
+    return [{name: value for name, _, value in (line.partition(": ") for line in each.splitlines())} for each in whole]
+
+
 async def gone(ends):
     """Those that have come to their end."""
     done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -79,6 +103,27 @@ async def test_more_clients_than_there_are_files_for_are_sent_away(folder):
                         assert (await client.request("ping"))["result"] == {}
                         break
         assert served.find("out of system resource") is None
+
+
+async def test_a_client_takes_up_its_own_stream_and_no_other(folder):
+    """2025-11-25, "Resumability and Redelivery": clients that number their requests alike are told apart."""
+    with serving(*config(folder, {"all": fixture("everything")})) as served:
+        async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
+            mine, other = [await session_of(http, served.url) for _ in range(2)]
+            first, _ = events_of((await http.post(served.url, **calling(mine, "test_simple_text"))).text)
+            await http.post(served.url, **calling(other, "test_error_handling"))
+            resumed = {"headers": {**mine, "last-event-id": first["id"]}}
+            async with http.stream("GET", served.url, **resumed) as again:
+                said = ""
+                async for text in again.aiter_text():
+                    said += text
+                    # After what came, an event without data tells that the stream is open again.
+                    if events_of(said)[-1:] and events_of(said)[-1]["data"] == "":
+                        break
+            assert "simple text" in said
+            assert "intentional" not in said
+            foreign = await http.get(served.url, headers={**other, "last-event-id": first["id"]})
+            assert foreign.text == ""
 
 
 # The end

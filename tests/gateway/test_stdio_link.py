@@ -413,6 +413,12 @@ async def test_a_command_that_cannot_run_is_told(ears, command):
     assert str(error).startswith(f"the upstream {command[0]!r} cannot be started: ")
 
 
+async def test_a_folder_that_is_not_there_is_not_taken_for_the_command(ears, tmp_path):
+    """Ours: what is told is what is to be mended."""
+    error = await fails(StdioLink(FAULTY, cwd=tmp_path / "none", listener=ears).open(), UpstreamUnavailable)
+    assert f"cannot be started: its folder '{tmp_path / 'none'}': No such file" in str(error)
+
+
 async def test_a_command_that_is_written_as_one_word_is_told_how_it_is_written(ears):
     """Ours: in the files of hosts, too, the command stands apart from its arguments."""
     error = await fails(StdioLink(["npx -y no-such-server"], listener=ears).open(), UpstreamUnavailable)

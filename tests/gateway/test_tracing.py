@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from fixtures.samples import CANARY
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import FIXTURES, config, fixture, serving
 
@@ -31,3 +32,15 @@ async def test_every_call_has_its_span_and_no_value_is_in_it(tmp_path, era):
         assert said["status"] == "UNSET"
         assert said["attributes"]["gen_ai.tool.name"] == "test_simple_text"
         assert not any(value in line for line in served.said)
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+async def test_the_message_of_an_error_is_in_no_span(tmp_path, era):
+    """PRIVACY.md: a server's error can hold a value."""
+    with serving(*config(tmp_path, {"it": fixture("samples")}), command=COLLECTED) as served:
+        async with raw(served.url, era) as client:
+            refused = await client.error("tools/call", name="refuses", arguments={})
+        said = json.loads((await asyncio.to_thread(served.says, r"span (.*refuses.*)")).group(1))
+    assert (refused["code"], refused["message"]) == (-32002, CANARY)
+    assert (said["status"], said["attributes"]["error.type"]) == ("ERROR", "-32002")
+    assert not any(CANARY in line for line in served.said)

@@ -53,6 +53,20 @@ async def test_the_meta_goes_before_the_argument(profiles, era):
     assert profiles.calls == [("get_profile", {"user_id": 3})]
 
 
+async def test_a_tool_with_a_default_view_takes_the_argument_whatever_it_declares(era):
+    """Ours: who gets less without having asked must be able to ask for all."""
+    made = lowlevel(t=tool(None))
+    async with attached(
+        made.server, era, argument=True, views={"t": {"brief": ["name"]}}, default_views={"t": "brief"}
+    ) as wire:
+        schema = (await wire.tools())["t"]["inputSchema"]
+        brief = await wire.call("t", {})
+        whole = await wire.call("t", {"_projection": ["*"]})
+    assert "brief" in schema["properties"]["_projection"]["description"]
+    assert brief["structuredContent"] == {"name": "Ann"}
+    assert whole["structuredContent"].keys() == PROFILE.keys()
+
+
 async def test_the_argument_goes_before_the_default_view(profiles, era):
     """Ours."""
     views = {"get_profile": {"minimal": ["id"]}}

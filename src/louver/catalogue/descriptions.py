@@ -107,10 +107,13 @@ class DescriptionFiles:
 
     def check_names(self, tools: set[str]) -> None:
         """Log the files of tools that the server does not have."""
-        for prefix, folder in self._folders.items():
-            for name in folder.tools():
-                if prefix + name not in tools:
-                    logger.warning("a file describes a tool %r, which the server does not have", prefix + name)
+        for name in self.tools():
+            if name not in tools:
+                logger.warning("a file describes a tool %r, which the server does not have", name)
+
+    def tools(self) -> list[str]:
+        """The tools that files describe."""
+        return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
 
 
 class Described:

@@ -99,8 +99,9 @@ def _write(out: Path, config: dict[str, Any]) -> None:
 
 
 def _snippet(host: str, out: Path) -> dict[str, Any]:
-    # Hosts with a window do not have the PATH of a shell.
-    command = shutil.which("louver") or "louver"
+    # Hosts with a window do not have the PATH of a shell, nor has it what an environment that is not active holds.
+    beside = Path(sys.executable).with_name("louver")
+    command = shutil.which("louver") or (str(beside) if beside.is_file() else "louver")
     server: dict[str, Any] = {"command": command, "args": ["serve", "--config", str(out.absolute())]}
     return {KEYS[host]: {"louver": {"type": "stdio", **server} if host == "vscode" else server}}
 

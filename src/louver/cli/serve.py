@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.principals import NOBODY
 from louver.cli import logs, upstreams
 from louver.errors import InvalidInput, LouverError
-from louver.gateway.events import Events
 from louver.gateway.fast import in_front_of
 from louver.gateway.gateway import Gateway
 from louver.gateway.serving import listening_at, serve
+from louver.gateway.sessions import app_of
 from louver.gateway.stdio_front import serve_stdio
-from louver.limits import FOLLOWED_S, RETRY_MS
+from louver.limits import FOLLOWED_S
 from louver.server.principals import served_as
 
 if TYPE_CHECKING:
@@ -61,10 +61,11 @@ def run(arguments: Namespace) -> int:
         # It was closed, and nobody could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
     if arguments.example:
-        if arguments.exposure == "discovery" or arguments.execute:
+        if arguments.exposure in ("discovery", "gateway") or arguments.execute:
+            exposure = arguments.exposure or "full --execute"
             raise InvalidInput(
-                "discovery and scripts are for servers behind the gateway: "
-                "louver serve --exposure discovery -- louver serve --example"
+                "discovery, the one tool and scripts are for servers behind the gateway: "
+                f"louver serve --exposure {exposure} -- louver serve --example"
             )
         if arguments.ready_views:
             raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
@@ -79,6 +80,7 @@ def run(arguments: Namespace) -> int:
         exposure=arguments.exposure,
         execute=arguments.execute,
         ready_views=arguments.ready_views,
+        changes=file is not None,
     )
     if address is None:
         with served_as(config.principal or NOBODY):
@@ -131,13 +133,12 @@ async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[
 
 def _front(gateway: Gateway, auth: Auth | None) -> ASGIApp:
     """What is served over HTTP; where tokens are asked for, nothing of it stands open."""
-    made = partial(gateway.server.streamable_http_app, event_store=Events(), retry_interval=RETRY_MS)
     if auth is None:
-        return in_front_of(made(), gateway.server)
+        return in_front_of(app_of(gateway.server), gateway.server)
     # Imported here: who asks nobody for tokens needs no cryptography.
-    from louver.gateway.auth.authenticated import Authenticated, security_of
+    from louver.gateway.auth.authenticated import Authenticated, known_as
 
-    app = made(transport_security=security_of(auth))
+    app = app_of(gateway.server, known_as=known_as(auth))
     return Authenticated(in_front_of(app, gateway.server), auth)
 
 

@@ -38,8 +38,8 @@ def resolved(text: str, environ: Mapping[str, str]) -> str:
 
 
 def variables(text: str) -> list[str]:
-    """The names of the variables in `text`, in order; of those with a default too."""
-    return [found["name"] for found in _MARK.finditer(text) if found["name"]]
+    """The names of the variables in `text` that must be set, in order."""
+    return [found["name"] for found in _MARK.finditer(text) if found["name"] and found["other"] is None]
 
 
 def _value(found: re.Match[str], environ: Mapping[str, str]) -> str:

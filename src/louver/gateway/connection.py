@@ -14,6 +14,7 @@ import asyncio
 import select
 import zlib
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
@@ -30,6 +31,11 @@ _PIECE: Final = 64 * 1024
 
 _PART_BYTES: Final = 1024
 """What a part counts beside its data. Bodies in tiny pieces take time for each."""
+
+_MAGIC: Final = b"\x1f\x8b"
+"""How a member of a compressed body begins."""
+
+_member: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS)
 
 _BROKEN: Final = "the upstream cannot be reached: its connection has ended before its answer did"
 
@@ -259,11 +265,18 @@ class _Gzip:
         self._read = _member()
         self._has_begun = False
         self._members = 0
+        self._behind = b""
 
     def feed(self, raw: bytes) -> Iterator[bytes]:
         self._has_begun = True
         while raw:
             if self._read.eof:
+                raw = self._behind + raw
+                if not raw.startswith(_MAGIC):
+                    # Some pad what they send: that is no member, and is left out.
+                    self._behind = raw[: len(_MAGIC)]
+                    return
+                self._behind = b""
                 self._read = _member()
                 self._members += 1
                 if self._members == MAX_UPSTREAM_MEMBERS:
@@ -280,10 +293,6 @@ class _Gzip:
     def end(self) -> None:
         if self._has_begun and not self._read.eof:
             raise _miscompressed()
-
-
-def _member() -> zlib._Decompress:
-    return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
 
 class _Unknown(_Identity):

@@ -87,6 +87,7 @@ class Gateway:
         execute: Whether there are scripts, likewise.
         ready_views: Whether all servers get ready views; if not, those that the configuration says.
         opened: Called when a client has opened the gateway.
+        changes: Whether clients are told that lists can change, for there may be another configuration.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Gateway:
         execute: bool | None = None,
         ready_views: bool = False,
         opened: Callable[[], None] = _nothing,
+        changes: bool = False,
     ) -> None:
         # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
         sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
@@ -105,6 +107,7 @@ class Gateway:
         self._exposure: Exposure | None = exposure
         self._execute = execute
         self._ready_views = ready_views
+        self._changes = changes
         self._parked = Parked()
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
@@ -179,20 +182,22 @@ class Gateway:
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         """The names of a tool's views."""
-        return sorted(self._views.entry(self._named(upstream, tool), None).views.named)
+        return sorted(self._files.views.entry(self._named(upstream, tool), None).views.named)
 
     def problems_of(self, state: State) -> list[str]:
-        """What is wrong with the views of an upstream's tools, with its rules of guidance, and with its policy."""
+        """What is wrong with what is said of an upstream's tools: views, descriptions, rules of guidance, a policy."""
         named = {tool["name"] for tool in state.tools}
         configured = next((each for each in self._config.upstreams if each.name == state.name), None)
         rules, policy = (configured.guidance, configured.policy) if configured is not None else ((), None)
         unknown = Guidance({"": rules}).unknown(named) if state.problem is None else []
         problems = [f"{state.name}: guidance is given for a tool {name!r}, which it does not have" for name in unknown]
+        if state.problem is None:
+            problems += [f"{state.name}: {problem}" for problem in self._files.misfits(state.name, named)]
         if policy is not None and state.problem is None:
             problems += [f"{state.name}: {problem}" for problem in policy.misfits(state.tools)]
         for tool in state.tools:
             try:
-                self._views.check(self._named(state.name, tool))
+                self._files.views.check(self._named(state.name, tool))
             except InvalidView as error:
                 problems.append(f"{state.name}: {error.message}")
         return problems
@@ -219,10 +224,12 @@ class Gateway:
         kept = self._stack.kept_for(config)
         audit = self._audit_for(config.audit)
         self._take_up(config)
-        self._views = files.views
+        self._files = files
         self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
-        self._routes = Many(self.upstreams, self._calls) if only is None else One(only, self._calls)
+        self._routes = (
+            Many(self.upstreams, self._calls) if only is None else One(only, self._calls, changes=self._changes)
+        )
         return self._stack.build(config, files, kept, self.upstreams, self._routes, audit)
 
     def _audit_for(self, wanted: Audited | None) -> Audit | None:

@@ -49,7 +49,9 @@ class Front(H11Protocol):
         self._ahead = b""
         super().connection_made(self._together)  # type: ignore[arg-type]
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            self.logger.warning("a client is sent away: %d are connected", len(self.connections) - 1)
+            # It does not count: uvicorn would refuse those who are there.
+            self.connections.discard(self)
+            self.logger.warning("a client is sent away: %d are connected", len(self.connections))
             self._together.close()
         else:
             self._expect_more()
@@ -78,8 +80,13 @@ class Front(H11Protocol):
         """All of an answer is written."""
         self._together.flush()
         super().on_response_complete()
-        if self._ahead and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._ahead:
             self._leave_plain(self._ahead)
+        elif not self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
+            # Of the next request, which came ahead, the rest has not come.
+            self._expect_more()
 
     def _expect_more(self) -> None:
         """Close the connection unless the client says more, in time."""
@@ -190,9 +197,21 @@ class Together:
         self.flush()
 
     def close(self) -> None:
-        """Send what was written, and end."""
+        """Send what was written, and end; what nobody reads is sent to nobody."""
         self.flush()
         self._transport.close()
+        self._give_up_later()
+
+    def _give_up_later(self) -> None:
+        if unread := self._transport.get_write_buffer_size():
+            asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._give_up, unread)
+
+    def _give_up(self, before: int) -> None:
+        """End at once if nothing has been read meanwhile."""
+        if self._transport.get_write_buffer_size() < before:
+            self._give_up_later()
+        else:
+            self._transport.abort()
 
     def flush(self) -> None:
         """Send what was written."""

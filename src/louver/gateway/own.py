@@ -96,8 +96,7 @@ class OwnTool(Protocol):
 class Offer(Protocol):
     """What the gateway offers of its own."""
 
-    @property
-    def instructions(self) -> str | None:
+    async def instructions(self) -> str | None:
         """What models are told instead of what the servers say; `None` leaves that."""
         ...
 
@@ -136,13 +135,16 @@ class OwnTools:
         if ctx.method == "tools/call":
             return await self._call(ctx, call_next)
         result = await call_next(ctx)
-        return self._introduced(result_dict(result)) if ctx.method in ("initialize", "server/discover") else result
+        return (
+            await self._introduced(result_dict(result)) if ctx.method in ("initialize", "server/discover") else result
+        )
 
-    def _introduced(self, said: dict[str, Any]) -> dict[str, Any]:
+    async def _introduced(self, said: dict[str, Any]) -> dict[str, Any]:
         capabilities: dict[str, Any] = {"tools": {}, **members(said.get("capabilities"))}
         if self._offer.hides:
             capabilities = not_searchable(capabilities)
-        told = {} if self._offer.instructions is None else {"instructions": self._offer.instructions}
+        instructions = await self._offer.instructions()
+        told = {} if instructions is None else {"instructions": instructions}
         return {**said, **told, "capabilities": capabilities}
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

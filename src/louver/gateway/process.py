@@ -74,6 +74,8 @@ class Process(asyncio.SubprocessProtocol):
             reason = error.strerror if isinstance(error, OSError) else "it is no command"
             if isinstance(error, FileNotFoundError) and len(words := command[0].split()) > 1:
                 reason = f"{reason}. The command is one word, as {words[0]!r}; the others are its arguments"
+            if isinstance(error, OSError) and cwd is not None and error.filename == cwd:
+                reason = f"its folder {os.fspath(cwd)!r}: {reason}"
             raise UpstreamUnavailable(f"the upstream {command[0]!r} cannot be started: {reason}") from None
         return process
 

@@ -5,8 +5,9 @@ One upstream is passed through as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from louver.core.json import members
 from louver.gateway.calls import Calls, opening_of, watching
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
     from louver.gateway.upstream import Upstream
+
+
+_LISTS: Final = ("tools", "prompts", "resources")
 
 
 class Routes(Protocol):
@@ -52,15 +56,22 @@ class One:
     Args:
         upstream: The upstream.
         calls: Sends the requests.
+        changes: Whether another may come in its place: then each list can change, whatever it says of its own.
     """
 
-    def __init__(self, upstream: Upstream, calls: Calls) -> None:
+    def __init__(self, upstream: Upstream, calls: Calls, *, changes: bool) -> None:
         self._upstream = upstream
         self._calls = calls
+        self._changes = changes
 
     async def opening(self, client: Client) -> dict[str, Any]:
         """What the upstream says of itself."""
-        return await opening_of(self._upstream, client)
+        said = await opening_of(self._upstream, client)
+        if not self._changes:
+            return said
+        able = members(said.get("capabilities"))
+        changing = {name: {**members(able[name]), "listChanged": True} for name in _LISTS if name in able}
+        return {**said, "capabilities": {**able, **changing}}
 
     async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What the upstream answers."""

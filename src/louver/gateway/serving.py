@@ -79,8 +79,8 @@ async def serve(
             server_header=False,
             # The other files are for what is behind the application; without any, nobody can be sent away.
             limit_concurrency=files // 2,
-            # So many connections are taken before the first of them is counted.
-            backlog=min(_MOST_BACKLOG, files // 4),
+            # So many connections are taken at once, three times over, before the first of them can be sent away.
+            backlog=min(_MOST_BACKLOG, files // 16),
             timeout_graceful_shutdown=2,
         )
     )
@@ -120,6 +120,12 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or ():
+            # As many as that can wait to be taken.
+            each.listen(_MOST_BACKLOG)
 
 
 class Doors:

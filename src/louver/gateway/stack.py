@@ -73,6 +73,7 @@ class Files:
     def __init__(self, config: Config, says: Callable[[str], str | None]) -> None:
         alone = len(config.upstreams) == 1
         before = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
+        self._before = before
         self.default_views = {
             f"{before[each.name]}{tool}": view for each in config.upstreams for tool, view in each.default_views.items()
         }
@@ -94,6 +95,21 @@ class Files:
             return found is not None and found[0].hides(found[1], principal, path)
 
         return ToolViews(None, self.default_views, self._views, self._ready, hides)
+
+    def misfits(self, upstream: str, tools: set[str]) -> list[str]:
+        """What is said of tools that an upstream does not have, by its own names of them."""
+        said = {
+            "a default view is given for": self.default_views,
+            "a file holds views of": self.views.in_files(),
+            "a file describes": self.descriptions.tools(),
+        }
+        before = self._before[upstream]
+        return [
+            f"{what} a tool {own!r}, which it does not have"
+            for what, names in said.items()
+            for name in names
+            if name.startswith(before) and (own := name.removeprefix(before)) not in tools
+        ]
 
     def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:
         """Whose a tool is that is under a policy, by the name that clients know."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 By = Literal["_meta", "argument", "default view"]
 
 Argument = Literal["projectable", "all", "off"]
-"""Which tools take the reserved argument: those with an output schema, all, or none."""
+"""Which tools take the reserved argument: those with an output schema or a default view, all, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,10 @@ class Asking:
         """Whether the tool takes the reserved argument: then that is ours, and the tool never sees it."""
         if self.argument == "off" or not entry.has_room_for_argument:
             return False
-        return self.argument == "all" or entry.output_schema is not None
+        if self.argument == "all" or entry.output_schema is not None:
+            return True
+        # Who gets less without having asked must be able to ask for all.
+        return self.default_view(entry) is not None
 
     def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
         """What a call of the tool asks for, if anything.

@@ -123,10 +123,13 @@ class ToolViews:
         for name in (*self._given, *self._defaults):
             if name not in tools:
                 raise InvalidView(f"views are given for a tool {name!r}, which the server does not have")
-        named = [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
-        for name in named:
+        for name in self.in_files():
             if name not in tools:
                 logger.warning("a file holds views of a tool %r, which the server does not have", name)
+
+    def in_files(self) -> list[str]:
+        """The tools that files hold views of."""
+        return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
 
     def _visible(self, tool: dict[str, Any], sources: list[Views]) -> Views:
         """The views that are left of what the caller may know; those that then fit what it sees."""

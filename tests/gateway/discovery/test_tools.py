@@ -10,11 +10,17 @@ from mcp.client.stdio import stdio_client
 
 from gateway.discovery.test_service import SERVERS
 from gateway.gateways import LOUVER
-from gateway.served import config, serving
+from gateway.served import config, fixture, serving
+from louver.gateway.config import Config
+from louver.gateway.discovery.tools import NAMES
+from louver.gateway.gateway import Gateway
+from louver.gateway.lua import sandbox
+from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 
 NO_SCRIPTS = ["--exposure", "discovery", "--no-execute"]
+SOME = [fixture("everything")["command"], *fixture("everything")["args"]]
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 
@@ -60,6 +66,18 @@ async def test_over_stdio(tmp_path, mode):
     server = StdioServerParameters(command=LOUVER[0], args=[*LOUVER[1:], *options])
     async with Client(stdio_client(server), mode=mode) as client:
         await lists_four_tools(client)
+
+
+async def test_models_are_not_told_of_scripts_that_cannot_be_run(monkeypatch):
+    """Ours: without Lua the tools are called by their names."""
+    monkeypatch.setattr(sandbox, "find_spec", lambda name: None)
+    gateway = Gateway(Config.of_command(SOME), serves_one=False, exposure="discovery")
+    try:
+        async with connect(gateway.server, NEW) as wire:
+            assert "execute" not in await wire.tools()
+            assert wire.opening["instructions"] == NAMES
+    finally:
+        await gateway.close()
 
 
 @pytest.fixture(scope="module")

@@ -82,6 +82,12 @@ _DEFINITION: Final[dict[str, Any]] = {
 }
 
 
+_INSTRUCTIONS: Final = (
+    "All tools of this server are reached by one: gateway. Search or list, get what you choose, then call it, with "
+    "the fields that you need. gateway(action='discover') tells more, once."
+)
+
+
 class Actions:
     """What the gateway offers in this exposure: the one tool, and that for scripts, if there are any.
 
@@ -92,15 +98,15 @@ class Actions:
     """
 
     hides = True
-    instructions = (
-        "All tools of this server are reached by one: gateway. Search or list, get what you choose, then call it, with "
-        "the fields that you need. gateway(action='discover') tells more, once."
-    )
 
     def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts | None, exports: Exports) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
         self._tool = _Gateway(upstreams, exports)
+
+    async def instructions(self) -> str:
+        """What models are told."""
+        return _INSTRUCTIONS
 
     async def tools(self) -> Sequence[OwnTool]:
         """The one, or two."""

@@ -17,7 +17,6 @@ from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.authentication import AuthenticationError
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from louver.gateway.auth.settings import Auth
-
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Authenticated:
@@ -85,13 +82,9 @@ def verifier_of(auth: Auth) -> TokenVerifier:
     return Introspected(auth.by, auth) if isinstance(auth.by, Introspection) else Static(auth.by.file)
 
 
-def security_of(auth: Auth) -> TransportSecuritySettings:
-    """By which names a server of the loopback can be reached: its own, and the one that clients know it by."""
-    known = () if auth.resource is None else (urlsplit(auth.resource).netloc,)
-    return TransportSecuritySettings(
-        allowed_hosts=[*(f"{host}:*" for host in _LOOPBACK), *known],
-        allowed_origins=[f"http://{host}:*" for host in _LOOPBACK],
-    )
+def known_as(auth: Auth) -> tuple[str, ...]:
+    """The host that clients know a server of the loopback by, if that is another."""
+    return () if auth.resource is None else (urlsplit(auth.resource).netloc,)
 
 
 class _Backend(BearerAuthBackend):

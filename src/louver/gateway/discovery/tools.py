@@ -100,10 +100,9 @@ class Discovery:
         self._inspect: Inspect = inspect
         self._scripts = scripts
 
-    @property
-    def instructions(self) -> str:
-        """What models are told."""
-        return SCRIPTS if self._scripts is not None else NAMES
+    async def instructions(self) -> str:
+        """What models are told: what `execute` is for only where it is."""
+        return SCRIPTS if await executing(self._upstreams, self._scripts) else NAMES
 
     async def tools(self) -> Sequence[OwnTool]:
         """The five tools, or four."""
@@ -134,11 +133,13 @@ class Executing:
     """
 
     hides = False
-    instructions = None
 
     def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
+
+    async def instructions(self) -> None:
+        """What the servers say stays."""
 
     async def tools(self) -> Sequence[OwnTool]:
         """The one tool, if scripts can be run."""

@@ -1,0 +1,60 @@
+"""Sessions of the handshake era over HTTP, each of which can take up its own streams again, and no other's.
+
+    POST {"id": 7, ...}           -> the stream "7" of this session, its first event 41; another session has a "7" too
+    GET, Last-Event-ID: 41        -> what came after it on that stream; nothing, if the event is another session's
+
+The SDK names a stream by the id of its request, and hands one store of events to all sessions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from louver.gateway.events import Events
+from louver.limits import RETRY_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp.server import Server
+    from mcp.server.streamable_http import EventStore
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+def app_of(server: Server[Any], *, known_as: Sequence[str] = (), path: str = "/mcp") -> Starlette:
+    """What serves a server over HTTP, as the SDK's own app does.
+
+    Args:
+        server: The server.
+        known_as: The hosts by which it can be reached, beside those of this machine's loopback.
+        path: Where.
+    """
+    security = TransportSecuritySettings(
+        allowed_hosts=[*(f"{host}:*" for host in _LOOPBACK), *known_as],
+        allowed_origins=[f"http://{host}:*" for host in _LOOPBACK],
+    )
+    sessions = _Sessions(server, security)
+    route = Route(path, endpoint=StreamableHTTPASGIApp(sessions))
+    return Starlette(routes=[route], lifespan=lambda _: sessions.run())
+
+
+class _Sessions(StreamableHTTPSessionManager):
+    """Gives each session a store of its own: the SDK reads this attribute once for each."""
+
+    def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
+        self._events = Events()
+        super().__init__(server, retry_interval=RETRY_MS, security_settings=security)
+
+    @property
+    def event_store(self) -> EventStore:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._events.of_one_session()
+
+    @event_store.setter
+    def event_store(self, _: EventStore | None) -> None:
+        pass
