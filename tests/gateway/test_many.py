@@ -216,6 +216,30 @@ async def test_progress_is_told_with_the_clients_own_token(client):
         assert [note["progress"] for note in steps] == [0, 1, 2]
 
 
+@every_front
+async def test_progress_of_an_answer_is_told_to_who_has_asked(tmp_path, front):
+    """MCP, progress: to whom a token is of; what a client says in it is no other server's business."""
+    servers = {name: fixture("faulty", isolation="shared") for name in ("one", "two")}
+    arguments = config(tmp_path, servers)
+
+    async def answer(question):
+        token = question["params"]["_meta"]["progressToken"]
+        await client.notify("notifications/progress", progressToken=token, progress=1, message="found some")
+        # Before the answer, after which nobody may tell of it.
+        await client.call(f"{question['params']['of']['server']}__wait_for", seen="notifications/progress")
+        return {"roots": []}
+
+    with serving(*arguments) as served:
+        target = served.url if front == "http" else [*LOUVER, *arguments]
+        async with raw(target, capabilities={"roots": {}}, answers={"roots/list": answer}) as client:
+            await client.call("two__echo")
+            for server in servers:
+                await client.call(f"{server}__ask", {"progressToken": 1}, server=server)
+            for server in servers:
+                seen = (await client.call(f"{server}__wait_for", seen="notifications/progress"))["seen"]
+                assert [note["params"]["message"] for note in seen] == ["found some"]
+
+
 # Projection
 
 

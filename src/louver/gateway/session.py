@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,8 @@ class Session:
         self._ended = ended
         self._listed = listed
         self._turns: list[Caller] = []
+        # Who is asked, and by which token progress with the answer is told.
+        self._questions: list[tuple[Client, object]] = []
         self._opened: Opened | None = None
         self._opened_at = monotonic()
         self._has_answered = False
@@ -210,6 +213,10 @@ class Session:
         """
         await self._link.notify(method, params)
 
+    def has_asked(self, client: Client, token: object) -> bool:
+        """Whether a client is asked something, of which it tells progress by this token."""
+        return (client, token) in self._questions
+
     async def heard(self, method: str, params: Params) -> None:
         """What the upstream says that no call belongs to."""
         if method in CHANGES:
@@ -227,10 +234,11 @@ class Session:
         if method == "ping":
             return {}
         if (turn := self._turn()) is not None:
-            return await turn.asked(method, params)
+            return await self._asked(turn.client, turn.asked, method, params)
         clients = self._audience.clients
         if len(clients) == 1 and not self._turns and self._may_say(method, params):
-            return await next(iter(clients)).ask(method, self._said(method, params))
+            (client,) = clients
+            return await self._asked(client, client.ask, method, self._said(method, params))
         logger.warning(
             "upstream %r: its question %r is refused: several clients could be meant, or none",
             self._name,
@@ -272,6 +280,24 @@ class Session:
         level = {} if client.log_level is None else {LOG_LEVEL_META_KEY: client.log_level}
         return {**client.hello.envelope, **level}
 
+    async def _asked(
+        self,
+        client: Client,
+        ask: Callable[[str, Params], Awaitable[dict[str, Any]]],
+        method: str,
+        params: Params,
+    ) -> dict[str, Any]:
+        """What a client answers, remembered as asked meanwhile."""
+        token = members((params or {}).get("_meta")).get("progressToken")
+        if token is None:
+            return await ask(method, params)
+        question = client, token
+        self._questions.append(question)
+        try:
+            return await ask(method, params)
+        finally:
+            self._questions.remove(question)
+
     async def _answer(self, call: Call) -> dict[str, Any]:
         return checked(call.method, await Patience(self._timeout_s).wait(call, self._link.call))
 
@@ -280,7 +306,7 @@ class Session:
         return await self._answer(Call(method, params, unheard, unasked))
 
     async def _result(self, turn: Caller, method: str, params: Params) -> dict[str, Any]:
-        call = Call(method, params, turn.heard, turn.asked, paused=turn.paused)
+        call = Call(method, params, turn.heard, partial(self._asked, turn.client, turn.asked), paused=turn.paused)
         said = params or {}
         arguments = said.get("arguments")
         if method != "tools/call" or not self.is_modern or not arguments or not self._link.wants_headers:

@@ -165,6 +165,11 @@ class Upstream:
             with suppress(UpstreamError):
                 await session.notify(method, params)
 
+    def has_asked(self, client: Client, token: object) -> bool:
+        """Whether it waits for an answer of a client, whose progress is told by this token."""
+        session = self._sessions.get(self._key(client))
+        return session is not None and session.has_asked(client, token)
+
     async def unwatch(self, turn: Caller, uri: str) -> None:
         """A client watches a resource no more; an upstream that is not there need not know.
 
