@@ -95,6 +95,15 @@ async def test_what_all_have_is_one_list(client):
 
 @every_front
 @every_era
+async def test_a_list_of_what_is_no_server_is_that_of_all(client):
+    """Ours: `dev.louver/server` names one; what names none is as if it was not said, of whatever kind it is."""
+    for server in ("nobody", ["old"], {"old": 1}, 5, None):
+        tools = names((await client.result("tools/list", _meta={"dev.louver/server": server}))["tools"])
+        assert {name.partition("__")[0] for name in tools} == {"old", "new", "records", "web"}
+
+
+@every_front
+@every_era
 async def test_each_request_goes_to_whom_it_concerns(client):
     """Ours: tools and prompts by their server's name, resources by their address."""
     for server in ("old", "new"):

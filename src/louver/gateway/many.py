@@ -191,7 +191,8 @@ class Many:
 
     def _asked(self, params: dict[str, Any]) -> list[Upstream]:
         """Whose list is asked for: all, or the one that is named."""
-        only = self._upstreams.get(members(params.get("_meta")).get(SERVER, ""))
+        name = members(params.get("_meta")).get(SERVER)
+        only = self._upstreams.get(name) if isinstance(name, str) else None
         return list(self._upstreams.values()) if only is None else [only]
 
     def _by_name(self, name: str, method: str) -> tuple[Upstream, str]:
