@@ -7,7 +7,7 @@ import pytest
 from gateway.links import FIXTURES, responsive
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
-from louver.gateway.lists import without_bad_tools
+from louver.gateway.lists import TOOLS_CHANGED, Lists, without_bad_tools
 from louver.limits import MAX_TOOL_BYTES
 from server.wire import NEW, connect
 
@@ -51,6 +51,59 @@ async def test_a_good_list_is_left_as_it_is():
     icon = {"src": f"data:image/png;base64,{'A' * MAX_TOOL_BYTES}"}
     listed = {"tools": [GOOD, {**GOOD, "name": "shown", "icons": [icon]}, EMPTY]}
     assert await without_bad_tools(listed) is listed
+
+
+def kept(lists, *cursors):
+    """Whether each page is kept."""
+    return [lists.find("tools/list", None if at is None else {"cursor": at}) is not None for at in cursors]
+
+
+def keep(lists, cursor, following=None, **said):
+    page = {"tools": [], **said, **({} if following is None else {"nextCursor": following})}
+    lists.keep("tools/list", None if cursor is None else {"cursor": cursor}, page, lists.state)
+
+
+def told_of_changes():
+    lists = Lists()
+    lists.told_of = frozenset({"tools"})
+    return lists
+
+
+def test_no_page_is_kept_that_a_client_has_made_up():
+    """Ours: many servers ignore cursors, and nothing grows with what clients ask for."""
+    lists = told_of_changes()
+    keep(lists, "before there is a list")
+    keep(lists, None, "2")
+    keep(lists, "2", "3")
+    keep(lists, "made up", "4")
+    keep(lists, "4")
+    keep(lists, "3")
+    keep(lists, "after its end")
+    assert kept(lists, None, "2", "3") == [True, True, True]
+    assert kept(lists, "before there is a list", "made up", "4", "after its end") == [False] * 4
+
+
+def test_of_a_list_that_goes_on_otherwise_the_rest_is_kept_no_more():
+    """Ours: the cursors of many servers are others each time."""
+    lists = told_of_changes()
+    for cursor, following in ((None, "2"), ("2", "3"), ("3", None)):
+        keep(lists, cursor, following)
+    keep(lists, "2", "other")
+    assert kept(lists, None, "2", "3") == [True, True, False]
+    keep(lists, "other")
+    keep(lists, None, "2")
+    assert kept(lists, None, "2", "other") == [True, False, False]
+
+
+def test_a_server_that_gives_the_same_page_for_every_cursor_is_kept_twice():
+    """Ours: as some do."""
+    lists = told_of_changes()
+    keep(lists, None, "next")
+    for _ in range(3):
+        keep(lists, "next", "next")
+    assert kept(lists, None, "next") == [True, True]
+    lists.forget(TOOLS_CHANGED)
+    assert kept(lists, None, "next") == [False, False]
 
 
 async def test_views_that_take_long_to_check_hold_up_nobody():

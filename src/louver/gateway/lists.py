@@ -4,6 +4,9 @@ A list is kept where the upstream tells when it changes, or says for how long it
 
     {"capabilities": {"tools": {"listChanged": true}}}    until notifications/tools/list_changed
     {"tools": [...], "ttlMs": 60000}                      for a minute
+
+Of a list of pages each is kept that goes on from the one before, which is kept: a client can make up any cursor, and
+many servers ignore those.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ class Lists:
     def __init__(self) -> None:
         self.told_of = frozenset[str]()
         """The capabilities of which the upstream tells changes."""
-        self._kept: dict[tuple[str, str | None], tuple[dict[str, Any], float, float]] = {}
+        # By method and cursor, each page after the one that it goes on from.
+        self._kept: dict[str, dict[str | None, tuple[dict[str, Any], float, float]]] = {}
         self._changes = 0
 
     @property
@@ -52,8 +56,7 @@ class Lists:
 
     def find(self, method: str, params: Params) -> dict[str, Any] | None:
         """The kept answer to a request for a list; `None` if there is none, or if it asks for more than a page."""
-        kept = self._kept.get(key) if (key := _key(method, params)) is not None else None
-        if kept is None:
+        if (key := _key(method, params)) is None or (kept := self._kept.get(key[0], {}).get(key[1])) is None:
             return None
         result, since, ttl_ms = kept
         return result if (monotonic() - since) * 1000 < ttl_ms else None
@@ -68,13 +71,22 @@ class Lists:
             ttl_ms = float("inf")
         # Compared alone: it may be an integer that no float is as large as.
         if isinstance(ttl_ms, int | float) and ttl_ms > 0:
-            # Without the text that it was read from.
-            self._kept[key] = (dict(result), monotonic(), ttl_ms)
+            pages = self._pages_before(*key)
+            if key[1] is None or (pages and next(reversed(pages.values()))[0].get("nextCursor") == key[1]):
+                # Without the text that it was read from.
+                pages[key[1]] = (dict(result), monotonic(), ttl_ms)
 
     def forget(self, told: str) -> None:
         """Forget what a notification says has changed."""
         self._changes += 1
-        self._kept = {key: kept for key, kept in self._kept.items() if _LISTS[key[0]][1] != told}
+        self._kept = {method: kept for method, kept in self._kept.items() if _LISTS[method][1] != told}
+
+    def _pages_before(self, method: str, cursor: str | None) -> dict[str | None, tuple[dict[str, Any], float, float]]:
+        """The kept pages that come before one: of what came after it nobody knows whether it still does."""
+        pages = self._kept.setdefault(method, {})
+        while cursor in pages:
+            pages.popitem()
+        return pages
 
 
 _OPTIONAL: Final = {"title": str, "description": str, "outputSchema": dict, "annotations": dict, "_meta": dict}
