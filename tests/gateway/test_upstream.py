@@ -7,11 +7,12 @@ import json
 
 import pytest
 
-from gateway.links import turns
-from gateway.raw import HANDSHAKE, SOON_S
+from gateway.links import responsive, turns
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS
 from louver.catalogue.policy import Policy
 from louver.errors import UpstreamUnavailable
 from louver.gateway import upstream as module
+from louver.gateway.calls import watching
 from louver.gateway.clients import Client, Itself
 from louver.gateway.guard import Guard
 from louver.gateway.negotiation import Hello
@@ -19,6 +20,31 @@ from louver.gateway.upstream import GATEWAY, Terms, Upstream
 from louver.server.policed import Policed
 
 pytestmark = pytest.mark.anyio
+
+
+class Telling:
+    """A link to a server of 2026-07-28 that tells of changes. What it is asked to tell of is kept."""
+
+    wants_headers = False
+
+    def __init__(self):
+        self.listened = []
+
+    async def open(self):
+        pass
+
+    def speak(self, version):
+        pass
+
+    async def call(self, call):
+        if call.method == "subscriptions/listen":
+            self.listened.append(call.params["notifications"].get("resourceSubscriptions", []))
+            await asyncio.Event().wait()
+        changing = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+        return {"supportedVersions": [STATELESS], "capabilities": changing}
+
+    async def close(self):
+        pass
 
 
 class Silent:
@@ -76,8 +102,8 @@ def upstream(link, *, serves_one=False, **how):
     return Upstream("it", terms(link, **how), opened_as=GATEWAY, serves_one=serves_one, told=told)
 
 
-def client():
-    return Client(HANDSHAKE, Hello(HANDSHAKE, {"name": "a client"}, {}))
+def client(era=HANDSHAKE):
+    return Client(era, Hello(era, {"name": "a client"}, {}))
 
 
 async def test_an_opening_that_never_began_does_not_count(monkeypatch):
@@ -184,14 +210,14 @@ async def test_one_that_serves_one_client_is_opened_as_that_client_after_a_chang
 
 async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
     """Ours: a stream ends while a new session takes up what was wanted."""
-    link, watching = Living(), client()
+    link, watching = Living(), client(STATELESS)
     made = upstream(Living)
     await (await made.session(watching)).subscriptions.watch(Itself(watching), {"uri": "test://a"})
     made.change(terms(lambda: link))
     link.held.clear()
     session = await made.session(watching)
     await turns()
-    unwatching = asyncio.create_task(made.unwatch(Itself(watching), "test://a"))
+    unwatching = asyncio.create_task(made.leave(watching))
     await turns()
     link.held.set()
     await unwatching
@@ -199,6 +225,50 @@ async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
     await session.subscriptions.watch(Itself(watching), {"uri": "test://a"})
     asked = [method for method, _ in link.asked if method.startswith("resources/")]
     assert asked == ["resources/subscribe", "resources/unsubscribe", "resources/subscribe"]
+    await made.close()
+
+
+async def test_many_resources_are_watched_at_once():
+    """GATEWAY.md: the event loop never stalls over 250 ms. The stream is opened anew once for all, not for each."""
+    link, listening = Telling(), Itself(client(STATELESS))
+    made = upstream(lambda: link)
+    await made.session(listening.client)
+    await turns()
+    uris = [f"file:///{number:05}" for number in range(10_000)]
+    async with responsive():
+        async with watching(listening, dict.fromkeys(uris, made)):
+            await turns()
+        await turns()
+    assert link.listened == [[], uris, []]
+    await made.close()
+
+
+async def test_who_goes_while_resources_are_being_watched_watches_none():
+    """Ours: nothing grows with those who have gone; what a server was asked for is taken back."""
+    reached = asyncio.Event()
+
+    class Slow(Living):
+        async def call(self, call):
+            if call.method == "resources/subscribe" and call.params["uri"] == "test://b":
+                reached.set()
+                await asyncio.Event().wait()
+            return await super().call(call)
+
+    link, gone = Slow(), client(STATELESS)
+    made = upstream(lambda: link)
+
+    async def listen():
+        async with watching(Itself(gone), dict.fromkeys(["test://a", "test://b"], made)):
+            pass
+
+    listening = asyncio.create_task(listen())
+    await reached.wait()
+    assert made.is_watched(gone, "test://a")
+    listening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await listening
+    assert not made.is_watched(gone, "test://a")
+    assert link.asked[-1] == ("resources/unsubscribe", {"uri": "test://a"})
     await made.close()
 
 

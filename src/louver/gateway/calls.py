@@ -123,20 +123,24 @@ async def _sent(session: Session, method: str, params: dict[str, Any], turn: Cal
 
 @asynccontextmanager
 async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
-    """Have resources watched meanwhile: address -> whose it is. One that cannot be watched never changes."""
-    watched: list[tuple[Upstream, str]] = []
+    """Have resources watched meanwhile, by a client of one request: address -> whose it is.
+
+    One that cannot be watched never changes.
+    """
+    uris: dict[Upstream, list[str]] = {}
     for uri, upstream in upstreams.items():
-        with suppress(MCPError, UpstreamError):
-            session = await upstream.session(turn.client)
-            if upstream.guard is None or upstream.guard.policed.policy.covers(uri):
-                await session.subscriptions.watch(turn, {"uri": uri})
-                watched.append((upstream, uri))
+        uris.setdefault(upstream, []).append(uri)
     try:
+        for upstream, wanted in uris.items():
+            with suppress(UpstreamError):
+                session = await upstream.session(turn.client)
+                guard = upstream.guard
+                covered = [uri for uri in wanted if guard is None or guard.policed.policy.covers(uri)]
+                await session.subscriptions.watch_all(turn, covered)
         yield
     finally:
-        for upstream, uri in watched:
-            with suppress(MCPError, UpstreamError):
-                await upstream.unwatch(turn, uri)
+        for upstream in uris:
+            await upstream.leave(turn.client)
 
 
 async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mcp import MCPError
 from louver.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
 
     from louver.gateway.audience import Audience
     from louver.gateway.changes import Changes
@@ -96,6 +96,18 @@ class Subscriptions:
             self._subscribed.add(uri)
         self._audience.watch(turn.client, uri)
         return result
+
+    async def watch_all(self, turn: Caller, uris: Collection[str]) -> None:
+        """Subscribe a client to many resources, as far as the upstream lets it."""
+        if self._changes is None:
+            for uri in uris:
+                with suppress(MCPError, UpstreamError):
+                    await self.watch(turn, {"uri": uri})
+        elif uris:
+            for uri in uris:
+                self._audience.watch(turn.client, uri)
+            # Once: the stream is opened anew for it.
+            self._changes.watch(self._wanted)
 
     async def unwatch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
         """Likewise, subscribe it no more.

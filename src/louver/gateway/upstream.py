@@ -37,7 +37,7 @@ from louver.limits import MAX_SESSIONS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
-    from louver.gateway.clients import Caller, Client
+    from louver.gateway.clients import Client
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
 
@@ -169,19 +169,6 @@ class Upstream:
         """Whether it waits for an answer of a client, whose progress is told by this token."""
         session = self._sessions.get(self._key(client))
         return session is not None and session.has_asked(client, token)
-
-    async def unwatch(self, turn: Caller, uri: str) -> None:
-        """A client watches a resource no more; an upstream that is not there need not know.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
-        key = self._key(turn.client)
-        if (session := self._sessions.get(key)) is not None:
-            await session.subscriptions.unwatch(turn, {"uri": uri})
-        elif key in self._places:
-            self._places[key].audience.unwatch(turn.client, uri)
 
     def is_watched(self, client: Client, uri: str) -> bool:
         """Whether a client watches a resource of it."""
