@@ -199,6 +199,10 @@ MAX_UNREAD = 10_000
 MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024
 """Likewise, characters of their JSON text; one of any size may wait alone."""
 
+MAX_WATCHED = 10_000
+"""Resources that one request of 2026-07-28 watches. All that are watched of a server are asked for anew each time: of
+60,000 in 0.3 s."""
+
 MAX_PARKED = 100
 """Calls that wait for a client of 2026-07-28 to come again with answers."""
 

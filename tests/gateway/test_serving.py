@@ -19,7 +19,7 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
 from louver.gateway.serving import Doors, listening_at, serve
 from louver.limits import DRAIN_S as DRAINED_S
-from louver.limits import UPSTREAM_EXIT_SECONDS
+from louver.limits import MAX_WATCHED, UPSTREAM_EXIT_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -496,6 +496,15 @@ async def test_a_client_is_asked_what_it_says_it_can(folder, era):
         async with raw(served.url, era, capabilities={"sampling": {}}) as client:
             result = await client.call("test_missing_capability")
             assert result["content"][0]["text"] == "The client can sample"
+
+
+async def test_who_wants_to_watch_too_much_is_told(folder):
+    """GATEWAY.md: the event loop never stalls over 250 ms; a request of 4 MiB can name half a million resources."""
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url, STATELESS) as modern:
+            wanted = {"resourceSubscriptions": [f"test://{number}" for number in range(MAX_WATCHED + 1)]}
+            error = await modern.error("subscriptions/listen", notifications=wanted)
+            assert error == {"code": -32602, "message": "one request watches at most 10000 resources"}
 
 
 async def test_a_resource_is_watched_for_those_who_watch_it(folder):

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
-from mcp_types import METHOD_NOT_FOUND
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 
 from louver.core.json import members
@@ -20,6 +20,7 @@ from louver.gateway.calls import upstream_problem
 from louver.gateway.clients import Client, Turn, client_of, handshake_client, open_client, when_closed
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
+from louver.limits import MAX_WATCHED
 from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 from louver.protocol.results import kept_at, kept_for
 from louver.server.wire import result_dict
@@ -114,6 +115,8 @@ class Forward:
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         wanted: dict[str, Any] = (ctx.params or {}).get("notifications") or {}
         uris: list[str] = wanted.get("resourceSubscriptions") or []
+        if len(uris) > MAX_WATCHED:
+            raise MCPError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
         async with self._routes.watching(turn, uris):
             return await call_next(ctx)
 
