@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import resource
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from mcp.shared.inbound import decode_header_value
 
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
+from gateway.served import until
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway import connections
 from louver.gateway.http import HttpLink
@@ -293,6 +295,23 @@ async def test_a_session_that_is_over_is_told_once(session, ears):
     error = await fails(call(session, "status", status=404), UpstreamUnavailable)
     assert str(error) == await ears.gone_for == "the upstream knows the session no more: HTTP 404"
     await fails(call(session, "status", status=404), UpstreamUnavailable)
+
+
+async def test_a_session_that_is_over_leaves_nothing_open(faulty, ears):
+    """Ours: who opens a new one each time has no more connections than at first."""
+    files, work = len(os.listdir("/proc/self/fd")), asyncio.all_tasks()
+    link = HttpLink(faulty[1], listener=ears)
+    await link.open()
+    await link.call(Call("initialize", {"protocolVersion": OLD}, ears.heard, ears.asked))
+    link.speak(OLD)
+    await link.listen()
+    await seen(link, "GET")
+    silent = await begun(call(link, "silent"))
+    await seen(link, "tools/call", 3)
+    await fails(call(link, "status", status=404), UpstreamUnavailable)
+    assert str(await fails(silent, UpstreamUnavailable)) == await ears.gone_for
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= files and asyncio.all_tasks() <= work)
+    await link.close()
 
 
 # Streams that are taken up again

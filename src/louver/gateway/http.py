@@ -4,8 +4,9 @@
     -> GET                                             2025: what no call tells, as in `standing.py`
     -> DELETE                                          2025: the end of the session, when it is closed
 
-Calls do not meet: a connection that breaks, or an answer that is too large, fails one of them. Progress tokens stay
-as they are, since what belongs to a call comes on its own stream.
+Calls do not meet: a connection that breaks, or an answer that is too large, fails one of them; only the end of the
+session ends them all, and the link. Progress tokens stay as they are, since what belongs to a call comes on its own
+stream.
 """
 
 from __future__ import annotations
@@ -58,11 +59,12 @@ class HttpLink:
         logger: logging.Logger | None = None,
     ) -> None:
         self._logger = logger or logging.getLogger("louver.upstream")
-        self._endpoint = Endpoint(url, headers or {}, listener.gone)
+        self._endpoint = Endpoint(url, headers or {}, self._gone)
         self._listener = listener
         self._ids = count(1)
         self._open: set[asyncio.Timeout] = set()
-        self._is_closed = False
+        self._closed_for: str | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._tasks = Tasks(self._logger)
         self.strays = Strays(self._logger)
 
@@ -103,7 +105,7 @@ class HttpLink:
         finally:
             questions.drop()
             # In 2026-07-28 the end of the connection says it, in 2025 that means nothing.
-            is_told = exchange.ended or self._is_closed or self._endpoint.is_modern
+            is_told = exchange.ended or self._closed_for is not None or self._endpoint.is_modern
             if not is_told and call.method not in wire.NEVER_CANCELLED:
                 self._tasks.start(self._cancel(number))
 
@@ -124,7 +126,20 @@ class HttpLink:
 
     async def close(self) -> None:
         """End the session and all connections."""
-        self._is_closed = True
+        await asyncio.shield(self._end(_CLOSED))
+
+    def _gone(self, reason: str) -> None:
+        if self._closing is None:
+            self._end(reason)
+            self._listener.gone(reason)
+
+    def _end(self, reason: str) -> asyncio.Task[None]:
+        if self._closing is None:
+            self._closed_for = reason
+            self._closing = asyncio.create_task(self._close())
+        return self._closing
+
+    async def _close(self) -> None:
         for waiting in self._open:
             waiting.reschedule(0)
         await self._tasks.close()
@@ -132,8 +147,8 @@ class HttpLink:
 
     async def _until_closed(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do something that ends when the link is closed, even while it waits for a connection."""
-        if self._is_closed:
-            raise UpstreamUnavailable(_CLOSED)
+        if self._closed_for is not None:
+            raise UpstreamUnavailable(self._closed_for)
         waiting = asyncio.timeout(None)
         try:
             async with waiting:
@@ -141,7 +156,7 @@ class HttpLink:
                 return await work()
         except TimeoutError:
             if waiting.expired():
-                raise UpstreamUnavailable(_CLOSED) from None
+                raise UpstreamUnavailable(self._closed_for or _CLOSED) from None
             raise
         finally:
             self._open.discard(waiting)
