@@ -94,13 +94,23 @@ class Forward:
     async def _initialize(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
         said = result_dict(await call_next(ctx))
         version: str = said["protocolVersion"]
+        if handshake_client(ctx) is None:
+            when_closed(ctx, partial(self._gone, ctx))
+        else:
+            # Who opens a connection again is still one client.
+            await self._gone(ctx)
         client = open_client(ctx, version)
-        when_closed(ctx, partial(self._gone, client))
-        return {**await self._opening(client), "protocolVersion": version}
+        try:
+            return {**await self._opening(client), "protocolVersion": version}
+        except Exception:
+            await self._leave(client)
+            raise
 
-    async def _gone(self, client: Client) -> None:
-        client.outbox.close()
-        await self._leave(client)
+    async def _gone(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        """The client of a connection, as it is by now, has gone."""
+        if (client := handshake_client(ctx)) is not None:
+            client.outbox.close()
+            await self._leave(client)
 
     async def _opening(self, client: Client) -> dict[str, Any]:
         opening = await self._routes.opening(client)
