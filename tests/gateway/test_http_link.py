@@ -14,16 +14,18 @@ from mcp import MCPError
 from mcp.shared.inbound import decode_header_value
 
 from fixtures.faulty import bad_answers
-from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
+from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway import connections
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
+from louver.gateway.patience import Patience
 from louver.gateway.reading_h11 import ByH11
 from louver.limits import MAX_UPSTREAM_BYTES
 
 OLD, NEW = "2025-11-25", "2026-07-28"
+NOT_ANSWERED = "a question of the upstream could not be answered: OSError"
 
 pytestmark = pytest.mark.anyio
 
@@ -189,6 +191,31 @@ async def test_a_question_that_nobody_asks_any_more_is_dropped(link, tool):
         async with asyncio.timeout(SOON_S):
             await dropped.wait()
     assert own.notes == []
+
+
+@pytest.mark.parametrize("ends", [asyncio.CancelledError, OSError])
+async def test_a_call_that_ends_while_its_question_is_open_is_no_fault(link, caplog, ends):
+    """Ours: nothing is logged as failed but what has failed, and a question that fails at its end is not answered."""
+    own, asked, over = Ears(), asyncio.Event(), asyncio.Event()
+
+    async def never(params):
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            over.set()
+            raise ends
+
+    own.answers["roots/list"] = never
+    ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.heard, own.asked)
+    calling = await begun(Patience(SOON_S).wait(ask, link.call))
+    await asked.wait()
+    calling.cancel()
+    await over.wait()
+    await turns()
+    errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert errors == ([] if ends is asyncio.CancelledError else [NOT_ANSWERED])
+    assert "answer" not in (await call(link, "wait_for", seen="tools/call"))["kinds"]
 
 
 async def test_cancelling_a_call_tells_the_upstream(link, era):

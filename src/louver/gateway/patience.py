@@ -28,6 +28,7 @@ class Patience:
         self._timeout_s = timeout_s
         self._questions = 0
         self._deadline = asyncio.timeout(timeout_s)
+        self._is_over = False
 
     async def wait(self, call: Call, send: Callable[[Call], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """The answer to a call, whose sending puts off the deadline with what it hears.
@@ -46,7 +47,10 @@ class Patience:
 
         try:
             async with self._deadline:
-                return await send(call.heard_by(heard, asked))
+                try:
+                    return await send(call.heard_by(heard, asked))
+                finally:
+                    self._is_over = True
         except TimeoutError:
             message = f"the upstream has not been heard of for {self._timeout_s:g} s"
             raise UpstreamTimeout(message) from None
@@ -62,6 +66,7 @@ class Patience:
             self._put_off()
 
     def _put_off(self) -> None:
-        if not self._deadline.expired():
+        # A question may end after its call.
+        if not self._is_over and not self._deadline.expired():
             now = asyncio.get_running_loop().time()
             self._deadline.reschedule(None if self._questions else now + self._timeout_s)

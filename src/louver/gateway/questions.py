@@ -72,8 +72,9 @@ class Questions:
 
     async def _serve(self, number: RequestId, question: Message) -> None:
         said = await self._answer(number, question)
-        # Whoever took it back has cancelled this.
-        del self._open[number]
+        # Whoever took it back has cancelled this, which may have come to nothing.
+        if self._open.pop(number, None) is None:
+            return
         try:
             await self._send(said)
         except UpstreamError as error:
