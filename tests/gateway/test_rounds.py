@@ -55,6 +55,45 @@ async def test_a_question_that_was_taken_back_takes_no_answer():
     assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": [], "without": True}
 
 
+async def test_a_question_that_comes_while_another_is_answered_is_asked_next():
+    """MCP 2026-07-28: a client answers what it was asked; ours: nothing else counts as refused."""
+    calls, come = Parked(), asyncio.Event()
+
+    async def second(caller):
+        await come.wait()
+        return await caller.asked("elicitation/create", {**ELICIT, "message": "Where?"})
+
+    async def send(caller):
+        return {"got": await asyncio.gather(caller.asked("elicitation/create", ELICIT), second(caller))}
+
+    again = await parked(calls, send)
+    come.set()
+    await turns()
+    asked = await calls.call(turn(), "tools/call", again, OWNER, send)
+    assert [question["params"]["message"] for question in asked["inputRequests"].values()] == ["Where?"]
+    (key,) = asked["inputRequests"]
+    last = {"name": "t", "requestState": asked["requestState"], "inputResponses": {key: {"action": "decline"}}}
+    assert await calls.call(turn(), "tools/call", last, OWNER, send) == {"got": [ANSWER, {"action": "decline"}]}
+
+
+async def test_a_question_that_comes_and_is_taken_back_meanwhile_is_not_asked():
+    """MCP, cancellation; the answer to the other is not waited for again."""
+    calls, come = Parked(), asyncio.Event()
+
+    async def send(caller):
+        first = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+        await come.wait()
+        await ask_and_take_back(caller)
+        answer = await first
+        await turns()
+        return {"got": answer}
+
+    again = await parked(calls, send)
+    come.set()
+    await turns()
+    assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"got": ANSWER}
+
+
 @pytest.mark.parametrize("other", [("another", None), ("it", object())], ids=["another server", "under a policy"])
 async def test_only_where_it_was_begun_does_a_call_go_on(other):
     """PRIVACY.md: what a policy stands before is answered through it alone, and not by another server's tool."""

@@ -112,7 +112,7 @@ class Parked:
             call.resume(turn, params.get(ANSWERS) or {})
         result = await call.next()
         if result is None:
-            return {"resultType": "input_required", "inputRequests": call.questions, STATE: self._park(call)}
+            return {"resultType": "input_required", "inputRequests": call.told(), STATE: self._park(call)}
         return result
 
     def close(self) -> None:
@@ -142,7 +142,8 @@ class _Call:
     def __init__(self, turn: Caller, subject: str, owner: object) -> None:
         self.subject = subject
         self.owner = owner
-        self.questions: dict[str, dict[str, Any]] = {}
+        self._questions: dict[str, dict[str, Any]] = {}
+        self._told: list[str] = []
         self._turn: Caller | None = turn
         self._client = turn.client
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -169,15 +170,24 @@ class _Call:
         if self._expiry is not None:
             self._expiry.cancel()
         self._turn, self._client = turn, turn.client
-        self._asked.clear()
-        waiting, self._answers, self.questions = self._answers, {}, {}
-        for key, answer in waiting.items():
+        for key, answer in list(self._answers.items()):
+            # One that is done the upstream has taken back, or is gone; what came meanwhile is asked next.
+            if key not in self._told and not answer.done():
+                continue
+            del self._answers[key], self._questions[key]
             if answer.done():
-                continue  # the upstream has taken its question back, or is gone
+                continue
             if is_object(answers.get(key)):
                 answer.set_result(answers[key])
             else:
                 answer.set_exception(MCPError(code=INVALID_REQUEST, message="the client has not answered"))
+        if not self._questions:
+            self._asked.clear()
+
+    def told(self) -> dict[str, dict[str, Any]]:
+        """The questions, as the client is told of them now."""
+        self._told = list(self._questions)
+        return dict(self._questions)
 
     async def next(self) -> dict[str, Any] | None:
         """The result; `None` when there are questions first. Cancelled, the call is cancelled."""
@@ -229,7 +239,7 @@ class _Call:
         self._client.check_can(method)
         self._count += 1
         key = f"q{self._count}"
-        self.questions[key] = {"method": method} if params is None else {"method": method, "params": params}
+        self._questions[key] = {"method": method} if params is None else {"method": method, "params": params}
         self._answers[key] = asyncio.get_running_loop().create_future()
         self._asked.set()
         return await self._answers[key]
