@@ -1,6 +1,7 @@
 """A link to an HTTP endpoint: whatever that does, one call at most fails of it, and at once."""
 
 import asyncio
+import gzip
 import logging
 import os
 import resource
@@ -18,6 +19,7 @@ from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call
 from gateway.served import until
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway import connections
+from louver.gateway.connection import _Gzip
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call
 from louver.gateway.patience import Patience
@@ -478,6 +480,15 @@ async def test_an_answer_may_be_compressed_in_parts(link, each):
     """RFC 1952, section 2.2: block compressors write many members, the last one empty."""
     size = 3 * 2**20
     assert len((await call(link, "members", size=size, each=each))["text"]) == size
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_the_parts_of_a_compressed_answer_are_read_however_they_come(size):
+    """Ours: the beginning of one may come apart."""
+    body, read = b"".join(map(gzip.compress, (b"one", b"", b"two"))) + b"\0\0", _Gzip()
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    assert b"".join(made for piece in pieces for made in read.feed(piece)) == b"onetwo"
+    read.end()
 
 
 @pytest.mark.parametrize("behind", ["\n", 1000 * "\0", "\x1f", 100_000 * "x"])
