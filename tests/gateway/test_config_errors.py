@@ -140,7 +140,8 @@ WRONG = {
     "the older transport": (
         SERVERS % '{"url": "http://a",\n"type": "sse"}',
         3,
-        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp'",
+        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp'; the older HTTP with "
+        "SSE is not spoken; a server with 'disabled': true is left out",
     ),
     "a url that is to be a process": (
         SERVERS % '{"url": "http://a",\n"type": "stdio"}',

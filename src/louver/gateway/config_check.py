@@ -146,7 +146,8 @@ def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> s
         kinds = wanted if is_array(wanted) else [wanted]
         return f"expected {' or '.join(_KINDS[kind] for kind in kinds)}, not {_kind(found)}"
     if keyword == "enum":
-        return f"expected one of {', '.join(map(repr, wanted))}"
+        instead = rules.get("x-instead", {}).get(found) if isinstance(found, str) else None
+        return f"expected one of {', '.join(map(repr, wanted))}" + (f"; {instead}" if instead else "")
     if "x-of" in rules:
         return f"not possible here. {rules['description']}"
     return f"expected {rules.get('title', 'a text that is not empty')}"
