@@ -83,14 +83,6 @@ async def test_a_preview_says_what_the_answer_looks_like_and_where_it_is(era):
     assert "- issues.id (integer): " in told["text"]
 
 
-@pytest.mark.parametrize(("argument", "by"), [(True, "the argument '_projection'"), (False, "'_meta.projection'")])
-async def test_a_preview_says_by_what_its_tool_is_called_for_less(era, argument, by):
-    """Ours: who cannot read resources calls again."""
-    async with attached(issues().server, era, **kept(), argument=argument) as wire:
-        answer = await wire.call("list_issues")
-    assert f"\nOr call the tool for less by {by}. Fields:\n" in answer["content"][0]["text"]
-
-
 @pytest.mark.parametrize("name", TOOLS)
 async def test_it_is_kept_wherever_it_stands(name, era):
     """WIRE.md: structured content, JSON as text, JSON as text in a wrapper; read by the paths of a request."""

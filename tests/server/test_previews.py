@@ -8,9 +8,7 @@ from louver.protocol.output import Output
 from louver.server.previews import Preview
 from louver.server.results import RESULTS_URI
 
-PREVIEW = Preview(
-    "t" * 128, f"{RESULTS_URI}{'h' * 32}", 8_388_608, 86_400, wrapped=False, by="the argument '_projection'"
-)
+PREVIEW = Preview("t" * 128, f"{RESULTS_URI}{'h' * 32}", 8_388_608, 86_400, wrapped=False)
 
 plain = st.none() | st.booleans() | st.integers() | st.text(max_size=250)
 names = st.text(min_size=1, max_size=120)

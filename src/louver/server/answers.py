@@ -29,11 +29,10 @@ from louver.server.warnings import has_fields, less, text_of
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
-    from louver.catalogue.entry import Entry
     from louver.catalogue.rules import Guidance
     from louver.core.json import Json
     from louver.protocol.output import Output
@@ -145,12 +144,10 @@ class Answers:
         if not self._can_project(ctx) or not await look.aside(lambda: has_fields(look.value)):
             return less(())
         entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
-        return less(self._by(entry), has_views=entry is not None and bool(entry.views.named))
-
-    def _by(self, entry: Entry | None) -> Sequence[str]:
-        """What names fields in a call of a tool, and what a view if that is another."""
-        takes_argument = entry is not None and self._asking.offers_argument(entry)
-        return self._beside.by or (_BY_ARGUMENT if takes_argument else _BY_META)
+        if entry is None:
+            return less(self._beside.by or _BY_META)
+        by = self._beside.by or (_BY_ARGUMENT if self._asking.offers_argument(entry) else _BY_META)
+        return less(by, has_views=bool(entry.views.named))
 
     async def _previewed(
         self, look: _Look, answered: Answered, ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -167,7 +164,7 @@ class Answers:
         uri = await results.keep(look.text, about, ctx)
         if uri is None:
             return None
-        kept = Preview(look.tool, uri, look.size, results.options.seconds, is_wrapped(declared), self._by(entry)[0])
+        kept = Preview(look.tool, uri, look.size, results.options.seconds, is_wrapped(declared))
         return answered.told_otherwise(await look.aside(lambda: kept.instead_of(look.result, output)), "result_kept")
 
 

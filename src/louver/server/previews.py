@@ -32,7 +32,6 @@ class Preview:
         size: The bytes of its JSON.
         seconds: How long it is kept.
         wrapped: Whether its structured content only wraps the output in `result`.
-        by: What names fields in a call of the tool.
     """
 
     tool: str
@@ -40,7 +39,6 @@ class Preview:
     size: int
     seconds: float
     wrapped: bool
-    by: str
 
     def instead_of(self, result: dict[str, Any], output: Output) -> dict[str, Any]:
         """The answer that a client gets.
@@ -79,7 +77,7 @@ class Preview:
             f"{self.seconds / 60:.3g} minutes. Read what you need by these resources; the tool does not run again:",
             f"{self.uri}?fields=PATH,PATH",
             f"{self.uri}?page=1",
-            f"Or call the tool for less by {self.by}. Fields:",
+            "Or call the tool for less. Fields:",
             *(f"- {_field(field)}" for field in said["fields"]),
         ]
         return "\n".join([*lines, *([f"- and {said['moreFields']} more"] if "moreFields" in said else [])])
