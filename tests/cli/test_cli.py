@@ -230,6 +230,22 @@ def test_serve_refuses_a_port_that_is_taken(louver):
     assert "cannot listen at 127.0.0.1" in err
 
 
+@pytest.mark.parametrize(
+    ("options", "instead"),
+    [
+        (["--exposure", "gateway"], "--exposure gateway"),
+        (["--exposure", "discovery"], "--exposure discovery"),
+        (["--execute"], "--exposure full --execute"),
+        (["--exposure", "minimal", "--execute"], "--exposure minimal --execute"),
+    ],
+)
+def test_what_is_for_servers_behind_the_gateway_the_example_does_not_have(louver, options, instead):
+    """Ours: nothing that was asked for is passed over; what would do it is told."""
+    status, out, err = louver("serve", "--example", *options)
+    assert (status, out) == (2, "")
+    assert f"louver serve {instead} -- louver serve --example" in err
+
+
 def test_the_example_has_no_ready_views(louver):
     """Ours: they are for public servers behind the gateway."""
     status, out, err = louver("serve", "--example", "--ready-views")

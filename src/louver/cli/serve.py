@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
         raise OSError(EBADF, os.strerror(EBADF))
     if arguments.example:
         if arguments.exposure in ("discovery", "gateway") or arguments.execute:
-            exposure = arguments.exposure or "full --execute"
+            exposure = (arguments.exposure or "full") + (" --execute" if arguments.execute else "")
             raise InvalidInput(
                 "discovery, the one tool and scripts are for servers behind the gateway: "
                 f"louver serve --exposure {exposure} -- louver serve --example"

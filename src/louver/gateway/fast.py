@@ -34,6 +34,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from starlette.requests import HTTPConnection, Request
 
 from louver.core.json import Json, is_object, members
+from louver.gateway.sessions import LOOPBACK
 from louver.gateway.wire import Result
 from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
 from louver.protocol.names import PREFIX
@@ -59,9 +60,6 @@ _USUAL: Final = {
     MCP_METHOD_HEADER: _METHODS,
 }
 """Headers that must be there, with the values that are not looked into any further."""
-
-_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
-"""What the SDK takes for this machine's loopback."""
 
 _CAME: Final = f"{PREFIX}came"
 """Where a request that is answered here knows what an upstream answered to it."""
@@ -231,7 +229,7 @@ class _Answer:
 
 
 def _are_usual(headers: dict[str, str]) -> bool:
-    if "origin" in headers or headers.get("host", "").rpartition(":")[0] not in _HOSTS:
+    if "origin" in headers or headers.get("host", "").rpartition(":")[0] not in LOOPBACK:
         return False
     size = headers.get("content-length", "")
     if not size.isascii() or not size.isdigit() or len(size) > 9 or int(size) > MAX_CLIENT_LINE:

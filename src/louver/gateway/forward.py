@@ -102,7 +102,7 @@ class Forward:
         client = open_client(ctx, version)
         try:
             return {**await self._opening(client), "protocolVersion": version}
-        except Exception:
+        except Exception:  # whatever it is, the client is not there
             await self._leave(client)
             raise
 

@@ -22,7 +22,6 @@ from mcp.shared.subscriptions import event_from_wire
 from mcp_types import METHOD_NOT_FOUND
 
 from louver import __version__
-from louver.catalogue.rules import Guidance
 from louver.core.choices import check_choice
 from louver.errors import InvalidView, LouverError
 from louver.gateway.calls import Calls
@@ -186,21 +185,17 @@ class Gateway:
 
     def problems_of(self, state: State) -> list[str]:
         """What is wrong with what is said of an upstream's tools: views, descriptions, rules of guidance, a policy."""
-        named = {tool["name"] for tool in state.tools}
-        configured = next((each for each in self._config.upstreams if each.name == state.name), None)
-        rules, policy = (configured.guidance, configured.policy) if configured is not None else ((), None)
-        unknown = Guidance({"": rules}).unknown(named) if state.problem is None else []
-        problems = [f"{state.name}: guidance is given for a tool {name!r}, which it does not have" for name in unknown]
+        problems: list[str] = []
         if state.problem is None:
-            problems += [f"{state.name}: {problem}" for problem in self._files.misfits(state.name, named)]
-        if policy is not None and state.problem is None:
-            problems += [f"{state.name}: {problem}" for problem in policy.misfits(state.tools)]
+            problems += self._files.misfits(state.name, {tool["name"] for tool in state.tools})
+            policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
+            problems += [] if policy is None else policy.misfits(state.tools)
         for tool in state.tools:
             try:
                 self._files.views.check(self._named(state.name, tool))
             except InvalidView as error:
-                problems.append(f"{state.name}: {error.message}")
-        return problems
+                problems.append(error.message)
+        return [f"{state.name}: {problem}" for problem in problems]
 
     async def _ended(self, *gone: Scripts) -> None:
         """Wait for the end of what upstreams have no more, and end scripts."""

@@ -38,6 +38,12 @@ _LISTS: Final = {
 CHANGES: Final = frozenset(told for _, told in _LISTS.values())
 """The notifications of a change."""
 
+CHANGING: Final = frozenset(capability for capability, _ in _LISTS.values())
+"""The capabilities whose lists can change."""
+
+_Pages = dict[str | None, tuple[dict[str, Any], float, float]]
+"""By cursor: a page, since when it is kept, and for how many milliseconds."""
+
 
 class Lists:
     """The kept lists of one session."""
@@ -46,7 +52,7 @@ class Lists:
         self.told_of = frozenset[str]()
         """The capabilities of which the upstream tells changes."""
         # By method and cursor, each page after the one that it goes on from.
-        self._kept: dict[str, dict[str | None, tuple[dict[str, Any], float, float]]] = {}
+        self._kept: dict[str, _Pages] = {}
         self._changes = 0
 
     @property
@@ -81,7 +87,7 @@ class Lists:
         self._changes += 1
         self._kept = {method: kept for method, kept in self._kept.items() if _LISTS[method][1] != told}
 
-    def _pages_before(self, method: str, cursor: str | None) -> dict[str | None, tuple[dict[str, Any], float, float]]:
+    def _pages_before(self, method: str, cursor: str | None) -> _Pages:
         """The kept pages that come before one: of what came after it nobody knows whether it still does."""
         pages = self._kept.setdefault(method, {})
         while cursor in pages:

@@ -135,9 +135,9 @@ class OwnTools:
         if ctx.method == "tools/call":
             return await self._call(ctx, call_next)
         result = await call_next(ctx)
-        return (
-            await self._introduced(result_dict(result)) if ctx.method in ("initialize", "server/discover") else result
-        )
+        if ctx.method in ("initialize", "server/discover"):
+            return await self._introduced(result_dict(result))
+        return result
 
     async def _introduced(self, said: dict[str, Any]) -> dict[str, Any]:
         capabilities: dict[str, Any] = {"tools": {}, **members(said.get("capabilities"))}

@@ -5,10 +5,11 @@ One upstream is passed through as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.core.json import members
 from louver.gateway.calls import Calls, opening_of, watching
+from louver.gateway.lists import CHANGING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
     from louver.gateway.upstream import Upstream
-
-
-_LISTS: Final = ("tools", "prompts", "resources")
 
 
 class Routes(Protocol):
@@ -70,7 +68,7 @@ class One:
         if not self._changes:
             return said
         able = members(said.get("capabilities"))
-        changing = {name: {**members(able[name]), "listChanged": True} for name in _LISTS if name in able}
+        changing = {name: {**members(able[name]), "listChanged": True} for name in able if name in CHANGING}
         return {**said, "capabilities": {**able, **changing}}
 
     async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:

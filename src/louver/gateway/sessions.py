@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.streamable_http import EventStore
 
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+"""What the SDK takes for this machine's loopback."""
 
 
-def app_of(server: Server[Any], *, known_as: Sequence[str] = (), path: str = "/mcp") -> Starlette:
-    """What serves a server over HTTP, as the SDK's own app does.
+def app_of(server: Server[Any], *, known_as: Sequence[str] = ()) -> Starlette:
+    """What serves a server over HTTP at `/mcp`, as the SDK's own app does.
 
     Args:
         server: The server.
         known_as: The hosts by which it can be reached, beside those of this machine's loopback.
-        path: Where.
     """
     security = TransportSecuritySettings(
-        allowed_hosts=[*(f"{host}:*" for host in _LOOPBACK), *known_as],
-        allowed_origins=[f"http://{host}:*" for host in _LOOPBACK],
+        allowed_hosts=[*(f"{host}:*" for host in LOOPBACK), *known_as],
+        allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
     )
     sessions = _Sessions(server, security)
-    route = Route(path, endpoint=StreamableHTTPASGIApp(sessions))
+    route = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
     return Starlette(routes=[route], lifespan=lambda _: sessions.run())
 
 

@@ -98,17 +98,19 @@ class Files:
 
     def misfits(self, upstream: str, tools: set[str]) -> list[str]:
         """What is said of tools that an upstream does not have, by its own names of them."""
+        before = self._before[upstream]
+        there = {before + tool for tool in tools}
         said = {
+            "guidance is given for": [] if self.guidance is None else self.guidance.unknown(there),
             "a default view is given for": self.default_views,
             "a file holds views of": self.views.in_files(),
             "a file describes": self.descriptions.tools(),
         }
-        before = self._before[upstream]
         return [
-            f"{what} a tool {own!r}, which it does not have"
+            f"{what} a tool {name.removeprefix(before)!r}, which it does not have"
             for what, names in said.items()
             for name in names
-            if name.startswith(before) and (own := name.removeprefix(before)) not in tools
+            if name.startswith(before) and name not in there
         ]
 
     def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:

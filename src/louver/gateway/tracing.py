@@ -51,7 +51,7 @@ class Traced:
 
         try:
             return await self._spans(ctx, answer)
-        except Exception:
+        except Exception:  # what was shown to the span; or, where nothing failed, the span itself
             if failed is None:
                 raise
             raise failed from None
