@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.served import serving
+
 LOUVER = [sys.executable, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
 SEARCHABLE = Path(__file__).parents[1] / "fixtures" / "searchable.py"
@@ -81,6 +83,29 @@ def test_what_cannot_be_called_is_told(arguments, status, said):
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_status_of_a_refusal_is_told(config, tmp_path):
+    """The SDK's client does not say it. What to do about a missing token is said, and works."""
+    lines = louver("token", "--subject", "ann").stdout.splitlines()
+    tokens = tmp_path / "tokens.json"
+    tokens.write_text(json.dumps({"tokens": json.loads(f"{{{lines[1]}}}")}))
+    tokens.chmod(0o600)
+    path = tmp_path / "guarded.json"
+    shop = {"command": EXAMPLE[0], "args": EXAMPLE[1:]}
+    path.write_text(json.dumps({"mcpServers": {"shop": shop}, "louver": {"auth": {"tokens": "tokens.json"}}}))
+    with serving("--config", str(path)) as guarded:
+        refused = louver("call", guarded.url, *PROFILE)
+        headers = {"Authorization": f"Bearer {lines[0].split()[1]}"}
+        through = shlex.join([*LOUVER, "serve", "--config", config(shop={"url": guarded.url, "headers": headers})])
+        done = louver("call", through, *PROFILE, "--include", "name")
+    with serving("--example") as example:
+        wrong = louver("call", example.url.replace("/mcp", "/other"), *PROFILE)
+    assert (refused.returncode, wrong.returncode) == (1, 1)
+    assert "(HTTP 401): it wants a token" in refused.stderr
+    assert "`louver serve --config FILE`" in refused.stderr
+    assert wrong.stderr == "louver: the server cannot be opened: Not Found (HTTP 404)\n"
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"name": "Ruben Keller"}), done.stderr
 
 
 def test_what_a_server_writes_beside_the_protocol_is_not_quoted():

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from louver.cli import logs, terminal
 from louver.cli.request import tool_arguments, write
@@ -23,9 +27,18 @@ from louver.protocol.output import is_structured
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import AsyncGenerator
+
+    import httpx2
+    from mcp.client._transport import TransportStreams
 
 _NO_RECEIPT = (
     "this is not projected: put the gateway before the server, `louver serve -- COMMAND` or `louver serve --url URL`"
+)
+
+_NO_TOKEN = (
+    ": it wants a token. Name the server in a file, with its token among its `headers`, and call "
+    "that: TARGET is the command `louver serve --config FILE`, in one word"
 )
 
 
@@ -39,15 +52,16 @@ def run(arguments: Namespace) -> int:
     request, given = _request(arguments), tool_arguments(arguments.arguments)
     _check_whole([arguments.tool, given, request])
     meta: Any = None if request is None else {PROJECTION_LITERAL: request}
-    return asyncio.run(_run(_target(arguments.target), given, meta, arguments))
+    return asyncio.run(_run(target(arguments.target), given, meta, arguments))
 
 
-async def _run(server: Any, given: dict[str, Any], meta: Any, options: Namespace) -> int:
+async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:
+    refusals: list[int] = []
     try:
-        async with Client(server, mode="auto") as client:
+        async with Client(_opened(server, refusals), mode="auto") as client:
             result = await _result(client, options.tool, given, meta)
     except (OSError, MCPError, ExceptionGroup) as error:
-        terminal.say(f"the server cannot be opened: {_reason(error)}")
+        terminal.say(f"the server cannot be opened: {_reason(error)}{_refusal(refusals)}")
         return 1
     if isinstance(result, MCPError | LouverError):
         terminal.say(str(result))
@@ -95,11 +109,29 @@ def _show(result: dict[str, Any]) -> None:
         terminal.say(json.compact(told))
 
 
-def _target(text: str) -> Any:
-    found = target(text)
-    if isinstance(found, str):
-        return found
-    return StdioServerParameters(command=found[0], args=found[1:], env=dict(os.environ))
+def _opened(server: str | list[str], refusals: list[int]) -> Any:
+    """What the client takes for a server; of a URL the status of each refusal is noted, which it would not tell."""
+    if isinstance(server, str):
+        return _over_http(server, refusals)
+    return StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))
+
+
+@asynccontextmanager
+async def _over_http(url: str, refusals: list[int]) -> AsyncGenerator[TransportStreams]:
+    async def note(response: httpx2.Response) -> None:
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            refusals.append(response.status_code)
+
+    async with create_mcp_http_client() as http:
+        http.event_hooks = {"response": [note]}
+        async with streamable_http_client(url, http_client=http) as streams:
+            yield streams
+
+
+def _refusal(refusals: list[int]) -> str:
+    if not refusals:
+        return ""
+    return f" (HTTP {refusals[-1]}){_NO_TOKEN if refusals[-1] == HTTPStatus.UNAUTHORIZED else ''}"
 
 
 def _check_whole(call: Any) -> None:
