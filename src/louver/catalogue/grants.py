@@ -98,7 +98,7 @@ class Grants:
 
 def _derived(key: bytes | str) -> bytes:
     """A key for grants alone, so that no other token sealed with the same secret can pass for one."""
-    secret = key.encode() if isinstance(key, str) else bytes(key)
+    secret = key.encode() if isinstance(key, str) else key
     if len(secret) < MIN_KEY_BYTES:
         raise LouverError(f"a key has at least {MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")
     return hmac.digest(secret, b"louver grant", "sha256")

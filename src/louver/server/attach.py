@@ -39,6 +39,7 @@ from louver.server.aside import found_or_made
 from louver.server.asked import Asking
 from louver.server.bindings import connection
 from louver.server.listing import Listing, listed_tool
+from louver.server.options import check_options
 from louver.server.projection import ProjectedCalls
 from louver.server.results import Results, is_kept_result
 from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
@@ -106,6 +107,7 @@ def attach(
         InvalidDescription: A file of descriptions is not well formed.
         InvalidGuidance: A rule is not well formed. Whether its tool is there is checked when an `MCPServer` starts.
     """
+    check_options(locals())
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
     if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
