@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.auth.issuer import issuer
 from gateway.served import serving
 
 LOUVER = [sys.executable, "-m", "louver"]
@@ -18,6 +19,7 @@ EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
 SEARCHABLE = Path(__file__).parents[1] / "fixtures" / "searchable.py"
 EXAMPLE = [*LOUVER, "serve", "--example"]
 TARGET = shlex.join(EXAMPLE)
+JSON, EVENTS = "application/json", "text/event-stream"
 PROFILE = ["get_user_profile", '{"user_id": 42}']
 
 
@@ -70,7 +72,7 @@ def test_every_mode_can_be_asked_for(options):
         ([TARGET, "get_user_profile", r'{"user_id": "\ud800"}'], 2, "half a surrogate pair"),
         ([TARGET, "\udcff"], 2, "a byte that the locale has no letter for"),
         ([TARGET, *PROFILE, "--include", "\udcff"], 2, "cannot be sent: expected whole characters"),
-        ([TARGET, *PROFILE, "--include", "a..b"], 1, "expected a name"),
+        ([TARGET, *PROFILE, "--include", "a..b"], 2, "expected a name"),
         ([TARGET, "no_such_tool"], 1, "no_such_tool"),
         (["no-such-command-anywhere", "tool"], 1, "cannot be opened: [Errno 2]"),
         ([f"{shlex.join(LOUVER)} serve -- no-such-command-anywhere", "tool"], 1, "opened: upstream 'upstream' is not"),
@@ -106,6 +108,18 @@ def test_the_status_of_a_refusal_is_told(config, tmp_path):
     assert "`louver serve --config FILE`" in refused.stderr
     assert wrong.stderr == "louver: the server cannot be opened: Not Found (HTTP 404)\n"
     assert (done.returncode, json.loads(done.stdout)) == (0, {"name": "Ruben Keller"}), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"), [(JSON, b'{"secret": 7}'), (JSON, b'{"secret": 7'), (EVENTS, b"data: 7\n\n")]
+)
+def test_what_is_no_answer_is_not_quoted(kind, body):
+    """Ours: the SDK's client would."""
+    with issuer() as (made, url):
+        made.answers["/mcp"] = (200, body, {"content-type": kind})
+        done = louver("call", f"{url}/mcp", *PROFILE)
+    assert done.returncode == 1
+    assert done.stderr == "louver: the server cannot be opened: it answers with what is no message of JSON-RPC\n"
 
 
 def test_what_a_server_writes_beside_the_protocol_is_not_quoted():

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types import PARSE_ERROR
 
 from louver.cli import logs, terminal
 from louver.cli.request import tool_arguments, write
 from louver.cli.target import target
 from louver.client.wire import Wire
 from louver.core import json
+from louver.core.projection import Projection
 from louver.errors import InvalidInput, InvalidProjection, LouverError
 from louver.protocol.names import PROJECTION_LITERAL
 from louver.protocol.output import is_structured
@@ -51,7 +53,11 @@ def run(arguments: Namespace) -> int:
     logs.quieten()
     request, given = _request(arguments), tool_arguments(arguments.arguments)
     _check_whole([arguments.tool, given, request])
-    meta: Any = None if request is None else {PROJECTION_LITERAL: request}
+    meta: Any = None
+    if request is not None:
+        # What cannot be asked of any server is not sent.
+        Projection.from_wire(request)
+        meta = {PROJECTION_LITERAL: request}
     return asyncio.run(_run(target(arguments.target), given, meta, arguments))
 
 
@@ -93,6 +99,9 @@ def _reason(error: BaseException) -> str:
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     # A client that has failed to open in one era tries the other, whose error tells nothing.
     first = error.__context__ if isinstance(error, MCPError) and isinstance(error.__context__, MCPError) else error
+    if isinstance(first, MCPError) and first.code == PARSE_ERROR:
+        # The client's own words quote what has come.
+        return "it answers with what is no message of JSON-RPC"
     return str(first) or type(first).__name__
 
 

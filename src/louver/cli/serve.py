@@ -239,7 +239,9 @@ def _address(text: str) -> tuple[str, int]:
     host, separator, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not separator or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
-        raise InvalidInput(f"--http takes HOST:PORT, for example 127.0.0.1:8080, not {text[:80]!r}")
+        raise InvalidInput(
+            f"--http takes HOST:PORT, for example 127.0.0.1:8080, with a port of at most 65535, not {text[:80]!r}"
+        )
     if host == "localhost":
         host = "127.0.0.1"
     try:
