@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 import pytest
 from mcp import MCPError
 
 from gateway.gateways import LOUVER
-from gateway.raw import HANDSHAKE, INFO, raw
+from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
@@ -40,6 +41,19 @@ async def test_who_opens_a_session_again_has_one_process(tmp_path):
             assert now != before
             # The gateway itself has one too.
             await until(lambda: len(children(served.pid)) == 2 and now in children(served.pid))
+
+
+async def test_what_was_asked_before_a_session_is_opened_again_opens_none(tmp_path):
+    """Ours: a read is asked again where its server has ended, but nobody would leave what is opened for it then."""
+    with serving(*config(tmp_path, {"one": fixture("unruly")})) as served:
+        async with raw(served.url) as client, asyncio.timeout(SOON_S):
+            reading = client.begin(client.error("resources/read", uri="test://silent"))
+            await client.call("wait_for", seen="resources/read")
+            await client.result("initialize", **OPENING)
+            assert "opened anew" in (await reading)["message"]
+            await client.end()
+            # The gateway itself has one too.
+            await until(lambda: len(children(served.pid)) == 1)
 
 
 async def test_who_cannot_open_a_connection_is_served_by_nobody(tmp_path):

@@ -71,7 +71,14 @@ class Client:
         """The resources that it has subscribed to."""
         self.outbox = Outbox()
         """What it is still to be told."""
+        self.has_gone = False
+        """Whether it is there no more, though its requests may not know of that yet."""
         self._session = session
+
+    def go(self) -> None:
+        """It has gone: it is told nothing more, and nothing is opened for it."""
+        self.has_gone = True
+        self.outbox.close()
 
     def check_can(self, method: str) -> None:
         """See that the client takes questions of this kind.

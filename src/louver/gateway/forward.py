@@ -109,7 +109,7 @@ class Forward:
     async def _gone(self, ctx: ServerRequestContext[Any, Any]) -> None:
         """The client of a connection, as it is by now, has gone."""
         if (client := handshake_client(ctx)) is not None:
-            client.outbox.close()
+            client.go()
             await self._leave(client)
 
     async def _opening(self, client: Client) -> dict[str, Any]:

@@ -132,6 +132,11 @@ class Upstream:
             UpstreamError: There is none, and none can be opened now.
         """
         while not self._is_closed:
+            if client is not None and client.has_gone:
+                # Nobody would leave what is opened for it now.
+                raise UpstreamUnavailable(
+                    f"upstream {self.name!r} is not there: the connection was opened anew meanwhile; call again"
+                )
             if client is None and self._sessions:
                 return next(iter(self._sessions.values()))
             key = self._key(client)
