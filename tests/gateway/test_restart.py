@@ -99,6 +99,20 @@ async def test_who_ends_their_own_process_at_once_waits_alone(tmp_path):
             assert (await first.call("echo"))["params"]["name"] == "echo"
 
 
+async def test_who_is_refused_by_a_server_keeps_nobody_else_out(tmp_path):
+    """Ours: what is answered to a client's own `initialize` is no failure of the others, however often it tries."""
+    said = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "unwelcome", "version": "1"}}
+    with serving(*config(tmp_path, {"one": fixture("unruly", "choosy")})) as served:
+        async with raw(served.url) as client:
+            for _ in range(MAX_FAILURES):
+                error = await client.error("initialize", **said)
+                assert error["data"]["error"]["code"] == "UPSTREAM_UNAVAILABLE"
+                assert "it refuses this client, with error -32602" in error["message"]
+            async with raw(served.url) as other:
+                assert (await other.call("echo"))["params"]["name"] == "echo"
+    assert "canary" not in "".join(served.said)
+
+
 async def test_an_upstream_that_ends_while_it_opens_has_not_opened():
     """Ours: its end may be read in one go with its first answer, before anybody could be told of it."""
 

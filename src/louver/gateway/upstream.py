@@ -7,8 +7,8 @@ One session serves everybody (`shared`), or each client of the handshake era has
 
 A session is opened when it is first needed. One that ends is opened anew when it is next needed, for those who were
 served over it and what they had asked for; so is one that a change of the configuration has ended. An upstream that
-cannot be opened is left alone for a while, longer each time in a row; so is one that opens and ends at once, for those
-who would be served over it.
+cannot be opened is left alone for a while, longer each time in a row; so is one that opens and ends at once, or refuses
+a client for whom alone it is opened, for those who would be served over it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What sessions that take each other's place share: who is served, and how often they have ended at once."""
+    """What sessions that take each other's place share: who is served, and how often they were of no use.
+
+    They have ended at once, or the upstream has refused the one client that they are for.
+    """
 
     audience: Audience = field(default_factory=Audience)
     ends: Backoff = field(default_factory=Backoff)
@@ -279,8 +282,14 @@ class Upstream:
         )
         try:
             await session.open()
-        except (UpstreamError, MCPError) as error:
-            raise self._failed(error) from None
+        except UpstreamError as error:
+            raise self._failed(error.message) from None
+        except MCPError as error:
+            if client is None or key is not client:
+                raise self._failed(f"it refuses to open, with error {error.error.code}") from None
+            # It has answered the client's own `initialize`: that says nothing of the others.
+            place.ends.fail(f"it refuses this client, with error {error.error.code}")
+            raise self._not_there(place.ends.problem) from None
         self._failures.reset()
         self.problem = None
         self.says = session.opened.name
@@ -303,13 +312,14 @@ class Upstream:
             return client.hello
         return replace(self.opened_as, version=client.version) if self._terms.per_era else self.opened_as
 
-    def _failed(self, error: UpstreamError | MCPError) -> UpstreamUnavailable:
-        self.problem = (
-            error.message if isinstance(error, UpstreamError) else f"it refuses to open, with error {error.error.code}"
-        )
-        self._failures.fail(self.problem)
-        logger.error("upstream %r is not there: %s", self.name, self.problem)
-        return UpstreamUnavailable(f"upstream {self.name!r} is not there: {self.problem}")
+    def _failed(self, problem: str) -> UpstreamUnavailable:
+        self.problem = problem
+        self._failures.fail(problem)
+        return self._not_there(problem)
+
+    def _not_there(self, problem: str) -> UpstreamUnavailable:
+        logger.error("upstream %r is not there: %s", self.name, problem)
+        return UpstreamUnavailable(f"upstream {self.name!r} is not there: {problem}")
 
     def _ended(self, session: Session, reason: str) -> None:
         for key, known in list(self._sessions.items()):
