@@ -412,6 +412,18 @@ async def test_questions_of_calls_at_once_are_answered_each_by_its_own_client(fo
             await asyncio.gather(*(ask(name, era) for name, era in clients.items()))
 
 
+async def test_clients_that_share_a_session_do_not_share_an_old_revision(folder):
+    """Ours: it is opened in the latest that has sessions, whoever comes first; each client is told its own."""
+    with (
+        at_a_url("unruly", "--http") as url,
+        serving(*config(folder, {"one": at(url, isolation="shared")})) as served,
+    ):
+        async with raw(served.url, "2024-11-05") as first, raw(served.url) as second:
+            assert [each.opening["protocolVersion"] for each in (first, second)] == ["2024-11-05", HANDSHAKE]
+            opened = (await second.call("wait_for", seen="initialize"))["seen"]
+            assert {each["message"]["params"]["protocolVersion"] for each in opened} == {HANDSHAKE}
+
+
 async def test_clients_that_share_an_upstream_share_its_log_level(folder):
     """Ours: the upstream gets the level that lets through what anybody has asked for, each client hears its own."""
 

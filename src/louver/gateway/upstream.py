@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
-from mcp_types.version import LATEST_MODERN_VERSION
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from louver import __version__
 from louver.core.json import is_object
@@ -310,7 +310,10 @@ class Upstream:
             return self.opened_as
         if key is client:
             return client.hello
-        return replace(self.opened_as, version=client.version) if self._terms.per_era else self.opened_as
+        if not self._terms.per_era:
+            return self.opened_as
+        # Not whoever comes first says in which revision the others are served too.
+        return replace(self.opened_as, version=client.version if client.is_modern else LATEST_HANDSHAKE_VERSION)
 
     def _failed(self, problem: str) -> UpstreamUnavailable:
         self.problem = problem
