@@ -216,7 +216,7 @@ MAX_EVENTS = 10_000
 """Events over HTTP that are kept for clients that take up a broken stream again."""
 
 MAX_EVENT_BYTES = 1024 * 1024
-"""Likewise, in bytes; the latest is kept whatever its size."""
+"""Likewise, in bytes; the latest is kept whatever its size, if need be beside these."""
 
 RETRY_MS = 500
 """When a client whose stream was closed should come again, in milliseconds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
@@ -55,3 +57,76 @@ async def test_the_bytes_that_are_kept_are_bounded(monkeypatch):
         answer = JSONRPCResponse(jsonrpc="2.0", id=number, result={"text": "x" * 600})
         opened.append(await kept.store_event("a", answer))
     assert [(await again(kept, each))[0] for each in opened] == [None, None, None, "a"]
+
+
+def answer_of(number, size=0):
+    return JSONRPCResponse(jsonrpc="2.0", id=number, result={"text": "x" * size})
+
+
+async def test_what_one_session_is_answered_takes_nothing_from_another(monkeypatch):
+    """Ours: who holds the most loses first, and the latest is kept beside what the others hold."""
+    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    all_events = Events()
+    one, large, third = (all_events.of_one_session() for _ in range(3))
+    opened = await one.store_event("a", None)
+    await one.store_event("a", answer_of(1))
+    of_large = [await large.store_event("b", answer_of(number, 5000)) for number in range(3)]
+    assert [(await again(large, each))[0] for each in of_large] == [None, None, "b"]
+    await third.store_event("c", answer_of(2))
+    assert await again(one, opened) == ("a", [answer_of(1)])
+    assert (await again(large, of_large[-1]))[0] is None
+
+
+async def test_the_bytes_of_however_many_sessions_are_bounded(monkeypatch):
+    """Ours: as many as of one, beside the latest."""
+    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    all_events = Events()
+    sessions = [all_events.of_one_session() for _ in range(50)]
+    opened = [await each.store_event("a", None) for each in sessions]
+    for each in sessions:
+        await each.store_event("a", answer_of(1, 100))
+    found = [await again(each, last) for each, last in zip(sessions, opened, strict=True)]
+    assert sum(len(said) for _, said in found) * 100 <= 1000
+    assert found[-1] == ("a", [answer_of(1, 100)])
+
+
+async def test_the_events_of_however_many_sessions_are_bounded(monkeypatch):
+    """Ours: those without a text too; the session that has the most of them loses its oldest."""
+    monkeypatch.setattr(events, "MAX_EVENTS", 10)
+    all_events = Events()
+    one, many = (all_events.of_one_session() for _ in range(2))
+    opened = await one.store_event("a", None)
+    of_many = [await many.store_event("b", None) for _ in range(20)]
+    assert await again(one, opened) == ("a", [])
+    assert [(await again(many, each))[0] for each in of_many] == [None] * 11 + ["b"] * 9
+
+
+async def test_a_stream_whose_answer_is_to_come_can_be_taken_up_whatever_of_it_is_lost(monkeypatch):
+    """Ours: the answer is worth more than what was said on the way; once it is lost, a client asks again."""
+    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    kept = Events().of_one_session()
+    said = JSONRPCNotification(jsonrpc="2.0", method="x/y", params={"text": "x" * 600})
+    events_had = [await kept.store_event("a", None)] + [await kept.store_event("a", said) for _ in range(2)]
+    await kept.store_event("a", answer_of(1))
+    assert [await again(kept, each) for each in events_had] == [("a", [said, answer_of(1)])] * 2 + [
+        ("a", [answer_of(1)])
+    ]
+    for number in range(2):
+        await kept.store_event("b", answer_of(number, 600))
+    assert [(await again(kept, each))[0] for each in events_had] == [None] * 3
+
+
+async def test_nothing_is_kept_of_a_session_that_is_over(monkeypatch):
+    """Ours: else the small answers of those who have gone would leave no room for those who are there."""
+    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    all_events = Events()
+    gone = [all_events.of_one_session() for _ in range(20)]
+    for each in gone:
+        await each.store_event("a", answer_of(1))
+    here = all_events.of_one_session()
+    del each, gone
+    gc.collect()
+    opened = await here.store_event("a", None)
+    for _ in range(2):
+        await here.store_event("a", answer_of(2, 400))
+    assert await again(here, opened) == ("a", [answer_of(2, 400)] * 2)

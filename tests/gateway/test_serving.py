@@ -19,7 +19,7 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
 from louver.gateway.serving import Doors, listening_at, serve
 from louver.limits import DRAIN_S as DRAINED_S
-from louver.limits import MAX_WATCHED, UPSTREAM_EXIT_SECONDS
+from louver.limits import MAX_EVENT_BYTES, MAX_WATCHED, UPSTREAM_EXIT_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -124,6 +124,25 @@ async def test_a_client_takes_up_its_own_stream_and_no_other(folder):
             assert "intentional" not in said
             foreign = await http.get(served.url, headers={**other, "last-event-id": first["id"]})
             assert foreign.text == ""
+
+
+async def test_a_stream_can_be_taken_up_whatever_others_are_answered(folder):
+    """2025-11-25, "Resumability and Redelivery": what is large for another takes nothing."""
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url) as mine, raw(served.url) as other:
+            params = {"name": "hold", "arguments": {}, "_meta": {"progressToken": "p"}}
+            call = {"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params}
+            async with mine.client.stream("POST", served.url, json=call, headers=mine.headers()) as broken:
+                last = await anext(line async for line in broken.aiter_lines() if line.startswith("id:"))
+            await mine.reaches("hold")
+            await other.call("large", size=MAX_EVENT_BYTES)
+            await mine.call("release")
+            await other.call("large", size=MAX_EVENT_BYTES)
+            headers = {**mine.headers(), "last-event-id": last.removeprefix("id:").strip()}
+            async with asyncio.timeout(SOON_S), mine.client.stream("GET", served.url, headers=headers) as again:
+                answer, _ = await mine._answer(again, 77)
+            assert answer is not None
+            assert "result" in answer
 
 
 # The end

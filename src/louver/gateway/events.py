@@ -1,17 +1,22 @@
 """What was sent on each stream over HTTP, for a client that takes one up again where it broke off.
 
 A client of 2025-11-25 names the last event that it has had (`Last-Event-ID`) and gets those after it, if it is one of
-its own session. Only the latest are kept, of all streams together and as the bytes that they are on the wire; a client
-that comes too late asks again.
+its own session. Only the latest are kept, of all sessions together and as the bytes that they are on the wire. What is
+over the bounds is taken from the session that holds the most: nobody loses an event to what another is answered.
+
+An event whose text is lost is still known, so a stream whose answer is to come can be taken up. Of one whose answer is
+lost nothing can be had; a client that comes too late asks again.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import count
 from typing import TYPE_CHECKING
+from weakref import finalize
 
 from mcp.server.streamable_http import EventMessage, EventStore
-from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
 from louver.core.json import compact
 from louver.limits import MAX_EVENT_BYTES, MAX_EVENTS
@@ -21,66 +26,106 @@ if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage
 
 
-_Stream = tuple["_OfSession", str]
-"""Whose a stream is, and what the SDK calls it."""
+class _Kept:
+    """What is kept of one session."""
+
+    def __init__(self) -> None:
+        self.sent: OrderedDict[int, tuple[str, bool]] = OrderedDict()
+        """By event: what the SDK calls its stream, and whether it is the answer that ends it."""
+        self.texts: OrderedDict[int, bytes] = OrderedDict()
+        """Those that are not lost; an event without a message, which only opens a stream, has none."""
+        self.size = 0
+        """The bytes of the texts."""
+
+    def lose_text(self) -> int:
+        """Lose the oldest text; its size."""
+        _, text = self.texts.popitem(last=False)
+        self.size -= len(text)
+        return len(text)
+
+    def lose_event(self) -> int:
+        """Lose the oldest event; the size of its text."""
+        number, _ = self.sent.popitem(last=False)
+        # Nothing that is older has a text.
+        return self.lose_text() if number in self.texts else 0
+
+    def since(self, number: int) -> tuple[str, list[tuple[int, bytes]]] | None:
+        """The stream of an event, and what came after it there: ids and texts; `None` if it cannot be taken up."""
+        if number not in self.sent:
+            return None
+        stream, _ = self.sent[number]
+        rest = {each: ends for each, (of, ends) in self.sent.items() if of == stream and each >= number}
+        if any(ends and each not in self.texts for each, ends in rest.items()):
+            return None
+        return stream, [(each, self.texts[each]) for each in rest if each > number and each in self.texts]
 
 
 class Events:
     """The latest events of all sessions, in memory."""
 
     def __init__(self) -> None:
-        self._sent: OrderedDict[int, tuple[_Stream, bytes]] = OrderedDict()
-        self._count = 0
+        self._sessions: set[_Kept] = set()
+        self._numbers = count(1)
+        self._held = 0
         self._bytes = 0
 
     def of_one_session(self) -> EventStore:
-        """What keeps the events of a new session here, and knows no other's."""
-        return _OfSession(self)
+        """What keeps the events of a new session here until it goes itself, and knows no other's."""
+        kept = _Kept()
+        self._sessions.add(kept)
+        session = _OfSession(self, kept)
+        finalize(session, self._forget, kept)
+        return session
 
-    def keep(self, stream: _Stream, message: JSONRPCMessage | None) -> str:
-        """Keep an event; its id."""
-        self._count += 1
-        text = _text(message)
-        self._sent[self._count] = (stream, text)
-        self._bytes += len(text)
-        while len(self._sent) > 1 and (len(self._sent) > MAX_EVENTS or self._bytes > MAX_EVENT_BYTES):
-            _, (_, oldest) = self._sent.popitem(last=False)
-            self._bytes -= len(oldest)
-        return str(self._count)
+    def keep(self, kept: _Kept, stream: str, message: JSONRPCMessage | None) -> str:
+        """Keep an event of a session; its id."""
+        number = next(self._numbers)
+        kept.sent[number] = (stream, isinstance(message, JSONRPCResponse | JSONRPCError))
+        self._held += 1
+        if message is not None:
+            kept.texts[number] = text = _text(message)
+            kept.size += len(text)
+            self._bytes += len(text)
+        self._make_room(number)
+        return str(number)
 
-    def stream_of(self, number: int) -> _Stream | None:
-        """The stream of an event, if that is still known."""
-        return self._sent[number][0] if number in self._sent else None
+    def _make_room(self, latest: int) -> None:
+        while self._held > MAX_EVENTS:
+            self._bytes -= max(self._sessions, key=lambda kept: len(kept.sent)).lose_event()
+            self._held -= 1
+        while self._bytes > MAX_EVENT_BYTES:
+            most = max(self._sessions, key=lambda kept: kept.size)
+            if latest in most.texts and len(most.texts) == 1:
+                break
+            self._bytes -= most.lose_text()
 
-    def after(self, number: int, stream: _Stream) -> list[tuple[int, bytes]]:
-        """What came after an event on a stream: ids and texts."""
-        return [(each, text) for each, (of, text) in self._sent.items() if of == stream and each > number]
+    def _forget(self, kept: _Kept) -> None:
+        self._sessions.discard(kept)
+        self._held -= len(kept.sent)
+        self._bytes -= kept.size
 
 
 class _OfSession(EventStore):
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: Events, kept: _Kept) -> None:
         self._events = events
+        self._kept = kept
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event; its id."""
-        return self._events.keep((self, stream_id), message)
+        return self._events.keep(self._kept, stream_id, message)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send what came after an event on its stream; the stream, if the event is still known."""
-        last = int(last_event_id) if last_event_id.isdecimal() else 0
-        stream = self._events.stream_of(last)
-        if stream is None or stream[0] is not self:
+        """Send what came after an event on its stream; the stream, if that can be taken up."""
+        found = self._kept.since(int(last_event_id) if last_event_id.isdecimal() else 0)
+        if found is None:
             return None
-        for number, text in self._events.after(last, stream):
-            # An event without a message only opens a stream.
-            if text:
-                await send_callback(EventMessage(jsonrpc_message_adapter.validate_json(text), str(number)))
-        return stream[1]
+        stream, texts = found
+        for number, text in texts:
+            await send_callback(EventMessage(jsonrpc_message_adapter.validate_json(text), str(number)))
+        return stream
 
 
-def _text(message: JSONRPCMessage | None) -> bytes:
-    if message is None:
-        return b""
+def _text(message: JSONRPCMessage) -> bytes:
     if isinstance(message, JSONRPCResponse):
         return compact({"jsonrpc": "2.0", "id": message.id, "result": message.result}).encode()
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
