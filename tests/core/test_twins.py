@@ -25,6 +25,15 @@ TWINS = [
     "ss\U000e0041n",
     "\u2060ssn\ufeff",
     "\u202essn",
+    "ssn\x00",
+    "\x7fs\x08sn",
+    "s\x85sn",
+    "s\u2800sn",
+    "s\u2065s\ufff8n",
+    "ssn ",
+    "\tssn\n",
+    "\xa0ssn\u3000",
+    "\u2003\u200b ssn\u1680",
 ]
 
 
@@ -34,7 +43,7 @@ def paths(*texts: str) -> tuple[FieldPath, ...]:
 
 @pytest.mark.parametrize("name", TWINS)
 def test_a_name_in_other_forms_is_a_twin(name: str):
-    """PRIVACY.md, P13: NFC, NFKC and casefold; what nobody sees is ours."""
+    """PRIVACY.md, P13: NFC, NFKC and casefold; what nobody sees, and white space around, are ours."""
     assert key_of(name) == "ssn"
 
 
@@ -43,7 +52,7 @@ def test_what_nobody_sees_keeps_no_letter_from_its_accent():
     assert key_of("e\u200d\u0301mail") == key_of("\u00e9mail") == key_of("E\u0301MAIL")
 
 
-@pytest.mark.parametrize("name", ["ssn1", "s.sn", "s sn", "ss", "", "\u0455sn"])
+@pytest.mark.parametrize("name", ["ssn1", "s.sn", "s sn", "s\u3000sn", "ss", "", "\u0455sn"])
 def test_another_name_is_none(name: str):
     """Ours: letters that only look alike, of another script, are other names."""
     assert key_of(name) != "ssn"

@@ -23,7 +23,21 @@ SSN = Names(["ssn"])
 
 @pytest.mark.parametrize(
     "text",
-    ["ssn", "the ssn.", "user.ssn", "user_ssn", "SSN!", "\uff33\uff33\uff2e", "s\u200bsn", "(ssn)", "^(id|ssn)$"],
+    [
+        "ssn",
+        "the ssn.",
+        "user.ssn",
+        "user_ssn",
+        "SSN!",
+        "\uff33\uff33\uff2e",
+        "s\u200bsn",
+        "(ssn)",
+        "^(id|ssn)$",
+        " ssn ",
+        "id\nssn",
+        "id\x00ssn",
+        "s\x00sn",
+    ],
 )
 def test_a_text_tells_a_name_however_it_is_written(text: str):
     """PRIVACY.md, P6 and P13."""

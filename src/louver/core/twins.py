@@ -5,8 +5,9 @@
     ssn    SSN    the same in full width    the same with a zero width space in it    are twins
 
 Member names are code points, and a client gets just what it names (P13). A policy that denies `ssn` means more than
-that: two names are twins if they are the same once compatibility forms, case and characters that nobody sees are
-taken away (NFKC, `str.casefold`, without the characters of category Cf, variation selectors and fillers).
+that: two names are twins if they are the same once compatibility forms, case, characters that nobody sees and white
+space around them are taken away (NFKC, `str.casefold`, without the characters of the categories Cc and Cf, variation
+selectors and fillers).
 
 Source: PRIVACY.md, P13; that characters which nobody sees do not count is ours.
 """
@@ -31,24 +32,27 @@ if TYPE_CHECKING:
     from louver.core.json import Json, Schema
 
 
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
-"""What nobody sees, though it is not of category Cf."""
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""What nobody sees, though it is not of category Cc or Cf."""
 
 
 def key_of(name: str) -> str:
     """What all twins of a name have in common."""
-    return name.lower() if name.isascii() else _key(name)
+    # What is not printable in ASCII are its control characters.
+    return name.strip().lower() if name.isascii() and name.isprintable() else _key(name)
 
 
 @lru_cache(maxsize=1024)
 def _key(name: str) -> str:
     # What nobody sees also keeps letters from their accents, so it goes first; folding can bring up more of it.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _seen(name)).casefold()).casefold()
-    return _seen(folded)
+    return _seen(folded).strip()
 
 
 def _seen(name: str) -> str:
-    return "".join(each for each in _UNSEEN.sub("", name) if unicodedata.category(each) != "Cf")
+    return "".join(each for each in _UNSEEN.sub("", name) if unicodedata.category(each) not in ("Cc", "Cf"))
 
 
 class TwinMask(Mask):

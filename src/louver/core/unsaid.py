@@ -36,6 +36,8 @@ _NOT_BY = frozenset(
 )
 """Keywords that can be tighter where something else is looser."""
 
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+
 
 class Names:
     """Names that are not told.
@@ -50,7 +52,10 @@ class Names:
 
     def are_told(self, text: str) -> bool:
         """Whether a text tells one of them."""
-        return self._told is not None and self._told.search(key_of(text)) is not None
+        if self._told is None:
+            return False
+        # A key has no control characters, of which line breaks keep words apart.
+        return any(self._told.search(key_of(each)) for each in {text, _CONTROLS.sub(" ", text)})
 
     def are_in(self, value: Json) -> bool:
         """Whether a text within a value does, or the name of a member."""
