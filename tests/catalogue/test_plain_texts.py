@@ -73,3 +73,39 @@ def test_an_input_schema_keeps_all_that_is_valid():
         },
         "anyOf": [{}, True],
     }
+
+
+@pytest.mark.parametrize(
+    ("keyword", "argument"),
+    [
+        ("default", {"ssn": 1}),
+        ("default", "ssn"),
+        ("example", "ssn 1"),
+        ("x-help", "By the ssn."),
+        ("markdownDescription", "The **ssn**."),
+        ("errorMessage", {"type": "no ssn"}),
+        ("enumDescriptions", ["the ssn", "another"]),
+        ("deprecated", "use ssn"),
+        ("title", ["ssn"]),
+    ],
+)
+def test_a_keyword_that_says_nothing_of_what_is_valid_is_left_out_where_it_tells_a_name(keyword: str, argument: Any):
+    """PRIVACY.md, P7; a property of that name is none."""
+    property_ = {keyword: {"type": "string"}}
+    schema: Any = {"properties": property_, "items": {keyword: argument, "minLength": 1}, "x-other": ["fine"]}
+    left = {"properties": property_, "items": {"minLength": 1}, "x-other": ["fine"]}
+    assert untold_schema(schema, SSN) == left
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"q": {"$ref": "#/$defs/ssn"}}, "$defs": {"ssn": {"type": "string"}}},
+        {"definitions": {"ssn": {}}, "patternProperties": {"^ssn$": {}}, "dependencies": {"id": ["ssn"]}},
+        {"$anchor": "ssn", "format": "ssn", "pattern": "ssn", "x-mcp-header": "ssn"},
+        {"required": ["ssn"], "dependentRequired": {"id": ["ssn"]}, "enum": ["ssn"], "const": "ssn"},
+    ],
+)
+def test_what_an_input_takes_tells_what_it_tells(schema: Any):
+    """Ours."""
+    assert untold_schema(schema, SSN) == schema

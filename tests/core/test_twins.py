@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from louver.core.mask import ALL, NONE, exclude_mask
 from louver.core.path import FieldPath
 from louver.core.project import project
-from louver.core.twins import key_of, keyed, names_in, twinned, with_twins
+from louver.core.twins import arguments_in, key_of, keyed, names_in, twinned, with_twins
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_TWIN_PATHS
 
@@ -105,3 +105,25 @@ def test_the_names_of_a_schema_are_found_wherever_they_stand():
     assert names_in(schema) == set("abcdefghijkmopq")
     assert names_in(True) == set()
     assert names_in({"properties": [], "dependencies": 7, "required": 1}) == set()
+
+
+def test_the_names_of_arguments_are_those_that_an_input_schema_takes():
+    """PRIVACY.md, P7: what only an example, a default or a keyword of nobody's holds is no argument's name."""
+    schema = {
+        "properties": {"a": {"items": {"properties": {"b": True}}}, "examples": {"properties": {"c": {}}}},
+        "required": ["d", 7],
+        "dependentRequired": {"e": ["f"]},
+        "dependentSchemas": {"g": {"required": ["h"]}},
+        "dependencies": {"i": ["j"], "k": {"properties": {"l": {}}}},
+        "$defs": {"x": {"properties": {"m": {}}}},
+        "definitions": {"x": {"anyOf": [{"properties": {"n": {}}}]}},
+        "items": [{"properties": {"o": {}}}],
+        "enum": [{"x": 1, "properties": {"x": 1}}],
+        "const": {"x": 1},
+        "examples": [{"x": 1, "properties": {"x": 1}}],
+        "default": {"x": 1},
+        "x-more": {"properties": {"x": {}}},
+    }
+    assert arguments_in(schema) == {"examples", *"abcdefghijklmno"}
+    assert arguments_in(True) == set()
+    assert arguments_in({"properties": [], "dependencies": 7, "required": 1, "items": 7, "anyOf": {}}) == set()

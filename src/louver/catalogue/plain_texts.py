@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
+from louver.core.references import HOLDING, HOLDING_NAMED
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -24,8 +25,11 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHOWN = ("title", "description")
 """Keywords of a schema whose text models read."""
 
-_ASIDE = {"examples": list, "$comment": str}
-"""Keywords that say nothing of what is valid, and what they hold; a property may be called so too."""
+_VALID = frozenset(
+    "type enum const required dependentRequired pattern format contentEncoding contentMediaType x-mcp-header"
+    " $ref $dynamicRef $recursiveRef $id id $anchor $dynamicAnchor $schema $vocabulary".split()
+)
+"""Keywords that hold no schemas, and say what is valid, where a schema stands, or how an argument is sent."""
 
 
 def plain(text: str) -> str:
@@ -44,7 +48,7 @@ def untold(text: str, names: Names) -> str:
 
 
 def untold_schema(schema: Json, names: Names) -> Json:
-    """An input schema whose titles, descriptions, examples and comments tell none of the names."""
+    """An input schema that tells none of the names but by what it takes."""
     if is_array(schema):
         return [untold_schema(each, names) for each in schema]
     if not is_object(schema):
@@ -54,6 +58,10 @@ def untold_schema(schema: Json, names: Names) -> Json:
         if keyword in _SHOWN and isinstance(argument, str):
             if said := untold(argument, names):
                 shown[keyword] = said
-        elif not (isinstance(argument, _ASIDE.get(keyword, ())) and names.are_in(argument)):
+        elif keyword in HOLDING:
             shown[keyword] = untold_schema(argument, names)
+        elif keyword in HOLDING_NAMED and is_object(argument):
+            shown[keyword] = {name: untold_schema(each, names) for name, each in argument.items()}
+        elif keyword in _VALID or not names.are_in(argument):
+            shown[keyword] = argument
     return shown

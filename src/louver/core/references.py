@@ -74,6 +74,12 @@ MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
 _HOLDS = ("$defs", "definitions")
 """Keywords whose argument is an object of schemas that assert nothing by themselves."""
 
+HOLDING = ONE | MANY | {"additionalItems"}
+"""Keywords of all dialects whose argument is a schema, or a list of schemas."""
+
+HOLDING_NAMED = NAMED | {"dependencies", *_HOLDS}
+"""Likewise, an object of schemas."""
+
 _POSITION = re.compile(r"0|[1-9][0-9]{0,8}")
 
 

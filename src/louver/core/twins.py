@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from louver.core.json import is_array, is_object, strings
 from louver.core.mask import NONE, Mask, remade
 from louver.core.path import FieldPath
+from louver.core.references import HOLDING, HOLDING_NAMED
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_TWIN_PATHS
 
@@ -116,16 +117,36 @@ def names_in(schema: Schema) -> set[str]:
             todo += value
         elif is_object(value):
             for keyword, argument in value.items():
-                if keyword in _NAMING and is_object(argument):
-                    names.update(argument)
-                if keyword in _HOLDING:
-                    names.update(_keys(argument))
-                elif keyword == "required":
-                    names.update(strings(argument))
-                elif keyword in ("dependentRequired", "dependencies") and is_object(argument):
-                    names.update(name for listed in argument.values() for name in strings(listed))
+                names |= _keys(argument) if keyword in _VALUES else _named(keyword, argument)
             todo += value.values()
     return names
+
+
+def arguments_in(schema: Schema) -> set[str]:
+    """The names of members in what an input schema takes, and not those in examples, defaults and other values."""
+    names: set[str] = set()
+    todo: list[object] = [schema]
+    while todo:
+        value = todo.pop()
+        if is_array(value):
+            todo += value
+        elif is_object(value):
+            for keyword, argument in value.items():
+                names |= _named(keyword, argument)
+                if keyword in HOLDING:
+                    todo.append(argument)
+                elif keyword in HOLDING_NAMED and is_object(argument):
+                    todo += argument.values()
+    return names
+
+
+def _named(keyword: str, argument: Json) -> set[str]:
+    """The names of members that a keyword of a schema speaks of itself."""
+    if keyword == "required":
+        return set(strings(argument))
+    if keyword not in _NAMING or not is_object(argument):
+        return set()
+    return {*argument, *(name for listed in argument.values() for name in strings(listed))}
 
 
 def _keys(value: Json) -> set[str]:
@@ -142,5 +163,5 @@ def _keys(value: Json) -> set[str]:
     return keys
 
 
-_HOLDING = frozenset({"const", "enum", "default", "examples"})
+_VALUES = frozenset({"const", "enum", "default", "examples"})
 _NAMING = frozenset({"properties", "dependentRequired", "dependentSchemas", "dependencies"})

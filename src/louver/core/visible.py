@@ -31,7 +31,7 @@ from louver.core.json import Json, canonical, is_object
 from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask, remade
 from louver.core.path import FieldPath, fold
 from louver.core.project import project
-from louver.core.twins import keyed, names_in, twinned, with_twins
+from louver.core.twins import arguments_in, keyed, names_in, twinned, with_twins
 from louver.core.unsaid import Names, unsaid
 from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
 
@@ -151,8 +151,8 @@ class Sight:
         return Names(self._denied)
 
     def unseen_besides(self, schema: Schema) -> Names:
-        """Likewise, without the names that another schema tells."""
-        return Names(self._denied - names_in(schema))
+        """Likewise, without the names of arguments that an input schema takes."""
+        return Names(self._denied - arguments_in(schema))
 
     @cached_property
     def _denied(self) -> set[str]:

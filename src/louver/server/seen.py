@@ -159,7 +159,7 @@ class Seen:
         return self._validator.is_valid(value)
 
     def names_besides(self, tool: dict[str, Any]) -> Names:
-        """The names that texts about a tool must not tell: those that its input does not tell anyway."""
+        """The names that texts about a tool must not tell: those that are no argument's anyway."""
         return self.sight.unseen_besides(tool["inputSchema"])
 
     @cached_property
