@@ -93,11 +93,12 @@ async def test_p01_content_never_holds_what_structured_content_lost(client, serv
 
 @ERAS
 async def test_p02_resources_are_values(client):
-    """PRIVACY.md, P2: links and embedded resources are dropped, and what is not covered cannot be read."""
+    """PRIVACY.md, P2: links and embedded resources are dropped, what is not covered is not read, nor with others."""
     listed = await client.result("resources/list")
     assert [each["uri"] for each in listed["resources"]] == ["file:///open"]
     assert (await client.result("resources/templates/list"))["resourceTemplates"] == []
-    assert (await client.result("resources/read", uri="file:///open"))["contents"][0]["text"] == "open"
+    open_ = {"uri": "file:///open", "text": "open", "_meta": {"a.b/cost": 1}}
+    assert (await client.result("resources/read", uri="file:///open"))["contents"] == [open_]
     for uri in (f"file:///private/{SECRET}", "file:///open/../private/1", "file:///openly"):
         said = await client.error("resources/read", uri=uri)
         assert (said["code"], said["message"]) == (-32602, f"Unknown resource: {uri}")

@@ -121,6 +121,11 @@ class Passing:
             return True
         return self.policy.covers(str(entry.get("uri", entry.get("uriTemplate"))))
 
+    def readable(self, contents: Json) -> list[Json]:
+        """The contents of a resource that was read, without those of others that may not be."""
+        found = contents if is_array(contents) else []
+        return [each for each in found if is_object(each) and self.policy.covers(str(each.get("uri")))]
+
     def covered(self, said: dict[str, Any]) -> list[Any]:
         """The blocks of content, without resources that may not be read."""
         covered = [block for block in blocks(said) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
