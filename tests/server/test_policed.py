@@ -197,6 +197,17 @@ def test_questions_within_an_answer_are_asked_if_they_may_be(policed):
             answered(policed(let=["elicitation"]), {**said, "inputRequests": questions})
 
 
+def test_what_is_read_asks_only_what_may_be_asked(policed):
+    """PRIVACY.md, P5: resources and prompts of 2026-07-28 can ask as tools can."""
+    ask = {"method": "elicitation/create", "params": {"message": SECRET}}
+    said = {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s", "x": SECRET}
+    with pytest.raises(MCPError) as refused:
+        policed(resources=["*"], let=["prompts"]).let_through(Raw(said))
+    assert SECRET not in str(refused.value.error)
+    let = policed(let=["elicitation"]).let_through(Raw(said)).value
+    assert let == {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s"}
+
+
 def test_a_definition_tells_nothing_that_is_denied(policed):
     """PRIVACY.md, P6, P7 and P18."""
     shown = policed().listed(

@@ -119,6 +119,8 @@ class Policed(SeenTools):
     def let_through(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
         """What a caller sees of the answer to a request that the policy lets through as a whole."""
         said = raw.unpruned
+        if said.get("resultType", "complete") != "complete":
+            return Visible(self._asking(said, self._meta(said)))
         if "contents" in said:
             said = {**said, "contents": self.readable(said["contents"])}
         shown = {key: self._without_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
