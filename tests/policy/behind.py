@@ -37,14 +37,26 @@ def policy(*rules, **more):
 
 
 VIEWS = {"tool": "get_person", "views": {"secret": ["ssn"], "both": ["id", "ssn"], "open": ["id"]}}
+DESCRIPTION = {
+    "summary": "Get a person with the ssn.",
+    "description": "Get one person. The field ssn is a number.",
+    "examples": [
+        {"description": "The ssn of 1", "input": {"id": 1}},
+        {"description": "The second", "input": {"id": 2}},
+    ],
+    "usage_guidance": "Ask by id. Not for the ssn.",
+    "error_guidance": {"no ssn": "there is none", "no person": "ask for another", "other": "see the ssn"},
+}
 
 
 def written(folder, policy=POLICY, servers=("old", "new"), **louver):
-    """The options of `louver serve` for the servers under a policy, with views of which some tell what is denied."""
+    """The options of `louver serve` for the servers under a policy; views and a description tell what is denied."""
     (folder / "it.policy.json").write_text(json.dumps(policy))
     (folder / "views").mkdir(exist_ok=True)
     (folder / "views" / "get_person.views.json").write_text(json.dumps(VIEWS))
-    of = {"policy": "it.policy.json", "views": "views"}
+    (folder / "descriptions").mkdir(exist_ok=True)
+    (folder / "descriptions" / "get_person.json").write_text(json.dumps(DESCRIPTION))
+    of = {"policy": "it.policy.json", "views": "views", "descriptions": "descriptions"}
     entries = {name: fixture("tattling", *KINDS[name], **of) for name in servers}
     return config(folder, entries, pseudonymKey="k" * 32, **louver)
 

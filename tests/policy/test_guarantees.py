@@ -14,7 +14,7 @@ from mcp import MCPError
 from fixtures.tattled import META, NAMES, SECRET, SEEN
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.catalogue.principals import NOBODY
-from policy.behind import ADMIN, KINDS, RULES, Somebody, client_of, gateway, got, inside, leaks, policy
+from policy.behind import ADMIN, DESCRIPTION, KINDS, RULES, Somebody, client_of, gateway, got, inside, leaks, policy
 from server.wire import NEW, OLD
 
 pytestmark = pytest.mark.anyio
@@ -222,6 +222,31 @@ async def test_p07_nor_do_descriptions_views_or_the_search(served, era):
                 assert "ssn" not in json.dumps(found["tools"])
         unknown = await client.request("tools/call", name="old__get_ssn", arguments={})
         assert not leaks(unknown)
+
+
+async def test_p07_nor_do_the_files_of_descriptions(tmp_path):
+    """PRIVACY.md, P7: what the operator writes is told as what the server says."""
+    who = Somebody("admin")
+
+    async def told(wire):
+        described = await wire.call("get_tool_descriptions", {"tools": ["get_person"]})
+        return (await wire.tools())["get_person"]["description"], json.loads(described["content"][0]["text"])[
+            "get_person"
+        ]
+
+    async with inside(tmp_path, NEW, who, servers=["old"], exposure="minimal") as wire:
+        summary, whole = await told(wire)
+        assert {**whole, "summary": summary} == {**whole, **DESCRIPTION}
+        who.roles = frozenset()
+        summary, seen = await told(wire)
+        assert "ssn" not in json.dumps([summary, seen])
+        assert (summary, seen["description"], seen["usage_guidance"]) == (
+            "Get one person.",
+            "Get one person.",
+            "Ask by id.",
+        )
+        assert seen["examples"] == DESCRIPTION["examples"][1:]
+        assert seen["error_guidance"] == {"no person": "ask for another"}
 
 
 @ERAS

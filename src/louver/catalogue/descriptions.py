@@ -16,13 +16,15 @@ When files are read, and read again, says `louver.catalogue.files`. Source: 000 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header, x_mcp_header_map
 
 from louver.catalogue.files import Folder, read_json
 from louver.catalogue.lines import line_of
+from louver.catalogue.plain_texts import untold
 from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members
@@ -30,8 +32,11 @@ from louver.errors import InvalidDescription
 from louver.protocol.names import GRANT_ARGUMENT, PROJECTION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from louver.core.json import Json
+    from louver.core.unsaid import Names
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +81,11 @@ class DescriptionFile:
                 raise InvalidDescription(problem, file=str(path), line=line_of(text, (key,)))
         return cls(path.name.removesuffix(SUFFIX), content, path)
 
+    def untold(self, names: Names) -> DescriptionFile:
+        """The same, without what tells one of the names: sentences, examples, and notes of guidance."""
+        left = {key: _untold(value, names) for key, value in self.content.items()}
+        return replace(self, content={key: value for key, value in left.items() if value})
+
 
 class DescriptionFiles:
     """The files of all tools of a server.
@@ -92,6 +102,17 @@ class DescriptionFiles:
             prefix: Folder(folder, SUFFIX, DescriptionFile.read, "descriptions", InvalidDescription, logger)
             for prefix, folder in folders.items()
         }
+        self._seen: Callable[[str, DescriptionFile], DescriptionFile | None] = _whole
+
+    def seen_by(self, seen: Callable[[str, DescriptionFile], DescriptionFile | None]) -> DescriptionFiles:
+        """The same files, for a caller who sees less of them.
+
+        Args:
+            seen: What the caller sees of the file of a tool.
+        """
+        files = copy(self)
+        files._seen = seen
+        return files
 
     def refresh(self) -> None:
         """Read files again that have changed."""
@@ -102,7 +123,7 @@ class DescriptionFiles:
         """The file of `tool`, as it was read last."""
         for prefix, folder in self._folders.items():
             if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
-                return file
+                return self._seen(tool, file)
         return None
 
     def check_names(self, tools: set[str]) -> None:
@@ -192,6 +213,19 @@ def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
                 place["type"] = full["type"]
         place[X_MCP_HEADER_KEY] = header
     return minimal
+
+
+def _whole(_tool: str, file: DescriptionFile) -> DescriptionFile:
+    return file
+
+
+def _untold(value: Json, names: Names) -> Json:
+    """What is left of a member of a file."""
+    if isinstance(value, str):
+        return untold(value, names)
+    if is_array(value):
+        return [each for each in value if not names.are_in(each)]
+    return {key: each for key, each in members(value).items() if not names.are_in({key: each})}
 
 
 def _problem(key: str, value: Any) -> str | None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.context import ServerMiddleware
 
+    from louver.catalogue.descriptions import DescriptionFile
     from louver.catalogue.grants import Grants
     from louver.catalogue.principals import Principal
     from louver.core.path import FieldPath
@@ -95,6 +96,18 @@ class Files:
             return found is not None and found[0].hides(found[1], principal, path)
 
         return ToolViews(None, self.default_views, self._views, self._ready, hides)
+
+    def descriptions_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> DescriptionFiles:
+        """What files say of tools, as far as a caller may know it."""
+
+        def seen(tool: str, file: DescriptionFile) -> DescriptionFile | None:
+            found = self._policed_of(policed, tool)
+            if found is None:
+                return file
+            names = found[0].names_besides(found[1], principal)
+            return None if names is None else file.untold(names)
+
+        return self.descriptions.seen_by(seen)
 
     def misfits(self, upstream: str, tools: set[str]) -> list[str]:
         """What is said of tools that an upstream does not have, by its own names of them."""
@@ -262,7 +275,8 @@ class Stack:
             layers.insert(0, _audited(self._audit, partial(files.whose, policed)))
         close = _nothing
         if config.exposure == "minimal":
-            disclosure = self._disclosing(files)
+            described = files.descriptions_seen_by(principal_of(), policed) if policed else files.descriptions
+            disclosure = self._disclosing(described)
             close = disclosure.close
             layers.insert(0, disclosure)
         if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
@@ -273,13 +287,13 @@ class Stack:
             layers.insert(0, OwnTools(server, offer, before))
         return layers, close
 
-    def _disclosing(self, files: Files) -> Disclosure:
+    def _disclosing(self, files: DescriptionFiles) -> Disclosure:
         # Imported only now, as by `_offered`.
         from louver.server.disclosure import Disclosure
         from louver.server.reads import Reads
 
         assert self._kept.grants is not None, "they are there where tools are listed minimally"
-        return Disclosure(self._server, files.descriptions, self._kept.grants, Reads())
+        return Disclosure(self._server, files, self._kept.grants, Reads())
 
     def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
         before = self.scripts

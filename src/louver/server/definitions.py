@@ -84,7 +84,7 @@ class Definitions:
             return (await self.all(ctx, call_next)).get(name)
         known = seen.tools[name]
         # Files are not read again here: a folder can hold as many as there are tools.
-        if known.file is not self._files.find(name):
+        if known.file != self._files.find(name):
             known = seen.tools[name] = self._described(known.tool)
         return known
 
@@ -96,7 +96,7 @@ class Definitions:
         name = tool["name"]
         file = self._files.find(name)
         latest = self._latest.get(name)
-        if latest is None or latest.file is not file or not (latest.tool is tool or latest.tool == tool):
+        if latest is None or latest.file != file or not (latest.tool is tool or latest.tool == tool):
             latest = self._latest[name] = Described(tool, file)
         return latest
 

@@ -84,6 +84,13 @@ class SeenTools(Passing):
         """Whether a caller must not be told of a path of a tool's output."""
         return not self.knows(tool) or self.seen(self._checked[tool][0], principal).sight.hides(path)
 
+    def names_besides(self, tool: str, principal: Principal) -> Names | None:
+        """The names that texts about a tool must not tell a caller; `None` if the tool is not there."""
+        if not self.knows(tool):
+            return None
+        definition = self._checked[tool][0]
+        return self.seen(definition, principal).names_besides(definition)
+
     def knows(self, tool: str) -> bool:
         """Whether a tool is there for anybody, as far as it was seen."""
         return self._checked.get(tool, (None, None))[1] is not None
