@@ -209,6 +209,13 @@ MAX_PARKED = 100
 PARKED_S = 300.0
 """How long such a call waits, in seconds; then the upstream is told that it is cancelled."""
 
+ABANDONED_S = 60.0
+"""How long a call that was given up, and is not answered, may be why an upstream asks something, in seconds. A server
+that has heard of it never answers; most of those that have not do within a minute."""
+
+MAX_ABANDONED = 1000
+"""Such calls over one connection that are remembered. Over it the oldest go, those of the same client first."""
+
 MAX_ROUNDS = 10
 """Rounds of questions within one call."""
 

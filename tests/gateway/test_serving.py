@@ -380,6 +380,48 @@ async def test_a_question_goes_to_nobody_but_whom_it_is_for(folder):
         await asyncio.to_thread(served.says, f"louver: {said}\n")
 
 
+@pytest.mark.parametrize("how", ["cancels", "leaves", "waits for too long", "goes"])
+async def test_a_call_that_was_given_up_may_be_why_something_is_asked(folder, how):
+    """GATEWAY.md: as above; ours: until it is answered after all, since the server may be at it still."""
+    able = {"capabilities": {"roots": {}}, "answers": {"roots/list": {"roots": []}}}
+    timeout = {"timeoutSeconds": 1} if how == "waits for too long" else {}
+    era = STATELESS if how == "goes" else HANDSHAKE
+    with serving(*unruly(folder, isolation="shared", **timeout)) as served:
+        async with raw(served.url, era, **able) as first, raw(served.url, **able) as second:
+            silent = first.begin(first.call("silent"))
+            await second.reaches("silent")
+            if how == "cancels":
+                await first.notify("notifications/cancelled", requestId=2)
+            elif how == "leaves":
+                await first.end()
+            elif how == "goes":
+                silent.cancel()
+            else:
+                await silent
+            await second.call("wait_for", seen="notifications/cancelled")
+            assert "error" in (await second.call("ask"))["answered"]
+            assert (first.questions, second.questions) == ([], [])
+            await second.call("late")
+            assert (await second.call("ask"))["answered"]["result"] == {"roots": []}
+            assert (first.questions, len(second.questions)) == ([], 1)
+
+
+async def test_what_is_said_because_of_a_call_that_was_given_up_comes_to_no_other(folder):
+    """GATEWAY.md: as above; ours: neither a log message nor a question, though a late answer is read with them."""
+    able = {"capabilities": {"roots": {}}}
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url, STATELESS, **able) as first, raw(served.url, STATELESS, **able) as second:
+            silent = first.begin(first.call("silent"))
+            await second.reaches("silent")
+            silent.cancel()
+            await second.call("wait_for", seen="notifications/cancelled")
+            level = {"io.modelcontextprotocol/logLevel": "debug"}
+            assert "error" in (await second.call("say_and_answer_late", level))["answered"]
+            assert second.heard("notifications/message") == []
+            await second.call("log", level, levels=["info"])
+            assert len(second.heard("notifications/message")) == 1
+
+
 async def test_what_is_said_before_a_question_is_told_before_it(folder):
     """Ours: as the upstream has said it."""
 

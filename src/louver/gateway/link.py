@@ -13,6 +13,7 @@ A link knows a transport, and nothing of negotiation, of restarts, or of who is 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,6 +42,7 @@ class Call:
         asked: Answers what the upstream asks because of it, with the result; an `MCPError` is the error answer.
         headers: What HTTP needs beside the link's own headers; other transports leave them out.
         paused: Called when the upstream has closed its stream, and goes on once that is taken up again.
+        late: Set when the answer comes though the call was given up; over HTTP its stream has ended by then.
     """
 
     method: str
@@ -49,6 +51,7 @@ class Call:
     asked: Callable[[str, Params], Awaitable[dict[str, Any]]]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     paused: Callable[[], Awaitable[None]] = unpaused
+    late: asyncio.Event = field(default_factory=asyncio.Event)
 
     def heard_by(
         self,
@@ -56,7 +59,7 @@ class Call:
         asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> Call:
         """The same request, heard and asked by others."""
-        return Call(self.method, self.params, heard, asked, self.headers, self.paused)
+        return Call(self.method, self.params, heard, asked, self.headers, self.paused, self.late)
 
 
 class Listener(Protocol):

@@ -16,6 +16,7 @@ import asyncio
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
@@ -53,6 +54,7 @@ class OpenCall:
 
     def __init__(self, number: int, call: Call, done: Callable[[int], None]) -> None:
         self.number = number
+        self.late = call.late
         self.ended = False
         self._call = call
         self._done = done
@@ -113,6 +115,8 @@ class OpenCalls:
         self._done = done
         self._numbers = count(1)
         self._calls: dict[int, OpenCall] = {}
+        # As long as somebody wants to know of a late answer.
+        self._late: WeakValueDictionary[object, asyncio.Event] = WeakValueDictionary()
 
     def add(self, call: Call) -> OpenCall:
         """A call that is open from now on."""
@@ -131,6 +135,12 @@ class OpenCalls:
         """Nobody waits for a call any more."""
         del self._calls[call.number]
         call.forget()
+        if not call.ended:
+            self._late[call.number] = call.late
+
+    def late(self, number: object) -> asyncio.Event | None:
+        """What is to be set now that the call of that number is answered, which was given up; once."""
+        return self._late.pop(number, None)
 
     def fail(self, error: UpstreamError) -> None:
         """End them all."""

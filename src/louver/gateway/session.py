@@ -36,6 +36,7 @@ from louver.gateway.shapes import checked
 from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.tasks import Tasks
+from louver.gateway.turns import Turns
 from louver.limits import MAX_LOG_LINE, STAYED_S
 from louver.server.wire import pages
 
@@ -88,7 +89,7 @@ class Session:
         self._told = told
         self._ended = ended
         self._listed = listed
-        self._turns: list[Caller] = []
+        self._turns = Turns()
         # Who is asked, and by which token progress with the answer is told.
         self._questions: list[tuple[Client, object]] = []
         self._opened: Opened | None = None
@@ -188,11 +189,8 @@ class Session:
             params = without_envelope(params)
         elif not turn.client.is_modern:
             params = enveloped(params, self._envelope(turn.client))
-        self._turns.append(turn)
-        try:
-            result = await self._result(turn, method, params)
-        finally:
-            self._turns.remove(turn)
+        with self._turns.taken(turn) as late:
+            result = await self._result(turn, method, params, late)
         self._has_answered = True
         return await self._kept(method, params, result, state)
 
@@ -233,10 +231,10 @@ class Session:
         """
         if method == "ping":
             return {}
-        if (turn := self._turn()) is not None:
+        if (turn := self._turns.meant) is not None:
             return await self._asked(turn.client, turn.asked, method, params)
         clients = self._audience.clients
-        if len(clients) == 1 and not self._turns and self._may_say(method, params):
+        if len(clients) == 1 and self._turns.clients <= clients and self._may_say(method, params):
             (client,) = clients
             return await self._asked(client, client.ask, method, self._said(method, params))
         logger.warning(
@@ -264,17 +262,12 @@ class Session:
             return
         params = self._said(method, params)
         await self._told(method, params)
-        if method == "notifications/message" and (turn := self._turn()) is not None:
+        if method == "notifications/message" and (turn := self._turns.meant) is not None:
             await turn.heard(method, params)
             return
         for client in list(self._audience.clients):
             if client.takes(method, params):
                 client.hear(method, params)
-
-    def _turn(self) -> Caller | None:
-        """The request that something unattributed belongs to, if all that are open are of one client."""
-        clients = {id(turn.client) for turn in self._turns}
-        return self._turns[-1] if len(clients) == 1 else None
 
     def _envelope(self, client: Client) -> dict[str, Any]:
         level = {} if client.log_level is None else {LOG_LEVEL_META_KEY: client.log_level}
@@ -305,8 +298,9 @@ class Session:
         """The answer to a request of the gateway itself, as this era has it."""
         return await self._answer(Call(method, params, unheard, unasked))
 
-    async def _result(self, turn: Caller, method: str, params: Params) -> dict[str, Any]:
-        call = Call(method, params, turn.heard, partial(self._asked, turn.client, turn.asked), paused=turn.paused)
+    async def _result(self, turn: Caller, method: str, params: Params, late: asyncio.Event) -> dict[str, Any]:
+        asked = partial(self._asked, turn.client, turn.asked)
+        call = Call(method, params, turn.heard, asked, paused=turn.paused, late=late)
         said = params or {}
         arguments = said.get("arguments")
         if method != "tools/call" or not self.is_modern or not arguments or not self._link.wants_headers:

@@ -153,7 +153,7 @@ class StdioLink:
                 try:
                     message = await wire.read_aside(line)
                 except UpstreamError as fault:
-                    self._take_fault(line, fault)
+                    self._end(wire.answered(line), len(line), fault, "a line that is no message")
                 else:
                     self._take(message, len(line))
         except UpstreamError as end:
@@ -161,15 +161,9 @@ class StdioLink:
         finally:
             self._ended(error)
 
-    def _take_fault(self, line: bytes, fault: UpstreamError) -> None:
-        if (call := self._calls.find(wire.answered(line))) is not None:
-            call.end(len(line), fault)
-        else:
-            self._drop(len(line), "a line that is no message")
-
     def _take(self, message: Message, size: int) -> None:
         if message.method is None:
-            self._take_answer(message, size)
+            self._end(message.id, size, message, "an answer that nobody waits for")
         elif message.id is None:
             self._take_notification(message, message.method, size)
         elif self._questions.put(message):
@@ -177,11 +171,14 @@ class StdioLink:
         else:
             self._drop(size, "a question that is open already, or one too many")
 
-    def _take_answer(self, message: Message, size: int) -> None:
-        if (call := self._calls.find(message.id)) is not None:
-            call.end(size, message)
-        else:
-            self._drop(size, "an answer that nobody waits for")
+    def _end(self, number: int | str | None, size: int, outcome: Message | UpstreamError, kind: str) -> None:
+        """End the call of that number; `kind` is what has come where there is none."""
+        if (call := self._calls.find(number)) is not None:
+            call.end(size, outcome)
+            return
+        if (late := self._calls.late(number)) is not None:
+            self._tasks.start(self._tell_late(late, self._unasked_count))
+        self._drop(size, kind)
 
     def _take_notification(self, message: Message, method: str, size: int) -> None:
         if method == "notifications/cancelled":
@@ -218,6 +215,11 @@ class StdioLink:
         if self._told_count < count:
             async with self._told:
                 await self._told.wait_for(lambda: self._told_count >= count or self._closing is not None)
+
+    async def _tell_late(self, late: asyncio.Event, count: int) -> None:
+        """Likewise, before it is known of a call that was given up that it is answered."""
+        await self._told_until(count)
+        late.set()
 
     # The end
 

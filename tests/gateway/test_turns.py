@@ -1,0 +1,122 @@
+"""Whose requests can be why an upstream asks something: those that are open, and those that were given up."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp import MCPError
+
+from gateway.links import FIXTURES, begun
+from gateway.raw import HANDSHAKE, STATELESS
+from louver.gateway import turns as module
+from louver.gateway.audience import Audience
+from louver.gateway.clients import Client, Itself
+from louver.gateway.negotiation import Hello
+from louver.gateway.session import Session
+from louver.gateway.stdio import StdioLink
+from louver.gateway.turns import Turns
+from louver.gateway.upstream import GATEWAY
+
+pytestmark = pytest.mark.anyio
+
+
+class Asking(Client):
+    """A client of a connection that answers by its name."""
+
+    def __init__(self, name):
+        super().__init__(HANDSHAKE, Hello(HANDSHAKE, {}, {}))
+        self.name = name
+
+    async def ask(self, method, params):
+        return {"by": self.name}
+
+
+@asynccontextmanager
+async def session_for(*clients):
+    """A session with a server of 2025-11-25, that these clients share."""
+
+    async def told(method, params):
+        pass
+
+    audience = Audience()
+    audience.clients.update(clients)
+    command = [sys.executable, str(FIXTURES / "unruly.py")]
+    session = Session(
+        "one",
+        lambda listener: StdioLink(command, listener=listener),
+        GATEWAY,
+        30,
+        audience,
+        told,
+        lambda *end: None,
+        lambda tools: None,
+    )
+    await session.open()
+    try:
+        yield session
+    finally:
+        await session.close()
+
+
+async def gives_up(session, client):
+    """Have a client call a tool that never answers, and go."""
+    calling = await begun(session.call(Itself(client), "tools/call", {"name": "silent"}))
+    calling.cancel()
+    await asyncio.wait([calling])
+
+
+async def refuses(session):
+    with pytest.raises(MCPError, match="the gateway cannot tell which client is asked"):
+        await session.asked("roots/list", None)
+
+
+async def test_where_no_call_is_open_who_is_there_alone_is_not_asked_for_whoever_has_gone(monkeypatch):
+    """GATEWAY.md: never put to another; ours: for a minute, then a server has given the call up as well."""
+    ann, bob = Client(STATELESS, Hello(STATELESS, {}, {})), Asking("bob")
+    async with session_for(bob) as session:
+        assert await session.asked("roots/list", None) == {"by": "bob"}
+        await gives_up(session, ann)
+        await refuses(session)
+        monkeypatch.setattr(module, "ABANDONED_S", 0)
+        assert await session.asked("roots/list", None) == {"by": "bob"}
+
+
+async def test_who_has_given_up_a_call_itself_is_asked():
+    """Ours: it can be no other who is meant."""
+    bob = Asking("bob")
+    async with session_for(bob) as session:
+        await gives_up(session, bob)
+        assert await session.asked("roots/list", None) == {"by": "bob"}
+
+
+def clients(number):
+    return [Client(STATELESS, Hello(STATELESS, {}, {})) for _ in range(number)]
+
+
+async def gave_up(requests, client):
+    with pytest.raises(asyncio.CancelledError), requests.taken(Itself(client)):
+        raise asyncio.CancelledError
+
+
+async def test_of_what_was_given_up_the_oldest_goes_that_of_the_same_client_first(monkeypatch):
+    """Ours: a client that gives up much does not make what others have given up be forgotten."""
+    monkeypatch.setattr(module, "MAX_ABANDONED", 2)
+    ann, bob, cyd = clients(3)
+    requests = Turns()
+    for client in (ann, bob, bob, bob):
+        await gave_up(requests, client)
+    assert requests.clients == {ann, bob}
+    await gave_up(requests, cyd)
+    assert requests.clients == {bob, cyd}
+
+
+async def test_what_fails_is_not_given_up():
+    """Ours: an error is an answer."""
+    (ann,) = clients(1)
+    requests = Turns()
+    with pytest.raises(MCPError), requests.taken(Itself(ann)):
+        raise MCPError(code=-32600, message="no")
+    assert requests.clients == set()
