@@ -249,6 +249,27 @@ async def test_progress_of_an_answer_is_told_to_who_has_asked(tmp_path, front):
                 assert [note["params"]["message"] for note in seen] == ["found some"]
 
 
+@pytest.mark.parametrize("names", [["one"], ["one", "two"]], ids=["one server", "several"])
+async def test_progress_of_an_answer_is_told_by_nobody_but_who_was_asked(tmp_path, names):
+    """MCP, progress: only by who was given the token; another client's is not sent on."""
+    server = "one__" if len(names) > 1 else ""
+
+    async def answer(question):
+        token = question["params"]["_meta"]["progressToken"]
+        await other.notify("notifications/progress", progressToken=token, progress=1, message="made up")
+        await client.notify("notifications/progress", progressToken=token, progress=1, message="found some")
+        await client.call(f"{server}wait_for", seen="notifications/progress")
+        return {"roots": []}
+
+    servers = {name: fixture("unruly", isolation="shared") for name in names}
+    with serving(*config(tmp_path, servers)) as served:
+        able = {"capabilities": {"roots": {}}, "answers": {"roots/list": answer}}
+        async with raw(served.url) as other, raw(served.url, **able) as client:
+            await client.call(f"{server}ask", {"progressToken": 1})
+            seen = (await client.call(f"{server}wait_for", seen="notifications/progress"))["seen"]
+            assert [note["params"]["message"] for note in seen] == ["found some"]
+
+
 # Projection
 
 

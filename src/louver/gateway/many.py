@@ -117,12 +117,8 @@ class Many:
         raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
-        """Send on what a client says: progress to whoever has asked it for that, all else to all."""
-        upstreams = list(self._upstreams.values())
-        if method == "notifications/progress":
-            token = (params or {}).get("progressToken")
-            upstreams = [upstream for upstream in upstreams if upstream.has_asked(client, token)]
-        await asyncio.gather(*(upstream.notify(client, method, params) for upstream in upstreams))
+        """Send on what a client says, to all that it concerns."""
+        await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
 
     @asynccontextmanager
     async def watching(self, turn: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:

@@ -167,16 +167,14 @@ class Upstream:
                     await self.session(next(iter(place.audience.everybody)))
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
-        """Send on what a client says; an upstream that is not there does not hear it."""
+        """Send on what a client says: progress if the client is asked for that, all else if the upstream is there."""
         session = self._sessions.get(self._key(client))
-        if session is not None and not session.is_modern:
-            with suppress(UpstreamError):
-                await session.notify(method, params)
-
-    def has_asked(self, client: Client, token: object) -> bool:
-        """Whether it waits for an answer of a client, whose progress is told by this token."""
-        session = self._sessions.get(self._key(client))
-        return session is not None and session.has_asked(client, token)
+        if session is None or session.is_modern:
+            return
+        if method == "notifications/progress" and not session.has_asked(client, (params or {}).get("progressToken")):
+            return
+        with suppress(UpstreamError):
+            await session.notify(method, params)
 
     def is_watched(self, client: Client, uri: str) -> bool:
         """Whether a client watches a resource of it."""
