@@ -18,6 +18,7 @@ from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.rounds import STATE, answered
 from louver.gateway.subscriptions import Subscriptions
+from louver.server.bindings import principal
 from louver.server.raw import Raw
 from louver.server.refusals import error_result
 
@@ -87,7 +88,7 @@ class Calls:
         guard = self._guards.get(upstream.name)
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been configured anew: call again")
-        owner = (upstream.name, guard)
+        owner = (upstream.name, guard, principal())
         if guard is None:
             return await self._asked(session, turn, method, params, owner)
 

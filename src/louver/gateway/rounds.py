@@ -95,7 +95,7 @@ class Parked:
             turn: The client's request.
             method: Its method.
             params: Its params.
-            owner: Whose answer it is, and by which policy: nobody else's goes on with it.
+            owner: Whose answer it is, by which policy, and for whom: nobody else's goes on with it.
             send: Calls the upstream, heard and asked by what it is given.
 
         Raises:

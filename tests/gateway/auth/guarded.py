@@ -45,9 +45,9 @@ class Bearing(Http):
 
 
 @asynccontextmanager
-async def bearing(url, token, era=HANDSHAKE):
+async def bearing(url, token, era=HANDSHAKE, **options):
     """A client that is open."""
-    client = Bearing(url, era)
+    client = Bearing(url, era, **options)
     client.token = token
     try:
         await client.open()

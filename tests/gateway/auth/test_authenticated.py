@@ -67,6 +67,26 @@ async def test_a_call_is_of_the_principal_of_its_token(static, era):
             assert found["fast"] is (era == STATELESS)
 
 
+async def test_a_call_that_waits_goes_on_for_its_own_principal_alone(tmp_path):
+    """Ours: to anybody else its `requestState` is as one that nobody has been given."""
+    servers = {"one": fixture("everything", "--only", HANDSHAKE)}
+    able = {"capabilities": {"elicitation": {"form": {}}}}
+    call = {"name": "test_elicitation", "arguments": {"message": "for ann"}}
+    answer = {"action": "accept", "content": {"username": "ann", "email": "ann@example.org"}}
+    with serving(*config(tmp_path, servers, auth={"tokens": token_file(tmp_path)})) as served:
+        async with (
+            bearing(served.url, "t-ann", STATELESS, **able) as ann,
+            bearing(served.url, "t-bob", STATELESS, **able) as bob,
+        ):
+            asked = await ann.result("tools/call", **call)
+            (key,) = asked["inputRequests"]
+            again = {**call, "requestState": asked["requestState"], "inputResponses": {key: answer}}
+            refused = await bob.error("tools/call", **again)
+            assert refused == await bob.error("tools/call", **{**again, "requestState": "unknown"})
+            result = await ann.result("tools/call", **again)
+            assert "ann@example.org" in result["content"][0]["text"]
+
+
 async def test_both_ways_in_have_the_same_principal(static):
     """Ours: the faster way stands behind the same middleware; a header that is unusual takes the SDK's."""
     plain = {"subject": "ann", "client": "desk", "scopes": ["read"], "roles": ["support"]}
