@@ -6,6 +6,8 @@ import asyncio
 import json
 
 import pytest
+from mcp import MCPError
+from mcp_types import METHOD_NOT_FOUND
 
 from gateway.links import responsive, turns
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS
@@ -269,6 +271,98 @@ async def test_who_goes_while_resources_are_being_watched_watches_none():
         await listening
     assert not made.is_watched(gone, "test://a")
     assert link.asked[-1] == ("resources/unsubscribe", {"uri": "test://a"})
+    await made.close()
+
+
+def subscribed(link):
+    """What a server has been told to tell of, and not to tell of any more."""
+    uris = set()
+    for method, params in link.asked:
+        if method == "resources/subscribe":
+            uris.add(params["uri"])
+        elif method == "resources/unsubscribe":
+            uris.discard(params["uri"])
+    return uris
+
+
+async def shared(link, number=2):
+    """An upstream whose session clients share, that session, and for whom each of them asks."""
+    made = upstream(lambda: link, isolated=False)
+    turns_of = [Itself(client()) for _ in range(number)]
+    for turn in turns_of:
+        session = await made.session(turn.client)
+    return made, session.subscriptions, turns_of
+
+
+async def test_who_watches_what_another_gives_up_by_leaving_is_told():
+    """GATEWAY.md, "Sharing and eras"; ours: also while the server is still to answer the first."""
+    link, uris = Living(), ["test://a", "test://b"]
+    made, subscriptions, (first, second) = await shared(link)
+    for uri in uris:
+        await subscriptions.watch(first, {"uri": uri})
+    link.held.clear()
+    leaving = asyncio.create_task(made.leave(first.client))
+    await turns()
+    watching = [asyncio.create_task(subscriptions.watch(second, {"uri": uri})) for uri in uris]
+    await turns()
+    link.held.set()
+    await asyncio.gather(leaving, *watching)
+    assert subscribed(link) == set(uris)
+    await made.close()
+
+
+async def test_who_watches_what_another_gives_up_at_once_is_told():
+    """Likewise, while the server is still to answer the second."""
+
+    class Slow(Living):
+        def __init__(self):
+            super().__init__()
+            self.answers_again = asyncio.Event()
+
+        async def call(self, call):
+            is_again = call.method == "resources/subscribe" and subscribed(self)
+            result = await super().call(call)
+            if is_again:
+                await self.answers_again.wait()
+            return result
+
+    link, params = Slow(), {"uri": "test://a"}
+    made, subscriptions, (first, second) = await shared(link)
+    link.held.clear()
+    watching = [asyncio.create_task(subscriptions.watch(each, params)) for each in (first, second)]
+    await turns()
+    link.held.set()
+    await turns()
+    await subscriptions.unwatch(first, params)
+    link.answers_again.set()
+    await asyncio.gather(*watching)
+    assert subscribed(link) == {"test://a"}
+    await subscriptions.unwatch(second, params)
+    assert subscribed(link) == set()
+    await made.close()
+
+
+async def test_who_is_refused_watches_nothing_and_whoever_waits_asks_for_itself():
+    """Ours: a refusal is of one client's request."""
+
+    class Refuses(Living):
+        async def call(self, call):
+            result = await super().call(call)
+            if call.method == "resources/subscribe":
+                raise MCPError(code=METHOD_NOT_FOUND, message="no")
+            return result
+
+    link, params = Refuses(), {"uri": "test://a"}
+    made, subscriptions, both = await shared(link)
+    link.held.clear()
+    watching = [asyncio.create_task(subscriptions.watch(each, params)) for each in both]
+    await turns()
+    link.held.set()
+    for refused in watching:
+        with pytest.raises(MCPError):
+            await refused
+    assert [method for method, _ in link.asked].count("resources/subscribe") == 2
+    assert not any(made.is_watched(each.client, "test://a") for each in both)
     await made.close()
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from louver.gateway.clients import LEVELS
 
 if TYPE_CHECKING:
+    from collections.abc import KeysView
+
     from louver.gateway.clients import Client
 
 
@@ -35,9 +37,9 @@ class Audience:
         return bool(self.levels or self._watchers)
 
     @property
-    def watched(self) -> set[str]:
+    def watched(self) -> KeysView[str]:
         """The resources that somebody watches."""
-        return set(self._watchers)
+        return self._watchers.keys()
 
     @property
     def level(self) -> str | None:
@@ -76,4 +78,4 @@ class Audience:
         """A client has gone; the resources that nobody watches now."""
         self.clients.discard(client)
         self.levels.pop(client, None)
-        return [uri for uri in self.watched if client in self._watchers[uri] and self.unwatch(client, uri)]
+        return [uri for uri in list(self.watched) if client in self._watchers[uri] and self.unwatch(client, uri)]

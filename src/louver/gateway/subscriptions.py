@@ -6,15 +6,19 @@
     client B   logging/setLevel debug      ->   logging/setLevel debug
     client A   logging/setLevel warning    ->   logging/setLevel debug; A still hears warnings alone
 
+What is said of one resource is said in turn: what clients want meanwhile counts once the upstream has answered.
+
 An upstream of 2026-07-28 is asked by the stream that it tells changes in (`changes.py`), and needs no log level. One
 that takes the place of an upstream which has ended is asked for all of it again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from mcp import MCPError
 
@@ -59,6 +63,8 @@ class Subscriptions:
         self._ask = ask
         self._may_say = may_say
         self._subscribed: set[str] = set()
+        # By address, while anybody holds it or waits for it.
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._level: str | None = None
 
     async def resume(self) -> None:
@@ -72,11 +78,10 @@ class Subscriptions:
                 self._level = level
                 await self._again("logging/setLevel", {"level": level})
             for uri in sorted(self._wanted):
-                if uri in self._audience.watched:
-                    # Before the answer: whoever watches it no more meanwhile takes it out again.
-                    self._subscribed.add(uri)
-                    if not await self._again("resources/subscribe", {"uri": uri}):
-                        self._subscribed.discard(uri)
+                async with self._in_turn(uri):
+                    is_to_be = uri in self._audience.watched and uri not in self._subscribed
+                    if is_to_be and await self._again("resources/subscribe", {"uri": uri}):
+                        self._subscribed.add(uri)
         except UpstreamError as error:
             logger.warning("upstream %r is not asked again for all that is wanted of it: %s", self._name, error)
 
@@ -88,14 +93,21 @@ class Subscriptions:
             UpstreamError: It does not answer as it should.
         """
         uri = params["uri"]
-        result: dict[str, Any] = {}
         if self._changes is not None:
-            self._changes.watch({*self._wanted, uri})
-        elif uri not in self._subscribed:
-            result = await self._call(turn, "resources/subscribe", params)
+            self._audience.watch(turn.client, uri)
+            self._changes.watch(self._wanted)
+            return {}
+        async with self._in_turn(uri):
+            self._audience.watch(turn.client, uri)
+            if uri in self._subscribed:
+                return {}
+            try:
+                result = await self._call(turn, "resources/subscribe", params)
+            except BaseException:  # whoever has given it up does not watch it either
+                self._audience.unwatch(turn.client, uri)
+                raise
             self._subscribed.add(uri)
-        self._audience.watch(turn.client, uri)
-        return result
+            return result
 
     async def watch_all(self, turn: Caller, uris: Collection[str]) -> None:
         """Subscribe a client to many resources, as far as the upstream lets it."""
@@ -117,13 +129,15 @@ class Subscriptions:
             UpstreamError: It does not answer as it should.
         """
         uri = params["uri"]
-        if not self._audience.unwatch(turn.client, uri):
+        if self._changes is not None:
+            self._audience.unwatch(turn.client, uri)
+            self._changes.watch(self._wanted)
             return {}
-        if self._changes is None:
+        async with self._in_turn(uri):
+            if not self._audience.unwatch(turn.client, uri):
+                return {}
             self._subscribed.discard(uri)
             return await self._call(turn, "resources/unsubscribe", params)
-        self._changes.watch(self._wanted)
-        return {}
 
     async def set_level(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
         """Set what a client hears of logs; in 2026-07-28 each of its requests says so, and there is nothing to ask.
@@ -152,20 +166,26 @@ class Subscriptions:
             if left:
                 self._changes.watch(self._wanted)
             return
-        self._subscribed.difference_update(left)
-        wanted: list[tuple[str, dict[str, Any]]] = [("resources/unsubscribe", {"uri": uri}) for uri in left]
+        for uri in left:
+            async with self._in_turn(uri):
+                if uri in self._subscribed and uri not in self._audience.watched:
+                    self._subscribed.discard(uri)
+                    with suppress(MCPError, UpstreamError):
+                        await self._ask("resources/unsubscribe", {"uri": uri})
         if (level := self._audience.level) not in (None, self._level):
             self._level = level
-            wanted.append(("logging/setLevel", {"level": level}))
-        for method, params in wanted:
             with suppress(MCPError, UpstreamError):
-                await self._ask(method, params)
+                await self._ask("logging/setLevel", {"level": level})
 
     @property
     def _wanted(self) -> set[str]:
         """The resources of which clients are told."""
         said = "notifications/resources/updated"
         return {uri for uri in self._audience.watched if self._may_say(said, {"uri": uri})}
+
+    def _in_turn(self, uri: str) -> asyncio.Lock:
+        """Held while a resource is asked for, or given up."""
+        return self._locks.setdefault(uri, asyncio.Lock())
 
     async def _again(self, method: str, params: dict[str, Any]) -> bool:
         try:
