@@ -500,21 +500,61 @@ async def test_clients_that_share_an_upstream_share_its_log_level(folder):
 
     with serving(*unruly(folder, isolation="shared")) as served:
         async with raw(served.url) as first, raw(served.url) as second:
-            assert await sets(first, "error") == ["error"]
-            assert await sets(second, "info") == ["error", "info"]
-            assert await sets(first, "warning") == ["error", "info", "info"]
+            # The second has asked for no level yet.
+            assert await sets(first, "error") == ["info"]
+            assert await sets(second, "debug") == ["info", "debug"]
+            assert await sets(second, "info") == ["info", "debug", "info"]
+            assert await sets(first, "warning") == ["info", "debug", "info", "info"]
             assert await hears(first) == ["warning", "error"]
             assert await hears(second) == ["info", "warning", "error"]
             # Whoever has gone counts no more, and a process that takes the place of another is told.
             await second.end()
             said = []
             async with asyncio.timeout(SOON_S):
-                while len(said) < 4:
+                while len(said) < 5:
                     said = (await first.call("wait_for", seen="logging/setLevel"))["seen"]
             assert said[-1]["params"]["level"] == "warning"
             await first.call("die")
             said = (await first.call("wait_for", seen="logging/setLevel"))["seen"]
             assert [call["params"]["level"] for call in said] == ["warning"]
+
+
+async def levels_told(client, number):
+    """The log levels that a server of `unruly.py` has been told, once there are so many."""
+    said = []
+    async with asyncio.timeout(SOON_S):
+        while len(said) < number:
+            said = (await client.call("wait_for", seen="logging/setLevel"))["seen"]
+    return [call["params"]["level"] for call in said]
+
+
+async def test_who_asks_for_no_level_hears_what_the_server_says_by_default(folder):
+    """Ours: a level that another asks for takes nothing away, neither from who is there nor from who comes later."""
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url) as first:
+            assert await first.result("logging/setLevel", level="error") == {}
+            assert await levels_told(first, 1) == ["error"]
+            async with raw(served.url) as second:
+                assert await levels_told(second, 2) == ["error", "info"]
+                assert await first.result("logging/setLevel", level="critical") == {}
+                assert (await levels_told(second, 3))[2:] == ["info"]
+                assert await first.result("logging/setLevel", level="debug") == {}
+                assert (await levels_told(second, 4))[3:] == ["debug"]
+                await first.end()
+                assert (await levels_told(second, 5))[4:] == ["info"]
+
+
+async def test_when_nobody_asks_for_a_level_any_more_the_server_says_what_it_does_by_default(folder):
+    """Ours: whoever has gone counts no more, also for who comes when nobody was there. One that nobody has asked for
+    a level is told none."""
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url) as alone:
+            await alone.end()
+        async with raw(served.url) as first:
+            assert await first.result("logging/setLevel", level="error") == {}
+            await first.end()
+        async with raw(served.url) as later:
+            assert await levels_told(later, 2) == ["error", "info"]
 
 
 class Deaf(Http):

@@ -6,7 +6,7 @@ takes its place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from louver.gateway.clients import LEVELS
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import KeysView
 
     from louver.gateway.clients import Client
+
+DEFAULT_LEVEL: Final = "info"
+"""What those who have asked for no log level hear from on, at least. What a server says that was told no level is its
+own choice in MCP; there is no way back to that."""
 
 
 class Audience:
@@ -42,9 +46,12 @@ class Audience:
         return self._watchers.keys()
 
     @property
-    def level(self) -> str | None:
-        """The level that lets through what anybody has asked for; `None` if nobody has."""
-        return min(self.levels.values(), key=LEVELS.index, default=None)
+    def level(self) -> str:
+        """The log level that lets through what anybody wants to hear."""
+        wanted = set(self.levels.values())
+        if not wanted or self.clients - self.levels.keys():
+            wanted.add(DEFAULT_LEVEL)
+        return min(wanted, key=LEVELS.index)
 
     def is_watched(self, client: Client, uri: str) -> bool:
         """Whether a client watches a resource."""

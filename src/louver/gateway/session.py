@@ -126,6 +126,10 @@ class Session:
         """Whether it has been of use: it has answered a client, or been there for `STAYED_S`."""
         return self._has_answered or monotonic() - self._opened_at >= STAYED_S
 
+    def joined(self) -> None:
+        """Another client is served over it, which has asked for no log level."""
+        self._tasks.start(self.subscriptions.settle_level())
+
     async def open(self) -> None:
         """Connect and agree.
 

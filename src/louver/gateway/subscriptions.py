@@ -2,7 +2,7 @@
 
     client A   resources/subscribe a       ->   resources/subscribe a
     client B   resources/subscribe a       ->   nothing: the upstream tells of it already
-    client A   logging/setLevel error      ->   logging/setLevel error
+    client A   logging/setLevel error      ->   logging/setLevel info: client B has asked for no level yet
     client B   logging/setLevel debug      ->   logging/setLevel debug
     client A   logging/setLevel warning    ->   logging/setLevel debug; A still hears warnings alone
 
@@ -66,6 +66,7 @@ class Subscriptions:
         # By address, while anybody holds it or waits for it.
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._level: str | None = None
+        self._leveling = asyncio.Lock()
 
     async def resume(self) -> None:
         """Ask for what was wanted before there was this session; what fails of it is logged, and nobody is told."""
@@ -73,10 +74,11 @@ class Subscriptions:
             self._changes.watch(self._wanted)
             return
         try:
-            level = self._audience.level
-            if level is not None and self._may_say("notifications/message", {}):
-                self._level = level
-                await self._again("logging/setLevel", {"level": level})
+            async with self._leveling:
+                level = self._audience.level
+                is_to_be = bool(self._audience.levels) and self._may_say("notifications/message", {})
+                if is_to_be and await self._again("logging/setLevel", {"level": level}):
+                    self._level = level
             for uri in sorted(self._wanted):
                 async with self._in_turn(uri):
                     is_to_be = uri in self._audience.watched and uri not in self._subscribed
@@ -147,18 +149,29 @@ class Subscriptions:
             UpstreamError: It does not answer as it should.
         """
         client, level = turn.client, params["level"]
-        result: dict[str, Any] = {}
-        if self._changes is None:
+        if self._changes is not None:
+            client.log_level = level
+            return {}
+        async with self._leveling:
             self._audience.levels[client] = level
-            self._level = self._audience.level
+            before, self._level = self._level, self._audience.level
             try:
                 result = await self._call(turn, "logging/setLevel", {**params, "level": self._level})
             except MCPError:
                 # It writes no log.
                 self._audience.levels.pop(client, None)
+                self._level = before
                 raise
-        client.log_level = level
-        return result
+            client.log_level = level
+            return result
+
+    async def settle_level(self) -> None:
+        """Have an upstream that was told a log level say what clients want to hear by now."""
+        async with self._leveling:
+            if self._level not in (None, level := self._audience.level):
+                self._level = level
+                with suppress(MCPError, UpstreamError):
+                    await self._ask("logging/setLevel", {"level": level})
 
     async def narrow(self, left: list[str]) -> None:
         """A client has gone: the upstream need not tell what it alone wanted, such as these resources."""
@@ -172,10 +185,7 @@ class Subscriptions:
                     self._subscribed.discard(uri)
                     with suppress(MCPError, UpstreamError):
                         await self._ask("resources/unsubscribe", {"uri": uri})
-        if (level := self._audience.level) not in (None, self._level):
-            self._level = level
-            with suppress(MCPError, UpstreamError):
-                await self._ask("logging/setLevel", {"level": level})
+        await self.settle_level()
 
     @property
     def _wanted(self) -> set[str]:

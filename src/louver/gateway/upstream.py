@@ -144,7 +144,7 @@ class Upstream:
                 return next(iter(self._sessions.values()))
             key = self._key(client)
             if client is not None and not client.is_modern:
-                self._place(key).audience.clients.add(client)
+                self._join(key, client)
             if (session := self._sessions.get(key)) is not None:
                 return session
             opening, terms = self._opening_of(key, client), self._terms
@@ -246,6 +246,14 @@ class Upstream:
         if (place := self._places.get(key)) is None:
             place = self._places[key] = _Place()
         return place
+
+    def _join(self, key: Hashable, client: Client) -> None:
+        """Serve a client of the handshake era over a session, which may be there."""
+        clients = self._place(key).audience.clients
+        if client not in clients:
+            clients.add(client)
+            if (session := self._sessions.get(key)) is not None:
+                session.joined()
 
     def _opening_of(self, key: Hashable, client: Client | None) -> asyncio.Task[Session]:
         if (opening := self._opening.get(key)) is None:
