@@ -83,6 +83,29 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
         assert "tools/list" in asked
 
 
+async def test_a_change_in_the_process_of_one_client_is_heard():
+    """DISCLOSURE: `list_changed`, of whichever session it is."""
+    unruly = Upstream("it", "stdio", command=(sys.executable, str(FIXTURES / "unruly.py")))
+    gateway = Gateway(Config((unruly,), exposure="minimal"), serves_one=False)
+    try:
+        async with connect(gateway.server, OLD) as wire:
+            given = {name: grants_in((await descriptions(wire, name))[name]) for name in ("pid", "storm")}
+            asked = []
+
+            async def look(ctx, call_next):
+                asked.append(ctx.method)
+                return await call_next(ctx)
+
+            gateway.server.middleware.insert(1, look)
+            assert not required(await wire.call("pid", given["pid"]))
+            assert "tools/list" not in asked
+            assert not required(await wire.call("storm", {"times": 1, **given["storm"]}))
+            assert not required(await wire.call("pid", given["pid"]))
+            assert "tools/list" in asked
+    finally:
+        await gateway.close()
+
+
 async def test_another_configuration_leaves_nothing_of_the_one_before(tmp_path):
     """Ours: a file may change often."""
     async with disclosing(NEW, tmp_path, "records") as (_, gateway):

@@ -557,6 +557,22 @@ async def test_when_nobody_asks_for_a_level_any_more_the_server_says_what_it_doe
             assert await levels_told(later, 2) == ["error", "info"]
 
 
+async def test_who_listens_is_not_told_what_changes_in_the_process_of_another(folder):
+    """GATEWAY.md, `isolation: session`: what a client's own server tells is that client's."""
+    changed, updated = "notifications/tools/list_changed", "notifications/resources/updated"
+    with serving(*unruly(folder)) as served:
+        async with raw(served.url) as other, raw(served.url, STATELESS) as client:
+            filters = {"toolsListChanged": True, "resourceSubscriptions": ["test://a"]}
+            client.begin(client.request("subscriptions/listen", notifications=filters))
+            await client.hears("notifications/subscriptions/acknowledged")
+            for each in (other, client):
+                await each.call("touch", uri="test://a")
+                await each.call("storm", times=1)
+                await each.hears(changed)
+            await client.hears(updated)
+            assert [len(client.heard(method)) for method in (changed, updated)] == [1, 1]
+
+
 class Deaf(Http):
     """A client that opens its stream, and reads it only when it is let."""
 

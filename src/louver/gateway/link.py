@@ -132,7 +132,7 @@ class Link(Protocol):
 
 
 async def unheard(_method: str, _params: Params) -> None:
-    """What hears the notifications of the gateway's own requests: nobody."""
+    """What hears the notifications of the gateway's own requests, and others that are for nobody."""
 
 
 async def unasked(_method: str, _params: Params) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Session:
         hello: What the upstream is told of who connects.
         timeout_s: How long the upstream may be silent while it is called.
         audience: Who is served over it.
-        told: Gets every notification that no call belongs to.
+        told: Gets every notification that no call belongs to, beside who is served.
         ended: Called when the connection ends by itself, with the reason.
         listed: Gets the tools that were listed.
         guard: Says what of what it says reaches clients, if it is under a policy.

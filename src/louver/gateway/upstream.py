@@ -29,6 +29,7 @@ from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff
 from louver.gateway.eras import is_modern
+from louver.gateway.link import unheard
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
 from louver.gateway.tasks import Tasks
@@ -89,7 +90,7 @@ class Upstream:
         terms: What the configuration says of it.
         opened_as: Who it is told that connects, where a session serves everybody.
         serves_one: Whether that is the one client of the gateway, once it has said who it is.
-        told: Gets every notification that no call belongs to.
+        told: Gets every notification that no call belongs to, of a session that serves clients of 2026-07-28.
     """
 
     def __init__(
@@ -236,6 +237,7 @@ class Upstream:
             self._ending.start(session.close())
 
     def _key(self, client: Client | None) -> Hashable:
+        """Whose session serves a client: its own, that of all, or that of its era (whether this is the handshake's)."""
         if self._terms.isolated and client is not None and not client.is_modern:
             return client
         if not self._terms.per_era:
@@ -281,7 +283,7 @@ class Upstream:
             self._hello_to(key, client),
             self._terms.timeout_s,
             place.audience,
-            self._told,
+            self._told if _serves_modern(key) else unheard,
             self._ended,
             partial(_note_safe, self._safe),
             self.guard,
@@ -341,6 +343,11 @@ class Upstream:
                     ends.reset()
                 else:
                     ends.fail(reason)
+
+
+def _serves_modern(key: Hashable) -> bool:
+    """Whether a session serves clients of 2026-07-28: what another tells of is not theirs, or told by this one too."""
+    return key is None or key is False
 
 
 async def _over(opening: asyncio.Task[Session]) -> None:
