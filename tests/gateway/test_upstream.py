@@ -245,6 +245,20 @@ async def test_many_resources_are_watched_at_once():
     await made.close()
 
 
+async def test_a_stream_goes_on_where_others_watch_the_same():
+    """Ours: what changes while it is opened anew would be told to nobody."""
+    link, first, second = Telling(), Itself(client(STATELESS)), Itself(client(STATELESS))
+    made = upstream(lambda: link)
+    async with watching(first, {"test://a": made}):
+        await turns()
+        before = list(link.listened)
+        async with watching(second, {"test://a": made}):
+            await turns()
+        await turns()
+        assert link.listened == before
+    await made.close()
+
+
 async def test_who_goes_while_resources_are_being_watched_watches_none():
     """Ours: nothing grows with those who have gone; what a server was asked for is taken back."""
     reached = asyncio.Event()

@@ -63,14 +63,18 @@ class Changes:
         self._lists = lists
         self._told = told
         self._is_known = False
+        self._wanted: dict[str, Any] = {}
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, uris: set[str]) -> None:
-        """Hear of these resources from now on."""
-        self.stop()
+        """Hear of these resources from now on; a stream in which they are heard of goes on."""
         wanted: dict[str, Any] = {f"{name}ListChanged": True for name in sorted(self._lists)}
         if uris:
             wanted["resourceSubscriptions"] = sorted(uris)
+        if wanted == self._wanted and self._task is not None and not self._task.done():
+            return
+        self.stop()
+        self._wanted = wanted
         if wanted:
             self._task = asyncio.create_task(self._listen(wanted))
 
