@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 Steps = tuple[str, ...]
 TOOL = "the_tool"
+TEXTS: tuple[dict[str, Any], ...] = (
+    {"type": "string"},
+    {"type": ["string", "null"]},
+    {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Result"},
+    {"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "string"}]},
+    {},
+)
+"""What servers list for a text."""
 
 
 @dataclass
@@ -64,8 +72,8 @@ class Cases:
         self.keys: dict[str, Steps] = {}
         self.never: dict[str, str] = {}
         root = self._node(3, rooted=True)
-        seats = ("structured", "text", "wrapped text", "prose", "error", "refused")
-        seat = rng.choices(seats, (12, 3, 2, 1, 2, 1))[0]
+        seats = ("structured", "text", "wrapped text", "text at the root", "prose", "error", "refused")
+        seat = rng.choices(seats, (12, 3, 3, 1, 1, 2, 1))[0]
         is_declared = (seat == "structured" and rng.random() < 0.85) or (seat == "text" and rng.random() < 0.5)
         wrapped = is_declared and rng.random() < 0.25
         value = self._value(root, ())
@@ -86,6 +94,11 @@ class Cases:
             schema["$defs"] = {name: inside[name]}
             inside[name] = {"$ref": f"#/$defs/{name}"}
         declared = schema if is_declared else None
+        name = rng.choice(("result", "content"))
+        if seat == "wrapped text":
+            declared = rng.choice((None, *(_around(name, held) for held in TEXTS), {"type": "object"}))
+        elif seat == "text at the root":
+            declared = rng.choice((None, *TEXTS))
         # Nobody meets one of them, so all of them count; and an admin sees everything.
         nobody = Who(roles=frozenset({"nobody"}))
         named = [Rule(f"r{number}", nobody, fields) for number, fields in enumerate(rules)]
@@ -94,7 +107,7 @@ class Cases:
         request, asked = self._request(places)
         denied = self._denied(rules, whole=seat in ("prose", "error", "refused"))
         denied = {token: what for token, what in denied.items() if token not in asked}
-        tool, result = self._tool(declared, denied, rules), self._result(seat, value)
+        tool, result = self._tool(declared, denied, rules), self._result(seat, value, name)
         return Case(policy, tool, result, request, self._views(places), {**denied, **self.never})
 
     # Tokens
@@ -279,7 +292,7 @@ class Cases:
         }
         return tool if schema is None else {**tool, "outputSchema": schema}
 
-    def _result(self, seat: str, value: Any) -> dict[str, Any] | None:
+    def _result(self, seat: str, value: Any, name: str) -> dict[str, Any] | None:
         if seat == "refused":
             return None
         prose = {
@@ -295,7 +308,11 @@ class Cases:
         if seat == "text":
             return {"content": [text, link], **meta}
         if seat == "wrapped text":
-            return {"structuredContent": {"content": json.dumps(value)}, "content": [text], **meta}
+            told = self.rng.choice((text, text, text, prose))["text"]
+            return {"structuredContent": {name: told}, "content": [text], **meta}
+        if seat == "text at the root":
+            told = self.rng.choice((text, prose))["text"]
+            return {"structuredContent": told, "content": [text], **meta}
         return {"content": [prose, link], **meta, **({"isError": True} if seat == "error" else {})}
 
     # Requests
@@ -331,6 +348,10 @@ class Cases:
     def _views(self, places: list[Steps]) -> dict[str, Any]:
         rng = self.rng
         return {f"v{number}": [".".join(rng.choice(places)), ".".join(rng.choice(places))] for number in range(2)}
+
+
+def _around(name: str, held: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: held}, "required": [name]}
 
 
 def _wide(letter: str) -> str:

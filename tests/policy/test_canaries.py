@@ -74,10 +74,10 @@ STEPS = {
     ],
     "content stays": [(policed, {"write_output": with_content})],
     "prose is passed on": [
-        (Policed, {"_prose": lambda self, said, shown, tool: {**shown, "content": said["content"]}})
+        (policed, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"]}})
     ],
     "links are passed on": [
-        (Policed, {"_prose": lambda self, said, shown, tool: {**shown, "content": said["content"][1:]}})
+        (policed, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"][1:]}})
     ],
     "meta is passed on": [(passing.Passing, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
     "errors are passed on": [

@@ -87,6 +87,10 @@ async def test_p01_content_never_holds_what_structured_content_lost(client, serv
     assert told_by(await call(client, f"{server}__list_people")) == [{"result": [SEEN]}]
     wrapped = await call(client, f"{server}__tell_wrapped")
     assert json.loads(wrapped["structuredContent"]["content"]) == [SEEN]
+    nullable = await call(client, f"{server}__tell_or_nothing")
+    assert json.loads(nullable["structuredContent"]["result"]) == SEEN
+    root = await call(client, f"{server}__tell_at_the_root")
+    assert told_by(root) == [SEEN]
     (note,) = (await call(client, f"{server}__describe_person"))["content"]
     assert note["text"].endswith("it is withheld")
 

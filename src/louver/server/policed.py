@@ -23,7 +23,7 @@ from mcp_types import INVALID_PARAMS
 from louver.catalogue.plain_texts import plain
 from louver.core.fields import fields_of
 from louver.core.json import is_object, members
-from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper, text_wrapper_in
+from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
 from louver.protocol.output import blocks, find_output
 from louver.server.accounts import account, is_kept
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.policy import Policy
     from louver.catalogue.principals import Principal
-    from louver.protocol.output import Output
+    from louver.core.json import Json
     from louver.server.seen import Seen
 
 logger = logging.getLogger(__name__)
@@ -144,24 +144,34 @@ class Policed(SeenTools):
             if self.policy.errors == "passthrough":
                 return Visible({**shown, "content": self._without_meta(blocks(said)), "isError": True})
             return Visible(error_result(self._failed(tool["name"]), _without_error(shown)))
-        declared = of_texts(tool.get("outputSchema"))
-        wrapper = text_wrapper(tool.get("outputSchema"))
-        if wrapper is None and declared is None:
-            wrapper = text_wrapper_in(said.get("structuredContent"))
-        output, text = find_output(said, wrapper), wrapper
+        return Visible(self._output(said, shown, tool, principal))
+
+    def _output(
+        self, said: dict[str, Any], shown: dict[str, Any], tool: dict[str, Any], principal: Principal
+    ) -> dict[str, Any]:
+        """An answer that is no error, as far as it is seen, with what is `shown` of it anyway."""
+        listed = self.seen(tool, principal)
+        structured = said.get("structuredContent")
+        # What stands there decides whether it is a text, not its schema: SDKs list many for one.
+        lone = text_wrapper_in(structured)
+        text = lone if lone is not None and listed.is_text(lone) else None
+        output = find_output(_told(structured) if isinstance(structured, str) else said, text)
         in_text = output is not None and output.seat != "structured"
-        if wrapper is None and is_wrapped(declared):
-            # A text holds such an output without its wrapper.
-            wrapper = WRAPPER
-        seen = self.seen(tool, principal, wrapper if in_text else None, in_text=in_text)
+        # A text holds a wrapped output without its wrapper.
+        unwrapped = WRAPPER if is_wrapped(of_texts(tool.get("outputSchema"))) else None
+        seen = self.seen(tool, principal, (text or unwrapped) if in_text else None, in_text=in_text or text is not None)
         if output is not None and is_kept():
             account().fields = len(fields_of(output.value, seen.names))
         if seen.sight.is_whole:
-            structured = {"structuredContent": said["structuredContent"]} if "structuredContent" in said else {}
-            return Visible({**shown, **structured, "content": self.covered(said)})
+            whole = {"structuredContent": structured} if "structuredContent" in said else {}
+            return {**shown, **whole, "content": self.covered(said)}
         if output is None or (text is not None and not in_text and not seen.sight.allows(text)):
-            return Visible(self._prose(said, shown, tool))
-        return Visible(_written(shown, output, seen))
+            return _prose(said, shown, text, listed)
+        result = dict(shown)
+        write_output(result, output, seen.sight.of(output.value), keep_blocks=False)
+        if isinstance(structured, str):
+            result["structuredContent"] = result["content"][0]["text"]
+        return _checked(result, shown, listed)
 
     def _asking(self, said: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
         """An answer that asks for something, as far as the server may ask.
@@ -195,28 +205,32 @@ class Policed(SeenTools):
         logger.warning("server %r, tool %r: an error is withheld, correlation id %s", self.server, tool, number)
         return Withheld("the server has answered with an error, whose text is withheld", correlation_id=number)
 
-    def _prose(self, said: dict[str, Any], shown: dict[str, Any], tool: dict[str, Any]) -> dict[str, Any]:
-        """An answer without anything that could be pruned; SDKs also send texts as the one member of an object."""
-        wrapper = text_wrapper_in(said.get("structuredContent"))
-        if wrapper is None and not blocks(said):
-            return {**shown, "content": []}
-        account().is_withheld = True
-        withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
-        structured = {} if wrapper is None else {"structuredContent": {wrapper: withheld.message}}
-        if not structured and tool.get("outputSchema") is not None:
-            return error_result(withheld, _without_error(shown))
-        return {**shown, **structured, "content": [{"type": "text", "text": withheld.message}]}
+
+def _prose(said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen) -> dict[str, Any]:
+    """An answer without anything that could be pruned; SDKs also send texts as the one member of an object."""
+    in_root = isinstance(said.get("structuredContent"), str)
+    if wrapper is None and not in_root and not blocks(said):
+        return {**shown, "content": []}
+    account().is_withheld = True
+    withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
+    note: Json = withheld.message if wrapper is None else {wrapper: withheld.message}
+    structured = {} if wrapper is None and not in_root else {"structuredContent": note}
+    if listed.is_declared and not (structured and listed.is_valid(note)):
+        return error_result(withheld, _without_error(shown))
+    return {**shown, **structured, **_told(withheld.message)}
 
 
-def _written(shown: dict[str, Any], output: Output, seen: Seen) -> dict[str, Any]:
-    """The answer that holds what is visible of an output, and nothing else."""
-    value = seen.sight.of(output.value)
-    if output.seat == "structured" and not seen.is_valid(value):
-        wrong = OutputInvalid("what may be seen of the tool's output does not satisfy the schema that is listed for it")
-        return error_result(wrong, _without_error(shown))
-    result = dict(shown)
-    write_output(result, output, value, keep_blocks=False)
-    return result
+def _checked(result: dict[str, Any], shown: dict[str, Any], listed: Seen) -> dict[str, Any]:
+    """An answer that satisfies the schema that its caller was shown, if there is one; else the error that says so."""
+    if "structuredContent" not in result or not listed.is_declared or listed.is_valid(result["structuredContent"]):
+        return result
+    wrong = OutputInvalid("what may be seen of the tool's output does not satisfy the schema that is listed for it")
+    return error_result(wrong, _without_error(shown))
+
+
+def _told(text: str) -> dict[str, Any]:
+    """The answer that tells just a text."""
+    return {"content": [{"type": "text", "text": text}]}
 
 
 def _without_error(shown: dict[str, Any]) -> dict[str, Any]:

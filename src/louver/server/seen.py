@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.catalogue.plain_texts import untold, untold_schema
 from louver.core.cached import cached_property
 from louver.core.json import is_object, members
+from louver.core.path import FieldPath
+from louver.core.texts import with_texts
 from louver.core.twins import key_of
 from louver.core.validate import validator
 from louver.core.visible import Sight
-from louver.core.wrapper import text_wrapper
+from louver.core.wrapper import TEXT_WRAPPERS, text_wrapper
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_SIGHTS
 from louver.server.passing import Passing
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from louver.catalogue.policy import Policy, ToolPolicy
     from louver.catalogue.principals import Principal
     from louver.core.json import Json, Schema
-    from louver.core.path import FieldPath
     from louver.core.unsaid import Names
 
 logger = logging.getLogger(__name__)
@@ -67,14 +68,15 @@ class SeenTools(Passing):
         said = self.policy.of(tool["name"])
         assert said is not None, "a tool without rules is not there"
         rules = said.ruling(principal)
-        schema: Schema | None = None if in_text else of_texts(tool.get("outputSchema"))
+        declared: Schema | None = tool.get("outputSchema")
         key = (tool["name"], tuple(rule.name for rule in rules), wrapper, in_text)
         # Lists and large answers are looked at in threads.
         with self._lock:
             known = self._sights.get(key)
-            if known is None or known[0] != schema:
-                seen = Seen(Sight([rule.fields for rule in rules], schema, self.policy.key, wrapper))
-                known = self._sights[key] = (schema, seen)
+            if known is None or known[0] != declared:
+                schema = None if in_text else of_texts(declared)
+                seen = Seen(Sight([rule.fields for rule in rules], schema, self.policy.key, wrapper), declared)
+                known = self._sights[key] = (declared, seen)
                 if len(self._sights) > MAX_SIGHTS:
                     self._sights.popitem(last=False)
             self._sights.move_to_end(key)
@@ -142,11 +144,8 @@ class SeenTools(Passing):
         declared: Any = tool.get("outputSchema")
         if declared is None or seen.sight.is_whole:
             return declared
-        if (wrapper := text_wrapper(declared)) is not None:
-            return {"type": "object", "properties": {wrapper: {"type": "string"}}, "required": [wrapper]}
-        schema = seen.sight.schema
         rooted = is_object(declared) and declared.get("type") == "object"
-        return {**members(schema), "type": "object"} if rooted else schema
+        return {**members(seen.schema), "type": "object"} if rooted else seen.schema
 
 
 class Seen:
@@ -154,16 +153,27 @@ class Seen:
 
     Args:
         sight: What they let be seen.
+        declared: The schema that the tool's server lists, if it lists one.
     """
 
-    def __init__(self, sight: Sight) -> None:
+    def __init__(self, sight: Sight, declared: Schema | None) -> None:
         self.sight = sight
+        self._declared = declared
         self.listed: tuple[dict[str, Any], dict[str, Any]] | None = None
         """The tool that was listed last, and as what."""
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether a schema is listed."""
+        return self._declared is not None
 
     def is_valid(self, value: Json) -> bool:
         """Whether a visible value satisfies the visible schema."""
         return self._validator.is_valid(value)
+
+    def is_text(self, name: str) -> bool:
+        """Whether the lone string of a member is a text, of which no rule has said what becomes of it as a whole."""
+        return of_texts(self._declared) is None or self.sight.fate(FieldPath((name,))) == "seen"
 
     def names_besides(self, tool: dict[str, Any]) -> Names:
         """The names that texts about a tool must not tell: those that are no argument's anyway."""
@@ -175,8 +185,17 @@ class Seen:
         return self.sight.names
 
     @cached_property
+    def schema(self) -> Schema:
+        """The schema of what is seen, texts that are pruned or withheld included."""
+        if (wrapper := text_wrapper(self._declared)) is not None:
+            return {"type": "object", "properties": {wrapper: {"type": "string"}}, "required": [wrapper]}
+        if self._declared is None:
+            return self.sight.schema
+        return with_texts(self.sight.schema, self._declared, [name for name in TEXT_WRAPPERS if self.is_text(name)])
+
+    @cached_property
     def _validator(self) -> Any:
-        return validator(self.sight.schema)
+        return validator(self.schema)
 
 
 def apart(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:

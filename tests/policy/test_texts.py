@@ -1,0 +1,179 @@
+"""PRIVACY.md, P1: a text is a text wherever it stands, whatever the schema says of that place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from louver.catalogue.policy import Policy, Rule, ToolPolicy, Who
+from louver.catalogue.principals import NOBODY
+from louver.core.path import FieldPath
+from louver.core.visible import Fields
+from louver.server.policed import Policed
+from louver.server.raw import Raw
+
+SECRET = "canary-7f3a"
+ANN = {"id": 1, "ssn": SECRET}
+TOLD = json.dumps(ANN)
+PROSE = f"Ann's ssn is {SECRET}."
+TEXT = {"type": "string"}
+
+
+def wrapper(held, name="result", **more):
+    """The schema that SDKs list for what is not an object."""
+    return {"type": "object", "properties": {name: held}, "required": [name], **more}
+
+
+SHAPES = {
+    "plain": (wrapper(TEXT), "result"),
+    "not required": ({"type": "object", "properties": {"result": TEXT}}, "result"),
+    "or null": (wrapper({"anyOf": [TEXT, {"type": "null"}], "title": "Result"}), "result"),
+    "marked": (
+        {"type": "object", "properties": {"result": {"type": ["string", "null"]}}, "x-fastmcp-wrap-result": True},
+        "result",
+    ),
+    "list of types": (wrapper({"type": ["string", "null"]}), "result"),
+    "or an object": (wrapper({"anyOf": [{"type": "object", "additionalProperties": True}, TEXT]}), "result"),
+    "anything": (wrapper({}), "result"),
+    "everything": (wrapper(True, "content"), "content"),
+    "any object": ({"type": "object"}, "result"),
+    "closed": ({"type": "object", "properties": {"content": TEXT}, "additionalProperties": False}, "content"),
+    "reference": (wrapper({"$ref": "#/$defs/T"}, **{"$defs": {"T": TEXT}}), "result"),
+    "one of several": ({"type": "object", "properties": {"content": TEXT, "error": TEXT}}, "content"),
+    "words": (wrapper({"anyOf": [{"enum": [TOLD, PROSE]}, {"type": "null"}]}), "result"),
+    "undeclared": (None, "content"),
+    "root": (TEXT, None),
+    "root or null": ({"type": ["string", "null"]}, None),
+    "root of words": ({"enum": [TOLD, PROSE]}, None),
+    "root that is anything": ({}, None),
+    "undeclared root": (None, None),
+}
+"""What a schema says -> it, and the member that holds the text; none if the text is the root."""
+
+EVERY = pytest.mark.parametrize(("schema", "name"), SHAPES.values(), ids=SHAPES)
+
+
+def paths(*texts, deep=True):
+    return tuple(FieldPath.parse(text, deep=deep) for text in texts)
+
+
+DENY = Fields(deny=paths("**.ssn"))
+MASK = Fields(mask=paths("**.ssn"))
+ALLOW = Fields(allow=paths("id", deep=False))
+FEW = pytest.mark.parametrize("fields", [DENY, MASK], ids=["deny", "mask"])
+
+
+class Behind:
+    """A tool with a schema, behind a policy of one rule."""
+
+    def __init__(self, schema, fields):
+        self.tool = {"name": "t", "inputSchema": {"type": "object"}}
+        if schema is not None:
+            self.tool["outputSchema"] = schema
+        rules = (Rule("r", Who(), fields),)
+        self.policed = Policed("it", Policy("1", {"t": ToolPolicy(rules, is_for_others=True)}, key=b"k" * 32))
+
+    def answers(self, structured):
+        """What a caller gets, which satisfies what the caller is listed."""
+        content = [{"type": "text", "text": structured if isinstance(structured, str) else json.dumps(structured)}]
+        listed = self.policed.shown(self.tool, NOBODY).get("outputSchema", True)
+        answer = self.policed.answered(Raw({"structuredContent": structured, "content": content}), self.tool, NOBODY)
+        if not answer.value.get("isError"):
+            Draft202012Validator(listed).validate(answer.value["structuredContent"])
+        return answer.value
+
+
+def held(answer, name):
+    """The text that an answer holds."""
+    structured = answer["structuredContent"]
+    return structured if name is None else structured[name]
+
+
+def put(text, name):
+    return text if name is None else {name: text}
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("fields", "seen"),
+    [(DENY, {"id": 1}), (MASK, {"id": 1, "ssn": "[masked]"}), (Fields(deny=paths("ssn")), {"id": 1})],
+)
+def test_text_that_is_json_is_pruned_whatever_the_schema_says_of_it(schema, name, fields, seen):
+    """PRIVACY.md, P1: pruned and written anew."""
+    answer = Behind(schema, fields).answers(put(TOLD, name))
+    assert SECRET not in json.dumps(answer)
+    assert json.loads(held(answer, name)) == json.loads(answer["content"][0]["text"]) == seen
+
+
+@EVERY
+@FEW
+def test_prose_is_withheld_whatever_the_schema_says_of_it(schema, name, fields):
+    """PRIVACY.md, P1: as a block of text is."""
+    answer = Behind(schema, fields).answers(put(PROSE, name))
+    assert SECRET not in json.dumps(answer)
+    assert held(answer, name) == answer["content"][0]["text"]
+    assert "withheld" in held(answer, name)
+
+
+@pytest.mark.parametrize("shape", ["or null", "or an object", "reference", "words", "root", "root or null"])
+def test_what_is_allowed_of_a_text_is_allowed_of_the_json_in_it(shape):
+    """Ours: paths are read as if there was no text around it."""
+    schema, name = SHAPES[shape]
+    assert json.loads(held(Behind(schema, ALLOW).answers(put(TOLD, name)), name)) == {"id": 1}
+    assert "withheld" in held(Behind(schema, ALLOW).answers(put(PROSE, name)), name)
+
+
+@pytest.mark.parametrize("shape", ["closed", "one of several"])
+def test_a_text_that_rules_drop_or_replace_is_just_that(shape):
+    """Ours: nothing is left of it that could be withheld."""
+    schema, name = SHAPES[shape]
+    assert Behind(schema, ALLOW).answers({name: TOLD})["structuredContent"] == {}
+    mask = Behind(schema, Fields(mask=paths(name)))
+    assert mask.answers({name: PROSE})["structuredContent"] == {name: "[masked]"}
+
+
+@EVERY
+def test_a_text_whose_member_is_allowed_is_sent(schema, name):
+    """docs/reference/policy.md, "What is seen": unless `allow` names that."""
+    if name is None:
+        return
+    behind = Behind(schema, Fields(allow=paths(name, deep=False), deny=paths("**.fax")))
+    assert behind.answers({name: PROSE})["structuredContent"] == {name: PROSE}
+
+
+@pytest.mark.parametrize("shape", ["or null", "marked", "list of types", "root or null"])
+@pytest.mark.parametrize("fields", [DENY, MASK, ALLOW])
+def test_nothing_is_still_nothing(shape, fields):
+    """Ours: null satisfies what is listed where it did."""
+    schema, name = SHAPES[shape]
+    nothing = put(None, name)
+    assert Behind(schema, fields).answers(nothing)["structuredContent"] == nothing
+
+
+@pytest.mark.parametrize("text", [TOLD, PROSE])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        wrapper({"type": "array"}),
+        wrapper({"type": "object", "properties": {"id": {}}}),
+        {"type": "object", "properties": {"id": {}}, "required": ["id"]},
+        {"type": "object", "allOf": [wrapper({"maxLength": 5})]},
+    ],
+)
+def test_a_text_for_which_the_listed_schema_has_no_place_is_not_sent(schema, text):
+    """PRIVACY.md, "One pipeline": validated against the visible schema."""
+    answer = Behind(schema, DENY).answers({"result": text})
+    assert answer["isError"] is True
+    assert answer["_meta"]["dev.louver/error"]["code"] in ("OUTPUT_INVALID", "WITHHELD")
+    assert "structuredContent" not in answer
+    assert SECRET not in json.dumps(answer)
+
+
+@pytest.mark.parametrize("held", [{"type": "array", "items": TEXT}, {"type": "object"}, {"type": "integer"}])
+def test_a_schema_that_has_no_place_for_a_text_is_listed_as_it_was(held):
+    """Ours: nothing is loosened without need."""
+    listed = Behind(wrapper(held), DENY).policed.shown(Behind(wrapper(held), DENY).tool, NOBODY)["outputSchema"]
+    assert TEXT not in listed["properties"]["result"].get("anyOf", ())
+    assert listed["properties"]["result"]["type"] == held["type"]
