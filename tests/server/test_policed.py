@@ -161,6 +161,14 @@ def test_errors_may_be_passed_on(policed):
     assert made.refusal(error) is error
 
 
+def test_an_error_that_is_passed_on_brings_no_resources_that_are_not_covered(policed):
+    """PRIVACY.md, P2 and P3."""
+    said = {"isError": True, "content": [LINK, EMBEDDED, *text("no such user")]}
+    assert answered(policed(errors="passthrough"), said)["content"] == text("no such user")
+    covering = policed(errors="passthrough", resources=["file:///private/*"])
+    assert answered(covering, said)["content"] == said["content"]
+
+
 def test_a_protocol_error_keeps_its_code_alone(policed):
     """PRIVACY.md, P3."""
     error = policed().refusal(MCPError(-32001, SECRET, {"a": SECRET})).error

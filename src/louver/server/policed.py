@@ -142,7 +142,7 @@ class Policed(SeenTools):
             return Visible(self._asking(said, shown))
         if said.get("isError"):
             if self.policy.errors == "passthrough":
-                return Visible({**shown, "content": self._without_meta(blocks(said)), "isError": True})
+                return Visible({**shown, "content": self.covered(said), "isError": True})
             return Visible(error_result(self._failed(tool["name"]), _without_error(shown)))
         return Visible(self._output(said, shown, tool, principal))
 
