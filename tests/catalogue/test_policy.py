@@ -109,6 +109,17 @@ def test_callers_that_see_the_same_are_one_audience(policy):
         ("file:///public/%2e%2e/private", False),
         ("file:///public/%252E%252e%252fprivate", False),
         ("file:///public/a\\..\\b", False),
+        ("file:///public/%25252525252e%25252525252e/private", False),
+        (f"file:///public/%{'25' * 1000}2e./private", False),
+        ("file:///public/%2e%2e%5cprivate", False),
+        ("file:///public/.\t./private", False),
+        ("file:///public/.\r\n./private", False),
+        ("file:///public/.%0a./private", False),
+        ("file:///public/a\x00", False),
+        ("file:///public/a\x85b", False),
+        ("file:///public/a b", False),
+        ("file:///public/a\u2003", False),
+        ("file:///public/a%20b%25", True),
         ("file:///public/a..b", True),
         ("", False),
     ],
@@ -238,3 +249,8 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "it.json").write_bytes(b"\xff")
     with pytest.raises(InvalidPolicy, match="it is not UTF-8"):
         Policy.read(tmp_path / "it.json")
+
+
+def test_an_address_with_a_character_that_readers_skip_is_read_as_it_is_listed():
+    """Ours: an exact entry is what its author has written."""
+    assert Policy("1", {}, resources=("file:///a\tb",)).covers("file:///a\tb")

@@ -66,6 +66,12 @@ _OF_TOOL: Final = ("rules", "digest")
 _PATHS: Final = ("allow", "deny", "mask", "hash")
 _OF_RULE: Final = ("name", "who", *_PATHS)
 _OF_WHO: Final = ("scopes", "roles", "clients")
+_SKIPPED: Final = re.compile(r"[\x00-\x20\x7f-\x9f]")
+"""What readers of URIs leave out, wherever it stands (tabs, line ends) or at the ends."""
+
+_MOST_ENCODINGS: Final = 8
+"""How many times a URI can be percent-encoded whose end is looked for."""
+
 _UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#]|$)")
 
 
@@ -205,16 +211,30 @@ class Policy:
         return tuple(tuple(rule.name for rule in said.ruling(principal)) for said in self.tools.values())
 
     def covers(self, uri: str) -> bool:
-        """Whether a resource may be read; an address that leads up again (`..`) only as it is listed."""
-        climbs = _UP.search(unquote(unquote(uri))) is not None
+        """Whether a resource may be read; an address of which readers could make another only as it is listed."""
+        plain = _is_plain(uri)
         return any(
-            uri == each or (not climbs and each.endswith("*") and uri.startswith(each[:-1])) for each in self.resources
+            uri == each or (plain and each.endswith("*") and uri.startswith(each[:-1])) for each in self.resources
         )
 
 
 def definition_digest(tool: dict[str, Any]) -> str:
     """Names what a model is told of a tool: its description and its schemas."""
     return digest([tool.get(key) for key in ("name", "description", "inputSchema", "outputSchema")])
+
+
+def _is_plain(uri: str) -> bool:
+    """Whether a URI leads where it seems to: not up again (`..`), and without what readers of URIs leave out."""
+    if _SKIPPED.search(uri) or uri != uri.strip():
+        return False
+    for _ in range(_MOST_ENCODINGS):
+        # A reader that undoes an encoding may leave out what was encoded, too.
+        if _UP.search(_SKIPPED.sub("", uri)):
+            return False
+        if (decoded := unquote(uri)) == uri:
+            return True
+        uri = decoded
+    return False
 
 
 @dataclass(frozen=True, slots=True)
