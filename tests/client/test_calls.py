@@ -165,6 +165,33 @@ async def test_json_in_a_wrapped_string_is_read_too(mode):
     assert satisfies(result)
 
 
+@pytest.mark.parametrize(
+    ("asked", "data"),
+    [
+        ({"include": ["result"]}, {"id": 1, "name": "Ann", "at": {"city": "Rome"}}),
+        ({"include": ["result.name"]}, {"id": 1, "name": "Ann"}),
+        ({"include": ["name"]}, {"id": 1, "name": "Ann"}),
+        ({"exclude": ["result.at"]}, {"id": 1, "name": "Ann"}),
+        ({"view": "named"}, {"id": 1, "name": "Ann"}),
+    ],
+)
+async def test_paths_into_a_wrapped_string_may_begin_with_its_member(mode, asked, data):
+    """wire.md, "Content": or leave it out; so may views, and what is always added."""
+    server = MCPServer("texts")
+
+    @server.tool(meta=louver.hint(views={"named": ["result.name"]}, always=["result.id"]))
+    def export() -> str:
+        return '{"id": 1, "name": "Ann", "at": {"city": "Rome"}}'
+
+    louver.attach(server)
+    async with louver.Client(server, mode=mode) as client:
+        result = await client.call_tool("export", **asked)
+    assert result.data == data
+    assert result.applied
+    assert satisfies(result)
+    assert result.schema["properties"].keys() <= {"id", "name", "at"}
+
+
 @pytest.mark.parametrize("vectors", ["2025-11-25", "2026-07-28"])
 async def test_every_vector_comes_as_it_says(vectors):
     """The vectors name their sources; each is called in the revision that it is for."""

@@ -91,13 +91,16 @@ class Answer:
             return self
         if receipt.schema_digest not in (None, digest(told)):
             raise InvalidAnswer("the receipt tells a schema that its own digest does not name", member="schemaDigest")
-        if output.seat == "wrapped text":
-            told = _told_of_text(told, output.wrapper or "")
-        elif is_wrapped(self.tool.source) and is_object(told):
-            told = {**told, "x-fastmcp-wrap-result": True}
         # Projected again it admits nothing beyond the request, whatever it has admitted before.
         asked = EVERYTHING if receipt.shaped is not None else replace(self.asked, strict=False)
-        plan = self.tool.entry_of(told).plan(asked)
+        if output.seat == "wrapped text":
+            # Paths may begin with the wrapper, and the value does not have it.
+            within = _told_of_text(told, output.wrapper or "")
+            plan = self.tool.entry.plan_inferred(asked, within, output.wrapper)
+        else:
+            if is_wrapped(self.tool.source) and is_object(told):
+                told = {**told, "x-fastmcp-wrap-result": True}
+            plan = self.tool.entry_of(told).plan(asked)
         if not _applies(plan, self.value):
             return self
         if not plan.validator.is_valid(self.value):
