@@ -85,17 +85,21 @@ def test_a_shielded_pattern_is_found_where_it_was_but_in_none_of_the_names(patte
 @pytest.mark.parametrize(
     ("pattern", "read"),
     [
-        ("^a*$", "^a*$"),
+        ("^a*$", r"^a*\Z"),
+        (r"a\$", r"a\$"),
+        (r"a\\$", r"a\\\Z"),
+        ("[$]", "[$]"),
+        ("[$]$", r"[$]\Z"),
         ("abc", "abc"),
         ("f.*", "f.*"),
         (r"\*b", r"\*b"),
         ("[*]b", "[*]b"),
-        (r"^\d{5}$", r"(?a)^\d{5}$"),
+        (r"^\d{5}$", r"(?a)^\d{5}\Z"),
         *((pattern, None) for pattern in ("a*b", "f.*o", "(a)", "a" * 257, r"^\s$", r"\\*x", "[a]+$")),
     ],
 )
 def test_a_pattern_is_run_by_python_if_it_means_the_same_there_and_cannot_stall(pattern: str, read: str | None):
-    """Ours: linear in the text, white space left aside, digits and letters of ASCII."""
+    """Ours: linear in the text, white space left aside, digits and letters of ASCII, no newline behind the end."""
     assert for_python(pattern) == read
 
 

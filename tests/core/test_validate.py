@@ -125,3 +125,50 @@ def test_a_pattern_with_an_escaped_backslash_cannot_stall_the_python_backend():
     """Ours: what stands behind an escaped backslash is repeated, not escaped."""
     schema = {"pattern": r"\\*x"}
     assert without_slow_patterns(schema) == {}
+
+
+@pytest.mark.parametrize("divisor", [0.01, 0.07, 1, 3, 2.0, 1.5, 1e-10, 5e-324, 1e308, 1e22, 10**400])
+def test_both_backends_divide_as_the_numbers_are_written(divisor: float):
+    """2020-12 validation, 6.2.1: 19.99 is a multiple of 0.01, though the nearest floats are none of each other."""
+    validators = [validator({"multipleOf": divisor}, backend) for backend in BACKENDS]
+    small, large = (19.99, 0.07, -0.07, 0.3, 0.1 + 0.2, -0.0, 3.0, 5e-324), (1e22, 1e23, 1e308, 10**30, 10**400)
+    for value in (*small, *large, 0, 7, "x", True):
+        python, rust = (each.is_valid(value) for each in validators)
+        assert python == rust, value
+    assert validators[0].is_valid(divisor)
+
+
+@pytest.mark.parametrize("divisor", [0, 0.0, "1"])
+def test_what_divides_nothing_admits_nothing(divisor: Any, backend: Any):
+    assert not validator({"multipleOf": divisor}, backend).is_valid(1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "found"),
+    [
+        ("^a$", "a", True),
+        ("^a$", "a\n", False),
+        ("^$", "\n", False),
+        (r"^\d$", "1\n", False),
+        ("^[$]$", "$\n", False),
+        ("^[$]", "$\n", True),
+        (r"^[\]$]", "$\n", True),
+        (r"^a\$", "a$\n", True),
+        (r"^a\\$", "a\\\n", False),
+    ],
+)
+def test_the_end_of_a_pattern_is_that_of_the_text(pattern: str, value: str, found: bool, backend: Any):
+    """ECMA 262, 22.2.2.4: `$` is not before a last newline."""
+    assert validator({"pattern": pattern}, backend).is_valid(value) is found
+    assert validator({"patternProperties": {pattern: False}}, backend).is_valid({value: 1}) is not found
+    closed = {"patternProperties": {pattern: True}, "additionalProperties": False}
+    assert validator(closed, backend).is_valid({value: 1}) is found
+
+
+@pytest.mark.parametrize("pattern", [r"^\d$", "^1$"])
+def test_what_stands_beside_a_pattern_that_cannot_be_run_is_applied(pattern: str, backend: Any):
+    """Ours: and a valid value is refused by neither backend."""
+    huge = {"pattern": "^(a{1,500}){1,500}$"}
+    accepts = validator({"properties": {"a": huge, "b": {"pattern": pattern}}}, backend)
+    assert accepts.is_valid({"a": "aa", "b": "1"})
+    assert not accepts.is_valid({"b": "x"})

@@ -93,5 +93,8 @@ def for_python(pattern: object) -> str | None:
     # A repetition that can begin anywhere, and can fail behind its end, is tried from everywhere.
     if not pattern.startswith("^") and re.search(r"(?:[*+]|\{\d+(?:,\d*)?\}).", outline):
         return None
+    # Python's `$` is also found before a last newline.
+    if outline.endswith("$"):
+        pattern = rf"{pattern[:-1]}\Z"
     # Digits and letters are those of ASCII.
     return pattern if escapes.isdisjoint("dDwW") else f"(?a){pattern}"

@@ -14,6 +14,8 @@ schema that cannot be applied admits nothing. No pattern can stall either:
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from louver.core.json import canonical, is_array, is_object
@@ -22,7 +24,7 @@ from louver.core.references import MANY, NAMED, ONE
 from louver.limits import MAX_BACKTRACKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from louver.core.json import Json, Schema
 
@@ -78,7 +80,7 @@ class _Rust:
         self._validator: Any = None
         # The linear engine knows no look-around, which shielded patterns need; neither takes a huge pattern.
         for patterns, leave_out in ((linear, False), (bounded, False), (linear, True)):
-            readable = without_slow_patterns(schema) if leave_out else schema
+            readable = without_slow_patterns(schema, _if_plain) if leave_out else schema
             try:
                 self._validator = jsonschema_rs.Draft202012Validator(
                     readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns
@@ -105,7 +107,8 @@ class _Python:
         from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType]
         from referencing import Registry
 
-        make: Any = extend(Draft202012Validator, {"uniqueItems": _unique})  # pyright: ignore[reportUnknownVariableType]
+        exact = {"uniqueItems": _unique, "multipleOf": _multiple}
+        make: Any = extend(Draft202012Validator, exact)  # pyright: ignore[reportUnknownVariableType]
         nothing: Registry[Any] = Registry()
         self._validator: Any = make(without_slow_patterns(schema), registry=nothing)
 
@@ -116,36 +119,45 @@ class _Python:
             return False
 
 
-def without_slow_patterns(schema: Schema) -> Schema:
-    """A schema that admits at least what `schema` admits, with patterns that Python's `re` can run.
+def without_slow_patterns(schema: Schema, read: Callable[[object], str | None] = for_python) -> Schema:
+    """A schema that admits at least what `schema` admits, with patterns that can be run.
 
-    With a pattern that it cannot run goes what could turn looser into stricter: `additionalProperties`
+    With a pattern that cannot goes what could turn looser into stricter: `additionalProperties`
     beside a name pattern, and everywhere `not`, `if`, `oneOf` (which becomes `anyOf`), `unevaluated*` and
     `maxContains`.
+
+    Args:
+        schema: The schema.
+        read: How a pattern is written for who runs it; `None` if it cannot be run. By default for Python's `re`.
     """
     patterns = [pattern for part in _parts(schema) for pattern in _patterns(part)]
-    readable = {pattern: for_python(pattern) for pattern in patterns if isinstance(pattern, str)}
-    if all(pattern == read for pattern, read in readable.items()):
+    readable = {pattern: read(pattern) for pattern in patterns if isinstance(pattern, str)}
+    if all(pattern == written for pattern, written in readable.items()):
         return schema
-    return _looser(schema, loosen=None in readable.values())
+    return _looser(schema, read, loosen=None in readable.values())
 
 
-def _looser(schema: Schema, *, loosen: bool) -> Schema:
+def _if_plain(pattern: object) -> str | None:
+    """A pattern as it is, if every engine takes it."""
+    return None if for_python(pattern) is None else str(pattern)
+
+
+def _looser(schema: Schema, read: Callable[[object], str | None], *, loosen: bool) -> Schema:
     if isinstance(schema, bool):
         return schema
     looser = {
-        keyword: _mapped(keyword, argument, loosen=loosen)
+        keyword: _mapped(keyword, argument, partial(_looser, read=read, loosen=loosen))
         for keyword, argument in schema.items()
         if not (loosen and keyword in _SWITCHED)
     }
     if loosen and "oneOf" in looser:
         looser["allOf"] = [*looser.get("allOf", []), {"anyOf": looser.pop("oneOf")}]
     if "pattern" in looser:
-        read = for_python(looser.pop("pattern"))
-        looser |= {} if read is None else {"pattern": read}
+        pattern = read(looser.pop("pattern"))
+        looser |= {} if pattern is None else {"pattern": pattern}
     names: Any = looser.get("patternProperties")
     if is_object(names):
-        read_names = {for_python(name): part for name, part in names.items()}
+        read_names = {read(name): part for name, part in names.items()}
         looser["patternProperties"] = read_names
         if None in read_names:
             del looser["patternProperties"]
@@ -153,13 +165,13 @@ def _looser(schema: Schema, *, loosen: bool) -> Schema:
     return looser
 
 
-def _mapped(keyword: str, argument: Any, *, loosen: bool) -> Any:
+def _mapped(keyword: str, argument: Any, change: Callable[[Schema], Schema]) -> Any:
     if keyword in ONE and (isinstance(argument, bool) or is_object(argument)):
-        return _looser(argument, loosen=loosen)
+        return change(argument)
     if keyword in MANY and is_array(argument):
-        return [_looser(part, loosen=loosen) for part in argument]
+        return [change(part) for part in argument]
     if (keyword in NAMED or keyword == "$defs") and is_object(argument):
-        return {name: _looser(part, loosen=loosen) for name, part in argument.items()}
+        return {name: change(part) for name, part in argument.items()}
     return argument
 
 
@@ -193,6 +205,20 @@ def _unique(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterat
         return
     if len({canonical(_comparable(element)) for element in value}) < len(value):
         yield ValidationError("elements are not unique")
+
+
+def _multiple(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
+    """`multipleOf` of the numbers that are written; the backend's own divides the nearest floats."""
+    from jsonschema import ValidationError
+
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and _written(value) % _written(argument):
+        yield ValidationError("not a multiple")
+
+
+def _written(number: float) -> int | Fraction:
+    # The shortest text of a float has at most 17 digits and an exponent of three, so this is soon done.
+    return number if isinstance(number, int) else Fraction(repr(number))
 
 
 def _comparable(value: Json) -> Json:
