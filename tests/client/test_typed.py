@@ -3,7 +3,9 @@
 import dataclasses
 import datetime
 import enum
+import sys
 import traceback
+import typing
 from collections.abc import Callable
 from typing import Any, Literal, assert_type
 
@@ -153,6 +155,17 @@ def test_what_is_no_type_for_json_is_refused(type_):
     """Ours."""
     with pytest.raises(louver.UnfitType, match="no type"):
         Typed(type_)
+
+
+class Stdlib(typing.TypedDict):
+    id: int
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic reads both kinds of TypedDict from Python 3.12 on")
+def test_a_typed_dict_that_pydantic_cannot_read_is_refused_with_the_one_that_it_can():
+    """Ours: with what would be right."""
+    with pytest.raises(louver.UnfitType, match=r"^list\[Stdlib\] .* expected typing_extensions\.TypedDict"):
+        Typed(list[Stdlib])
 
 
 @pytest.mark.parametrize("server", [example, plain])

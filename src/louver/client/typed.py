@@ -85,8 +85,11 @@ class Typed(Generic[T]):
         try:
             self._adapter: TypeAdapter[T] = TypeAdapter(type_)
             self._schema: Schema = self._adapter.json_schema(schema_generator=Reads)
-        except (PydanticUserError, PydanticSchemaGenerationError):
-            raise UnfitType(f"{self.name} is no type that has a JSON Schema, so it cannot be asked for") from None
+        except (PydanticUserError, PydanticSchemaGenerationError) as error:
+            wrong = "is no type that has a JSON Schema, so it cannot be asked for"
+            if error.code == "typed-dict-version":
+                wrong = "has a typing.TypedDict, which needs Python 3.12: expected typing_extensions.TypedDict"
+            raise UnfitType(f"{self.name} {wrong}") from None
         reading, root = _Reading(), document(self._schema)
         self._fields = reading.fields(root)
         self.is_text = Kinds(Budget()).of(root) & ~kind.NULL == kind.STRING
