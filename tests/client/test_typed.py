@@ -6,7 +6,7 @@ import enum
 import sys
 import traceback
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Literal, assert_type
 
 import pytest
@@ -166,6 +166,14 @@ def test_a_typed_dict_that_pydantic_cannot_read_is_refused_with_the_one_that_it_
     """Ours: with what would be right."""
     with pytest.raises(louver.UnfitType, match=r"^list\[Stdlib\] .* expected typing_extensions\.TypedDict"):
         Typed(list[Stdlib])
+
+
+@pytest.mark.parametrize("type_", [Iterable[int], dict[str, Generator[int, None, None]] | None])
+def test_a_type_that_would_be_checked_only_later_is_refused(type_):
+    """Ours: its values would come unchecked, and its error would quote the answer."""
+    with pytest.raises(louver.UnfitType, match=r"expected list\[\.\.\.\]"):
+        Typed(type_)
+    assert Typed(Sequence[int]).read([1], "t") == [1]
 
 
 @pytest.mark.parametrize("server", [example, plain])

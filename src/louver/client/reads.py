@@ -28,6 +28,10 @@ _WAYS: Final = "x-ways"
 """On the schema of a field, until all are there: the places where it is read from."""
 
 
+class CheckedLater(Exception):
+    """A type that pydantic only checks when somebody goes through the value."""
+
+
 class Reads(GenerateJsonSchema):
     """Pydantic's generator, for what is read from JSON."""
 
@@ -48,6 +52,14 @@ class Reads(GenerateJsonSchema):
     def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> JsonSchemaValue:
         """Of a field of a `TypedDict`."""
         return _marked(super().typed_dict_field_schema(schema), schema.get("validation_alias"))
+
+    def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
+        """Of an `Iterable` or a `Generator`.
+
+        Raises:
+            CheckedLater: Always.
+        """
+        raise CheckedLater
 
     def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonSchemaValue:
         """Pydantic reads a number as seconds since 1970, or as milliseconds."""

@@ -30,7 +30,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from louver.client.fit import clash
-from louver.client.reads import Reads
+from louver.client.reads import CheckedLater, Reads
 from louver.core import kinds as kind
 from louver.core import known
 from louver.core.budget import Budget
@@ -77,7 +77,7 @@ class Typed(Generic[T]):
         is_text: Whether nothing but a text, or null, can be read into it.
 
     Raises:
-        UnfitType: No JSON can be read into it.
+        UnfitType: No JSON can be read into it, or none that is checked at once.
     """
 
     def __init__(self, type_: type[T]) -> None:
@@ -85,6 +85,9 @@ class Typed(Generic[T]):
         try:
             self._adapter: TypeAdapter[T] = TypeAdapter(type_)
             self._schema: Schema = self._adapter.json_schema(schema_generator=Reads)
+        except CheckedLater:
+            wrong = "has an Iterable or a Generator, which is not checked when it comes: expected list[...]"
+            raise UnfitType(f"{self.name} {wrong}") from None
         except (PydanticUserError, PydanticSchemaGenerationError) as error:
             wrong = "is no type that has a JSON Schema, so it cannot be asked for"
             if error.code == "typed-dict-version":
