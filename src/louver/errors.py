@@ -195,7 +195,7 @@ class NotOffered(LouverError):
 
 
 class InvalidInput(LouverError):
-    """What was given to the command cannot be read."""
+    """What was given to the command, or to the client, cannot be read."""
 
     code = "INVALID_INPUT"
 

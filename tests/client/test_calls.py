@@ -345,6 +345,17 @@ async def test_a_request_that_is_none_is_refused(options, said):
             await client.call_tool(*USER, **options)
 
 
+@pytest.mark.parametrize("arguments", [[1], [], "id", 7])
+async def test_arguments_that_are_no_object_are_refused(mode, arguments):
+    """Ours: before anything is asked of the server."""
+    made = lowlevel(get=tool())
+    async with louver.Client(made.server, mode=mode) as client:
+        with pytest.raises(louver.LouverError, match="expected an object of arguments") as refused:
+            await client.call_tool("get", arguments)
+    assert refused.value.code == "INVALID_INPUT"
+    assert (made.listings, made.calls) == (0, [])
+
+
 async def test_an_error_of_the_tool_is_raised_with_its_content(mode):
     """Ours: what it says stands in no message of ours."""
     async with louver.Client(example(), mode=mode) as client:

@@ -43,6 +43,24 @@ def test_what_is_no_command_is_refused(target, said):
         louver.Client(target)
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "ftp://127.0.0.1/s3cret",
+        " http://127.0.0.1/s3cret",
+        "http://127.0.0.1:99999/s3cret",
+        "https://",
+        "http://[::1/s3cret",
+    ],
+)
+def test_what_is_no_url_is_refused_without_being_repeated(target):
+    """Ours: nor is it tried as a command. A URL may hold a secret."""
+    with pytest.raises(louver.LouverError, match="expected a URL with a host, and a port") as refused:
+        louver.Client(target)
+    assert refused.value.code == "INVALID_INPUT"
+    assert "s3cret" not in refused.value.message
+
+
 async def test_a_url_is_opened(mode):
     """Ours: the vectors' server over Streamable HTTP."""
     with http_process(Path(__file__).parents[1] / "fixtures" / "vector_server.py") as (url, _):

@@ -8,11 +8,12 @@ import pytest
 
 from gateway.configs import ENVIRON, GOOD, SECRET, of, write
 from louver.errors import InvalidConfig, LouverError
-from louver.gateway.config import Config, Upstream, is_url
+from louver.gateway.config import Config, Upstream
 from louver.gateway.config_check import schema
 from louver.gateway.config_env import Unresolved, resolved, variables
 from louver.gateway.config_read import read_config
 from louver.gateway.gateway import Gateway
+from louver.protocol.urls import is_url
 
 HOSTS = {path.stem: path for path in sorted((Path(__file__).parents[1] / "fixtures" / "hosts").glob("*.json"))}
 """Files as hosts have them."""

@@ -19,7 +19,7 @@ from mcp_types import PARSE_ERROR
 
 from louver.cli import logs, terminal
 from louver.cli.request import tool_arguments, write
-from louver.cli.target import target
+from louver.client.target import url_or_words
 from louver.client.wire import Wire
 from louver.core import json
 from louver.core.projection import Projection
@@ -58,7 +58,7 @@ def run(arguments: Namespace) -> int:
         # What cannot be asked of any server is not sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
-    return asyncio.run(_run(target(arguments.target), given, meta, arguments))
+    return asyncio.run(_run(url_or_words(arguments.target), given, meta, arguments))
 
 
 async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:

@@ -17,6 +17,7 @@ Source: issue #1704, sections 3 and 4 and "Graceful degradation"; typed projecti
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -37,11 +38,11 @@ from louver.client.tools import Tools
 from louver.client.typed import Typed
 from louver.client.wire import Wire
 from louver.core.weigh import size_of
-from louver.errors import InvalidAnswer, InvalidProjection, OutputInvalid, ProjectionRequired, UnknownView
+from louver.errors import InvalidAnswer, InvalidInput, InvalidProjection, OutputInvalid, ProjectionRequired, UnknownView
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -63,6 +64,9 @@ class Client:
         target: A URL; the words of a command, in one text or in a list; or whatever else `mcp.Client` takes: a server
             in this process, `StdioServerParameters`, a transport.
         options: Those of `mcp.Client`, such as `mode`, `read_timeout_seconds` and its callbacks.
+
+    Raises:
+        InvalidInput: The target is no URL and no command.
     """
 
     def __init__(self, target: Target, **options: Any) -> None:
@@ -161,6 +165,7 @@ class Client:
             minimize: Whether then what was not asked for is taken away here. With `into` it always is.
 
         Raises:
+            InvalidInput: The arguments are no object.
             InvalidProjection: The request cannot be read, or is not possible for the tool, which has not run.
             UnfitType: `into` is a type that the tool cannot answer; it has not run.
             ProjectionRequired: The server does not project. Where that is known before, the tool has not run.
@@ -169,6 +174,9 @@ class Client:
             ToolFailed: The tool answers with an error, whose content the exception has.
             MCPError: The server refuses the call for other reasons.
         """
+        # Not every caller's types are checked.
+        if not isinstance(arguments, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput("expected an object of arguments, for example {'id': 7}")
         tool = await self._tools.find(name)
         typed, projection = await self._request(
             tool, include, exclude, view, into, strict=strict, required=required, minimize=minimize

@@ -8,12 +8,14 @@ StdioServerParameters(...), server   as `mcp.Client` takes them
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import StdioServerParameters
 
 from louver.errors import InvalidInput
+from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,36 +26,46 @@ if TYPE_CHECKING:
     Target = str | Sequence[str] | StdioServerParameters | Transport | MCPServer[Any] | Server[Any]
 
 
+_EXPECTED = "expected a URL, or the command that starts a server"
+
+_BEGINS_A_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
+"""No command is called so."""
+
+
 def opened(target: Target) -> Any:
     """What `mcp.Client` takes for a target. A command gets the environment that the SDK gives to one.
 
     Raises:
-        InvalidInput: It is a command without a word, or with a quote that is not closed.
+        InvalidInput: It is a text that is no URL and no command, or a command without a word.
     """
-    if isinstance(target, str):
-        # A scheme is read whatever its case.
-        if target.lower().startswith(("http://", "https://")):
-            return target
-        words = words_of(target)
-    elif isinstance(target, list | tuple):
-        words = [*cast("Sequence[str]", target)]
-    else:
-        return target
+    found = url_or_words(target) if isinstance(target, str) else target
+    if not isinstance(found, list | tuple):
+        return found
+    words = [*cast("Sequence[str]", found)]
     if not words:
-        raise InvalidInput("expected a URL, or the command that starts a server")
+        raise InvalidInput(_EXPECTED)
     return StdioServerParameters(command=words[0], args=words[1:])
 
 
-def words_of(command: str) -> list[str]:
-    """The words of a command, as a shell reads them.
+def url_or_words(text: str) -> str | list[str]:
+    """The URL that a text is, or the words of the command, as a shell reads them.
 
     Raises:
-        InvalidInput: A quote is not closed.
+        InvalidInput: It is neither.
     """
+    if is_url(text):
+        return text
+    if _BEGINS_A_URL.match(text):
+        # Not repeated, since it may hold a secret.
+        expected = "a URL with a host, and a port of at most 65535, for example http://[::1]:8080/mcp"
+        raise InvalidInput(f"expected {expected}; its scheme is http or https")
     try:
-        return shlex.split(command)
+        words = shlex.split(text)
     except ValueError as error:
         raise InvalidInput(f"the target's command cannot be read: {error}") from None
+    if not words:
+        raise InvalidInput(_EXPECTED)
+    return words
 
 
 def only(error: BaseException) -> BaseException:

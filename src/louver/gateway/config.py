@@ -17,10 +17,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from louver.errors import InvalidConfig
 from louver.limits import AUDIT_DAYS
+from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,16 +161,3 @@ class Config:
         if not is_url(url):
             raise InvalidConfig("expected a URL that begins with http:// or https://")
         return cls((Upstream(ONLY, "http", url=url),))
-
-
-def is_url(text: str) -> bool:
-    """Whether `text` is an absolute URL of HTTP, with a host."""
-    if not text.isprintable() or " " in text:
-        # What reads URLs would drop some of these without a word.
-        return False
-    try:
-        parts = urlsplit(text)
-        (parts.hostname or "").encode("idna")
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

@@ -18,10 +18,11 @@ from louver.catalogue.rules import Rule
 from louver.core.json import members
 from louver.errors import InvalidConfig, InvalidGuidance
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
-from louver.gateway.config import Config, Upstream, is_url
+from louver.gateway.config import Config, Upstream
 from louver.gateway.config_check import SERVERS, check, nearest_line, parsed, whose
 from louver.gateway.config_env import Unresolved, resolved
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
+from louver.protocol.urls import is_url
 from louver.server.results import KeptResults
 from louver.server.stores import MEMORY
 from louver.server.warnings import Warnings

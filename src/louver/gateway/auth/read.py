@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from louver.catalogue.principals import Principal
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
-from louver.gateway.config import Audited, is_url
+from louver.gateway.config import Audited
 from louver.limits import AUDIT_DAYS
+from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
     from pathlib import Path
