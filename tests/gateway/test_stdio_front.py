@@ -67,6 +67,17 @@ def answered(text):
 # Files
 
 
+async def test_the_host_that_has_given_up_a_call_is_asked_in_its_next(command):
+    """Ours: over standard input there is no other who could be meant."""
+    async with raw(command, STATELESS, capabilities={"roots": {}}) as client:
+        client.begin(client.call("silent"))
+        await client.reaches("silent")
+        await client.notify("notifications/cancelled", requestId=3)
+        await client.call("wait_for", seen="notifications/cancelled")
+        asked = (await client.call("ask"))["inputRequests"]
+    assert [question["method"] for question in asked.values()] == ["roots/list"]
+
+
 @every_era
 def test_requests_of_a_file_are_answered_into_a_file(command, tmp_path, era):
     """Ours: `louver serve ... < requests.jsonl > answers.jsonl`; all that was read is answered."""

@@ -113,6 +113,18 @@ async def test_of_what_was_given_up_the_oldest_goes_that_of_the_same_client_firs
     assert requests.clients == {bob, cyd}
 
 
+@pytest.mark.parametrize(("party", "is_meant"), [("ann", True), (None, False)])
+async def test_a_request_is_meant_where_what_was_given_up_is_of_the_same_party(party, is_meant):
+    """Ours: each request of 2026-07-28 is a client of its own, also of one host, or of one principal."""
+    first, second = (Client(STATELESS, Hello(STATELESS, {}, {}), party=party) for _ in range(2))
+    requests, turn = Turns(), Itself(second)
+    await gave_up(requests, first)
+    with requests.taken(turn):
+        assert requests.meant is (turn if is_meant else None)
+        with requests.taken(Itself(first)):
+            assert requests.meant is None
+
+
 async def test_what_fails_is_not_given_up():
     """Ours: an error is an answer."""
     (ann,) = clients(1)

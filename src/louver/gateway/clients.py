@@ -29,8 +29,11 @@ from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
 from louver.gateway.outbox import Outbox
 from louver.protocol.names import PREFIX
+from louver.server.bindings import principal
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _ASKS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _KEY = f"{PREFIX}client"
+_HOST = "host"
 
 
 class RawMessage(BaseModel):
@@ -59,9 +63,12 @@ class Client:
         version: The protocol revision that it speaks.
         hello: Who it says that it is.
         session: Its connection, if it is of the handshake era.
+        party: Who stands behind it, where others can be of the same.
     """
 
-    def __init__(self, version: str, hello: Hello, session: ServerSession | None = None) -> None:
+    def __init__(
+        self, version: str, hello: Hello, session: ServerSession | None = None, party: Hashable | None = None
+    ) -> None:
         self.version = version
         self.is_modern = is_modern(version)
         """Whether it is of the stateless era."""
@@ -74,6 +81,12 @@ class Client:
         self.has_gone = False
         """Whether it is there no more, though its requests may not know of that yet."""
         self._session = session
+        self._party = party
+
+    @property
+    def party(self) -> Hashable:
+        """Who stands behind it; equal for those of which it is known that they are of the same."""
+        return self if self._party is None else self._party
 
     def go(self) -> None:
         """It has gone: it is told nothing more, and nothing is opened for it."""
@@ -137,7 +150,10 @@ def modern_client(ctx: ServerRequestContext[Any, Any]) -> Client:
     """Who asks in a request of 2026-07-28."""
     said = members((ctx.params or {}).get("_meta"))
     info, capabilities = said.get(CLIENT_INFO_META_KEY), said.get(CLIENT_CAPABILITIES_META_KEY)
-    client = Client(ctx.protocol_version, Hello(ctx.protocol_version, members(info), members(capabilities)))
+    hello = Hello(ctx.protocol_version, members(info), members(capabilities))
+    # Over standard input there is one.
+    party = _HOST if ctx.request is None else principal()
+    client = Client(ctx.protocol_version, hello, party=party)
     client.log_level = said.get(LOG_LEVEL_META_KEY)
     return client
 

@@ -5,6 +5,7 @@
     A, B                        nobody can tell
     B           A               likewise: the upstream may still be at what A has given up
                 A               it is no other's than A's
+    A           A               it is A's, as it is where one party stands behind both
 
 An upstream may learn late that a request is given up, or not care. So it counts until its answer has come after all, or
 for `ABANDONED_S`: a server that gives it up as well never answers.
@@ -56,7 +57,11 @@ class Turns:
     @property
     def meant(self) -> Caller | None:
         """The open request that something unattributed belongs to, if it can be of one client alone."""
-        return self._open[-1] if self._open and len(self.clients) == 1 else None
+        self._forget()
+        if len({turn.client for turn in self._open}) != 1:
+            return None
+        turn = self._open[-1]
+        return turn if all(each.client.party == turn.client.party for each in self._given_up) else None
 
     @contextmanager
     def taken(self, turn: Caller) -> Generator[asyncio.Event]:
@@ -74,8 +79,9 @@ class Turns:
     def _give_up(self, client: Client, late: asyncio.Event) -> None:
         self._forget()
         if len(self._given_up) >= MAX_ABANDONED:
-            # A client's own first: by giving up much it would else make those of others be forgotten.
-            oldest = next((each for each in self._given_up if each.client is client), self._given_up[0])
+            # One's own first: who gives up much would else make those of others be forgotten.
+            own = (each for each in self._given_up if each.client.party == client.party)
+            oldest = next(own, self._given_up[0])
             self._given_up.remove(oldest)
         self._given_up.append(_GivenUp(client, monotonic(), late))
 
