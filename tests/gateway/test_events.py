@@ -48,6 +48,14 @@ async def test_a_session_knows_no_events_of_another():
     assert await again(one, opened) == ("7", [answer])
 
 
+@pytest.mark.parametrize("last", ["", "x", "-1", "²", 5000 * "9"])
+async def test_an_event_that_a_client_makes_up_is_none(last):
+    """Ours: Python reads no number of so many digits, and would say so by an error."""
+    kept = Events().of_one_session()
+    await kept.store_event("a", None)
+    assert await again(kept, last) == (None, [])
+
+
 async def test_the_bytes_that_are_kept_are_bounded(monkeypatch):
     """Ours: ten thousand large answers would be gigabytes; the latest can always be had."""
     monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)

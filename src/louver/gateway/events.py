@@ -10,9 +10,10 @@ lost nothing can be had; a client that comes too late asks again.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
 from mcp.server.streamable_http import EventMessage, EventStore
@@ -24,6 +25,9 @@ from louver.limits import MAX_EVENT_BYTES, MAX_EVENTS
 if TYPE_CHECKING:
     from mcp.server.streamable_http import EventCallback
     from mcp_types import JSONRPCMessage
+
+
+_NUMBER: Final = re.compile("[0-9]{1,15}")
 
 
 class _Kept:
@@ -116,7 +120,7 @@ class _OfSession(EventStore):
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
         """Send what came after an event on its stream; the stream, if that can be taken up."""
-        found = self._kept.since(int(last_event_id) if last_event_id.isdecimal() else 0)
+        found = self._kept.since(int(last_event_id) if _NUMBER.fullmatch(last_event_id) else 0)
         if found is None:
             return None
         stream, texts = found
