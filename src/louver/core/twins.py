@@ -17,10 +17,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import product
-from typing import TYPE_CHECKING
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any
 
-from louver.core.json import is_array, is_object, strings
+from louver.core.json import is_array, is_object, levels, strings
 from louver.core.mask import NONE, Mask, remade
 from louver.core.path import FieldPath
 from louver.core.references import HOLDING, HOLDING_NAMED
@@ -28,7 +28,7 @@ from louver.errors import ProjectionLimit
 from louver.limits import MAX_TWIN_PATHS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from louver.core.json import Json, Schema
 
@@ -110,15 +110,9 @@ def with_twins(paths: Iterable[FieldPath], names: Iterable[str]) -> tuple[FieldP
 def names_in(schema: Schema) -> set[str]:
     """Every name of a member that a schema speaks of, wherever it stands."""
     names: set[str] = set()
-    todo: list[object] = [schema]
-    while todo:
-        value = todo.pop()
-        if is_array(value):
-            todo += value
-        elif is_object(value):
-            for keyword, argument in value.items():
-                names |= _keys(argument) if keyword in _VALUES else _named(keyword, argument)
-            todo += value.values()
+    for part in _objects(schema):
+        for keyword, argument in part.items():
+            names |= set(chain.from_iterable(_objects(argument))) if keyword in _VALUES else _named(keyword, argument)
     return names
 
 
@@ -149,18 +143,9 @@ def _named(keyword: str, argument: Json) -> set[str]:
     return {*argument, *(name for listed in argument.values() for name in strings(listed))}
 
 
-def _keys(value: Json) -> set[str]:
-    """The names of all members in a value."""
-    keys: set[str] = set()
-    todo = [value]
-    while todo:
-        value = todo.pop()
-        if is_object(value):
-            keys.update(value)
-            todo += value.values()
-        elif is_array(value):
-            todo += value
-    return keys
+def _objects(value: Json) -> Iterator[dict[str, Any]]:
+    """All objects in a value."""
+    return filter(is_object, chain.from_iterable(levels(value)))
 
 
 _VALUES = frozenset({"const", "enum", "default", "examples"})
