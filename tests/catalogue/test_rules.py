@@ -123,6 +123,7 @@ def test_what_is_no_rule_is_refused(written, message):
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text("xy"),
     lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below),
+    max_leaves=12,
 )
 steps = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple)
 conditions = st.fixed_dictionaries(

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from louver.core.arrays import longest, with_items
 
 scalars = st.none() | st.booleans() | st.integers() | st.text("xy")
-values = st.recursive(scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below))
+values = st.recursive(
+    scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below), max_leaves=12
+)
 
 VALUE = {"page": {"rows": [{"tags": [1, 2, 3]}, 2]}, "others": [3, 4]}
 

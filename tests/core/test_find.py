@@ -11,7 +11,9 @@ from louver.core.path import FieldPath
 from louver.core.project import project
 
 scalars = st.none() | st.booleans() | st.integers() | st.text("xy")
-values = st.recursive(scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below))
+values = st.recursive(
+    scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below), max_leaves=12
+)
 paths = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=4).map(
     lambda steps: FieldPath(() if steps == [None] else tuple(steps))
 )

@@ -29,7 +29,9 @@ SAID = {"type", "required", "properties", "additionalProperties", "items"}
 """The keywords that one answer can stand for."""
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab")
-values = st.recursive(scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below))
+values = st.recursive(
+    scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below), max_leaves=12
+)
 
 
 def accepts(schema: Any, value: Any) -> bool:

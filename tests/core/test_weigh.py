@@ -12,7 +12,9 @@ from louver.core.weigh import size_of, weigh
 from louver.limits import MAX_INFERRED_NAMES, MAX_WEIGHED_DEPTH
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab")
-values = st.recursive(scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below))
+values = st.recursive(
+    scalars, lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below), max_leaves=12
+)
 
 VALUE = {"total": 2, "items": [{"id": 1, "note": None}, {"id": 2, "note": "hello"}, {"id": 3}]}
 

@@ -38,6 +38,7 @@ JSON = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec="utf-8")),
     lambda below: st.lists(below) | st.dictionaries(st.text(st.characters(codec="utf-8")), below),
+    max_leaves=12,
 )
 
 

@@ -96,6 +96,7 @@ async def test_guidance_quotes_nothing(caplog):
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text("xy"),
     lambda below: st.lists(below) | st.dictionaries(st.sampled_from("abc"), below),
+    max_leaves=12,
 ).filter(lambda value: isinstance(value, dict))
 steps = st.lists(st.sampled_from("abc"), min_size=1, max_size=3)
 conditions = {"matches": st.just("x"), "overItems": st.just(0), "overBytes": st.just(9)}
