@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateway.auth.issuer import issuer
-from gateway.served import serving
+from gateway.served import fixture, serving
 
 LOUVER = [sys.executable, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
@@ -210,12 +210,20 @@ def test_a_server_that_is_not_in_the_configuration(config):
 
 
 @pytest.mark.parametrize("command", ["tools", "check"])
-def test_a_server_that_is_not_there_is_shown(config, command):
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ({"command": "no-such-command-anywhere"}, "No such file"),
+        (fixture("unruly", "listless"), "'tools/list' fails"),
+    ],
+)
+def test_a_server_that_is_not_there_is_shown(config, command, bad, told):
     """And the exit status says so; the others are shown as they are."""
-    path = config(good={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, gone={"command": "no-such-command-anywhere"})
+    path = config(good={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, bad=bad)
     done = louver(command, "--config", path)
     assert done.returncode == 1
     assert "ready" in done.stdout
+    assert told in done.stdout
     assert "Traceback" not in done.stderr
 
 

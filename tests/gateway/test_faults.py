@@ -270,9 +270,15 @@ async def test_an_upstream_that_is_not_there_is_left_out(tmp_path):
         "good": fixture("everything"),
         "dead": fixture("unruly", "dies", str(tmp_path / "runs")),
         "listless": fixture("unruly", "listless"),
+        "failing": fixture("unruly", "failing"),
+        "toolless": fixture("unruly", "toolless"),
         "nowhere": at("http://127.0.0.1:1/mcp"),
     }
     with serving(*config(tmp_path, servers)) as served:
+        # A server that says that it has tools lists them.
+        served.says(r"^listless +stdio +2025-11-25 +'tools/list' fails with -32601$")
+        served.says(r"^failing +stdio +2025-11-25 +'tools/list' fails with -32603$")
+        served.says(r"^toolless +stdio +2025-11-25 +0 +0 +ready$")
         for era in (HANDSHAKE, STATELESS):
             async with raw(served.url, era) as client, unharmed(client):
                 tools = (await client.result("tools/list"))["tools"]

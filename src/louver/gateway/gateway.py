@@ -300,19 +300,20 @@ class Gateway:
             await self._bus.publish(event)
 
     async def _state(self, each: config.Upstream) -> State:
-        version = None
+        version, has_tools = None, True
         # None of this name may be configured any more once it has answered.
         upstream = self.upstreams[each.name]
         await upstream.resume()
         try:
             session = await upstream.session()
-            version = session.opened.version
+            version, has_tools = session.opened.version, session.opened.has_tools
             return State(each.name, each.transport, version, await session.tools())
         except LouverError as error:
             return State(each.name, each.transport, version, [], upstream.problem or error.message)
         except MCPError as error:
             # A server may have no tools, and then no list of them. What else it says is not repeated.
-            problem = None if error.error.code == METHOD_NOT_FOUND else f"'tools/list' fails with {error.error.code}"
+            is_none = not has_tools and error.error.code == METHOD_NOT_FOUND
+            problem = None if is_none else f"'tools/list' fails with {error.error.code}"
             return State(each.name, each.transport, version, [], problem)
 
 

@@ -86,6 +86,11 @@ class Opened:
         name = members(info).get("name")
         return name if isinstance(name, str) else None
 
+    @property
+    def has_tools(self) -> bool:
+        """Whether the upstream says that it has tools."""
+        return members(self.opening.get("capabilities")).get("tools") is not None
+
 
 async def negotiate(link: Link, hello: Hello) -> Opened:
     """Open the protocol over a link that is connected.
