@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -24,6 +25,8 @@ from louver.limits import MAX_EVENT_BYTES, MAX_WATCHED, UPSTREAM_EXIT_SECONDS
 pytestmark = pytest.mark.anyio
 
 DRAIN_S = 10
+NOWHERE = "http://127.0.0.1:1/mcp"
+SHAPED = {"outputSchema": {"type": "object"}}
 FILES = 200
 FEW_FILES = f"""
 import os, resource, sys
@@ -71,6 +74,32 @@ async def gone(ends):
 
 def unruly(folder, **louver):
     return config(folder, {"bad": fixture("unruly", **louver)})
+
+
+# What is told at the start
+
+
+def cells(lines):
+    """The rows of a table in plain lines, the heading first: each cell is where its heading is."""
+    starts = [each.start() for each in re.finditer(r"\S+", lines[0])]
+    return [[line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)] for line in lines]
+
+
+def test_what_stands_behind_is_told_cell_by_cell(folder):
+    """GATEWAY.md, Start: of each server what it is, and of one that is not there why."""
+    tools = [
+        {"name": name, "inputSchema": {"type": "object"}, **more}
+        for name, more in {"plain": {}, "one": SHAPED, "other": SHAPED}.items()
+    ]
+    servers = {"works": fixture("saying", json.dumps({"tools/list": {"tools": tools}})), "dead": at(NOWHERE)}
+    with serving(*config(folder, servers)) as served:
+        served.says("^dead ")
+        start = next(number for number, line in enumerate(served.said) if line.startswith("server "))
+        assert cells(served.said[start : start + 3]) == [
+            ["server", "transport", "protocol", "tools", "projectable", "state"],
+            ["works", "stdio", "2025-11-25", "3", "2", "ready"],
+            ["dead", "http", "", "", "", "the upstream cannot be reached: ConnectionRefusedError"],
+        ]
 
 
 # The way in
