@@ -4,7 +4,9 @@ When the process is told to end, no new connections are taken, calls go on for a
 if they had come to their end, what is not answered by then gets status 503, and the exit status is 0::
 
     GET /healthz    200 while the process lives
-    GET /readyz     200 while it serves, 503 before and after
+    GET /readyz     200 while it serves, 503 once it is told to end
+
+Before it serves nothing is answered.
 """
 
 from __future__ import annotations
