@@ -1,7 +1,7 @@
 """What an upstream sends that is for nobody: counted, told once in a while, and dropped.
 
-    WARNING louver.upstream: 1 message for nobody so far, the last: a line that is no message
-    WARNING louver.upstream: 2 ...: 4 ...: 8 ...
+    louver: memory: messages of the upstream that were for nobody: 1, the last: a line that is no message
+    louver: memory: messages of the upstream that were for nobody: 2, ... 4, ... 8, ...
 
 What it was is never told, only what kind of thing.
 """
@@ -29,4 +29,4 @@ class Strays:
         """There was one more; `kind` is a text of our own."""
         self.count += 1
         if self.count & (self.count - 1) == 0:
-            self._logger.warning("%d messages of the upstream were for nobody, the last: %s", self.count, kind)
+            self._logger.warning("messages of the upstream that were for nobody: %d, the last: %s", self.count, kind)
