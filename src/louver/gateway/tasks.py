@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tasks:
-    """The tasks of one link, or of one upstream.
+    """The tasks of one link, session or upstream.
 
     Args:
         logger: Hears of those that fail, which is a fault of ours.
@@ -46,4 +46,4 @@ class Tasks:
     def _end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._logger.error("a task of a link has failed: %s", type(error).__name__)
+            self._logger.error("a background task has failed: %s", type(error).__name__)
