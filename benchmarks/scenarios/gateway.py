@@ -30,7 +30,7 @@ from louver import Projection, compile_projection
 from louver.core.json import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from benchmarks.conversation import Request
     from benchmarks.proxies import Peer, Serving
@@ -137,36 +137,49 @@ def _first_call(setting: Setting, peers: list[Peer]) -> Group:
     commands = {"direct": STDIO_UPSTREAM, "louver": [*LOUVER, "--", *STDIO_UPSTREAM]}
     commands |= {peer.name: fastmcp_command("stdio", *STDIO_UPSTREAM) for peer in peers}
     works = {name: _Start(command) for name, command in commands.items()}
-    _compare(works, 1_000)
-    return _timed("first call, stdio", "issues", 1_000, "direct", works, min(STARTS, setting.rounds), calls=1)
+    with ExitStack() as stack:
+        for work in works.values():
+            stack.callback(work.end)
+        _compare(works, 1_000)
+        return _timed("first call, stdio", "issues", 1_000, "direct", works, min(STARTS, setting.rounds), calls=1)
 
 
 class _Start:
-    """The start of a server over stdio, up to its first answer."""
+    """The start of a server over stdio, up to its first answer; its end is not of that time."""
 
     def __init__(self, command: list[str]) -> None:
         self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
 
     def send(self) -> bytes:
-        """That answer."""
-        with subprocess.Popen(self._command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            for message in (
-                {"id": 0, "method": "initialize", "params": OPENING},
-                {"method": "notifications/initialized"},
-                {"id": 1, "method": "tools/call", "params": {"name": "1000", "arguments": {}}},
-            ):
-                process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-                process.stdin.flush()
-                if "id" in message:
-                    answer = process.stdout.readline()
-            process.terminate()
+        """That answer; the server runs on."""
+        process = self._process = subprocess.Popen(self._command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answer = b""
+        for message in (
+            {"id": 0, "method": "initialize", "params": OPENING},
+            {"method": "notifications/initialized"},
+            {"id": 1, "method": "tools/call", "params": {"name": "1000", "arguments": {}}},
+        ):
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            process.stdin.flush()
+            if "id" in message:
+                answer = process.stdout.readline()
         return answer
+
+    def end(self) -> None:
+        """End the server, if one runs."""
+        if self._process is not None:
+            with self._process as process:
+                process.terminate()
+            self._process = None
 
     def result(self) -> dict[str, Any]:
         """What it answers."""
-        return json.loads(self.send())["result"]
+        answer = self.send()
+        self.end()
+        return json.loads(answer)["result"]
 
 
 @contextmanager
@@ -220,15 +233,17 @@ def _timed(
     calls: int = CALLS,
 ) -> Group:
     rng = Random(SEED)
-    turns: dict[str, Callable[[], Any]] = {name: work.send for name, work in works.items()}
-    turns[baseline + TWIN] = turns[baseline]
+    turns = {**works, baseline + TWIN: works[baseline]}
     times: dict[str, list[float]] = {name: [] for name in turns}
     for _ in range(rounds):
         for name in rng.sample(list(turns), len(turns)):
+            work = turns[name]
             started = perf_counter()
             for _ in range(calls):
-                turns[name]()
+                work.send()
             times[name].append((perf_counter() - started) / calls)
+            if isinstance(work, _Start):
+                work.end()
     return Group(case, payload, size, "s", baseline, tuple(row(name, found) for name, found in times.items()))
 
 

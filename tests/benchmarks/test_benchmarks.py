@@ -1,6 +1,7 @@
 """The benchmarks measure what they say. Counted and compared here, never timed: CI machines are no place for that."""
 
 import gc
+import os
 from dataclasses import replace
 from functools import partial
 from xml.etree import ElementTree
@@ -12,10 +13,13 @@ from benchmarks.__main__ import main
 from benchmarks.chart import svg
 from benchmarks.measuring import Candidate, OtherAnswer, compare, measured
 from benchmarks.payloads import PAYLOADS, SIZES
+from benchmarks.proxies import STDIO_UPSTREAM
 from benchmarks.results import Group, Row
 from benchmarks.scenarios import SCENARIOS, Setting, adversarial, scenario
+from benchmarks.scenarios.gateway import _Start
 from core.corpus import rows
 from docs.pages import DOCS
+from gateway.served import children
 from louver import Projection, compile_projection
 from louver.core.json import compact
 
@@ -132,6 +136,18 @@ def test_search_is_measured_beside_fastmcp():
     verdicts = [verdict for verdict in claims.judged({"search": groups}) if verdict.claim.case in scores]
     assert len(verdicts) == 6
     assert [verdict.line for verdict in verdicts if not verdict.passes] == []
+
+
+def test_a_start_is_timed_to_its_first_answer_alone():
+    """*Ours*: how long a process takes to end is no part of its first call."""
+    before = children(os.getpid())
+    start = _Start(STDIO_UPSTREAM)
+    try:
+        assert b'"result"' in start.send()
+        assert len(children(os.getpid()).keys() - before) == 1
+    finally:
+        start.end()
+    assert not children(os.getpid()).keys() - before
 
 
 def test_figures_that_are_not_there_although_the_scenario_ran_are_missed():
