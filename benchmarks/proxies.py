@@ -52,7 +52,7 @@ class Serving:
     process: int
 
     def rss_mb(self) -> float:
-        """How much memory it holds, in MB."""
+        """How much memory it holds, in MB, without the processes that it has started."""
         said = subprocess.run(["ps", "-o", "rss=", "-p", str(self.process)], capture_output=True, text=True, check=True)
         return int(said.stdout) * 1024 / 1e6
 

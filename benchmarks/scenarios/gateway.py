@@ -4,7 +4,7 @@
     call, stdio behind         likewise, to a server over stdio, which is all that some peers know
     tools/list                 of many tools
     call among tools           1 kB, through Louver: of a server with ten tools, and of one with very many
-    RSS                        the memory of the processes after the calls
+    RSS                        the memory of each one's own process after the calls, without what it has started
     first call, stdio          from the start of the process to the first answer
 
 One client that reads the whole answer and does nothing with it, as in `wire`. What is behind answers what was prepared.
