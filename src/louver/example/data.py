@@ -52,11 +52,6 @@ class Database:
         with self._lock:
             return [dict(row) for row in self._open().execute(sql, parameters)]
 
-    def dump(self) -> str:
-        """The whole content as SQL text."""
-        with self._lock:
-            return "\n".join(self._open().iterdump())
-
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = _connect(self._path)
