@@ -104,6 +104,11 @@ def upstream(link, *, serves_one=False, **how):
     return Upstream("it", terms(link, **how), opened_as=GATEWAY, serves_one=serves_one, told=told)
 
 
+async def end(made):
+    made.give_up()
+    await made.ended()
+
+
 def client(era=HANDSHAKE):
     return Client(era, Hello(era, {"name": "a client"}, {}))
 
@@ -121,7 +126,7 @@ async def test_an_opening_that_never_began_does_not_count(monkeypatch):
     another = asyncio.create_task(made.session(client()))
     await asyncio.wait([another], timeout=0)
     assert not another.done()
-    await made.close()
+    await end(made)
     with pytest.raises(UpstreamUnavailable):
         await another
 
@@ -164,7 +169,7 @@ async def test_what_opens_and_what_is_open_end_side_by_side():
     asking = asyncio.create_task(made.session(client()))
     await turns()
     async with asyncio.timeout(SOON_S):
-        await made.close()
+        await end(made)
     with pytest.raises(UpstreamUnavailable):
         await asking
 
@@ -176,7 +181,7 @@ async def test_who_waits_while_the_terms_change_is_served_by_the_new_ones():
     await turns()
     made.change(terms(Living))
     assert (await asking).opened.name == "it"
-    await made.close()
+    await end(made)
 
 
 async def test_who_leaves_while_the_terms_change_is_served_no_more():
@@ -207,7 +212,7 @@ async def test_one_that_serves_one_client_is_opened_as_that_client_after_a_chang
     made.change(terms(lambda: link, isolated=False))
     await made.session()
     assert link.asked[0][1]["clientInfo"] == {"name": "a client"}
-    await made.close()
+    await end(made)
 
 
 async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
@@ -227,7 +232,7 @@ async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
     await session.subscriptions.watch(Itself(watching), {"uri": "test://a"})
     asked = [method for method, _ in link.asked if method.startswith("resources/")]
     assert asked == ["resources/subscribe", "resources/unsubscribe", "resources/subscribe"]
-    await made.close()
+    await end(made)
 
 
 async def test_many_resources_are_watched_at_once():
@@ -242,7 +247,7 @@ async def test_many_resources_are_watched_at_once():
             await turns()
         await turns()
     assert link.listened == [[], uris, []]
-    await made.close()
+    await end(made)
 
 
 async def test_a_stream_goes_on_where_others_watch_the_same():
@@ -256,7 +261,7 @@ async def test_a_stream_goes_on_where_others_watch_the_same():
             await turns()
         await turns()
         assert link.listened == before
-    await made.close()
+    await end(made)
 
 
 async def test_who_goes_while_resources_are_being_watched_watches_none():
@@ -285,7 +290,7 @@ async def test_who_goes_while_resources_are_being_watched_watches_none():
         await listening
     assert not made.is_watched(gone, "test://a")
     assert link.asked[-1] == ("resources/unsubscribe", {"uri": "test://a"})
-    await made.close()
+    await end(made)
 
 
 def subscribed(link):
@@ -322,7 +327,7 @@ async def test_who_watches_what_another_gives_up_by_leaving_is_told():
     link.held.set()
     await asyncio.gather(leaving, *watching)
     assert subscribed(link) == set(uris)
-    await made.close()
+    await end(made)
 
 
 async def test_who_watches_what_another_gives_up_at_once_is_told():
@@ -353,7 +358,7 @@ async def test_who_watches_what_another_gives_up_at_once_is_told():
     assert subscribed(link) == {"test://a"}
     await subscriptions.unwatch(second, params)
     assert subscribed(link) == set()
-    await made.close()
+    await end(made)
 
 
 async def test_who_is_refused_watches_nothing_and_whoever_waits_asks_for_itself():
@@ -377,7 +382,7 @@ async def test_who_is_refused_watches_nothing_and_whoever_waits_asks_for_itself(
             await refused
     assert [method for method, _ in link.asked].count("resources/subscribe") == 2
     assert not any(made.is_watched(each.client, "test://a") for each in both)
-    await made.close()
+    await end(made)
 
 
 async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():
@@ -391,7 +396,7 @@ async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():
     made.change(terms(Living, isolated=False))
     await resuming
     assert made.clients == set()
-    await made.close()
+    await end(made)
 
 
 async def opened_just_before(made, then):
@@ -408,7 +413,7 @@ async def test_a_session_that_opens_just_before_the_terms_change_is_not_used():
     made = upstream(Living)
     session = await opened_just_before(made, lambda: made.change(terms(Living)))
     assert session in made._sessions.values()
-    await made.close()
+    await end(made)
 
 
 async def test_a_session_that_opens_just_before_the_end_is_not_used():
@@ -438,7 +443,7 @@ async def test_what_servers_of_before_say_of_their_tools_does_not_count():
     held.set()
     await listing
     assert not made.is_safe("tools/call", {"name": "t"})
-    await made.close()
+    await end(made)
 
 
 async def test_an_opening_that_fails_has_its_time_to_end_the_link():
@@ -457,7 +462,7 @@ async def test_an_opening_that_fails_has_its_time_to_end_the_link():
     made = upstream(Refuses)
     asking = asyncio.create_task(made.session(client()))
     await closing.wait()
-    await made.close()
+    await end(made)
     assert ended.is_set()
     with pytest.raises(UpstreamUnavailable):
         await asking
@@ -480,4 +485,4 @@ async def test_what_a_policy_does_not_let_through_is_not_asked_for_again(tmp_pat
     assert [said for said in link.asked if said[0] not in ("initialize", "notifications/initialized")] == [
         ("resources/subscribe", {"uri": "test://b"})
     ]
-    await made.close()
+    await end(made)

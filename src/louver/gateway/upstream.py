@@ -221,11 +221,6 @@ class Upstream:
         """Wait for the end of the sessions that it has no more; they end though nobody waits."""
         await self._ending.over()
 
-    async def close(self) -> None:
-        """Give it up, and wait for that."""
-        self.give_up()
-        await self.ended()
-
     def _let_go(self) -> None:
         """End all that there is; nobody finds it any more."""
         openings, self._opening = list(self._opening.values()), {}
