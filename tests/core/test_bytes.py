@@ -176,18 +176,18 @@ def test_alike_texts_are_kept_by_a_generated_type():
     """Ours: after three calls, or one large value."""
     mask = include_mask([FieldPath.parse(path) for path in ("issues.id", "issues.user.login", "issues.labels.name")])
     compiled = SkippingBytes(mask, {})
-    tiers: list[str] = []
+    were_special: list[bool] = []
     for _ in range(FIRST_CALLS + 1):
-        tiers.append(compiled.tier)
+        were_special.append(compiled.is_special)
         kept = compiled.keep(text_of({"issues": [ISSUE, {**ISSUE, "user": None}]}))
-    assert tiers == ["walked"] * FIRST_CALLS + ["typed"]
+    assert were_special == [False] * FIRST_CALLS + [True]
     assert kept == (
         b'{"issues":[{"id":1,"labels":[{"name":"n"}],"user":{"login":"l"}},'
         b'{"id":1,"labels":[{"name":"n"}],"user":null}]}'
     )
     large = SkippingBytes(mask, {})
     large.keep(text_of({"issues": [ISSUE] * 300}))
-    assert large.tier == "typed"
+    assert large.is_special
 
 
 @pytest.mark.parametrize("extra", [True, False])

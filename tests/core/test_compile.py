@@ -81,11 +81,11 @@ def test_values_that_grow_holes_are_the_same_in_every_form(mode: str):
     rng = Random(3)
     mask = (include if mode == "include" else exclude)("issues.title", "issues.user.login", "issues.labels.name")
     compiled = Compiled(mask, {})
-    tiers: set[str] = set()
+    were_special: set[bool] = set()
     for round_ in range(300):
         same(compiled, mask, _holed(rng, ISSUES, 0.0 if round_ < 5 else 0.02))
-        tiers.add(compiled.tier)
-    assert tiers == {"closures", "generated"}
+        were_special.add(compiled.is_special)
+    assert were_special == {False, True}
 
 
 def _holed(rng: Random, value: Any, chance: float) -> Any:
@@ -110,7 +110,7 @@ def _holed(rng: Random, value: Any, chance: float) -> Any:
 def test_alike_values_are_kept_by_generated_code(mask: Mask, value: Any):
     """Ours: after three calls."""
     compiled = made(mask, value)
-    assert compiled.tier == "generated"
+    assert compiled.is_special
     same(compiled, mask, value)
 
 
@@ -134,10 +134,10 @@ def test_one_large_value_is_enough_to_generate_code():
     mask = include("issues.id")
     compiled = Compiled(mask, {})
     compiled.keep({"issues": [ISSUE] * 300})
-    assert compiled.tier == "generated"
+    assert compiled.is_special
     listed = Compiled(include("id"), {})
     listed.keep([ISSUE] * 300)
-    assert listed.tier == "generated"
+    assert listed.is_special
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ def test_a_wide_plan_stays_with_the_closures():
     mask = include_mask([FieldPath((name, "x")) for name in names])
     value = {name: {"x": 1, "y": 2} for name in names}
     compiled = made(mask, value)
-    assert compiled.tier == "closures"
+    assert not compiled.is_special
     same(compiled, mask, value)
 
 
 @pytest.mark.parametrize("mask", [ALL, NONE])
 def test_all_and_nothing_need_no_code(mask: Mask):
     compiled = made(mask, ISSUES, 7, [1])
-    assert compiled.tier == "closures"
+    assert not compiled.is_special
     for value in (ISSUES, 7, [1]):
         same(compiled, mask, value)
 
@@ -199,7 +199,7 @@ def test_code_is_generated_only_so_often():
     for _ in range(2 * MAX_GENERATIONS):
         assert compiled.keep({"a": Odd([{"b": 1, "c": 2}])}) == {"a": [{"b": 1}]}
         forms.add(compiled.keep)
-    assert compiled.tier == "generated"
+    assert compiled.is_special
     assert len(forms) == MAX_GENERATIONS
     for value in ({"a": [{"b": 1, "c": 2}]}, {"a": [{}, None, 7]}, {"a": 1}, {}, {"a": {"b": 1}}):
         same(compiled, include("a.b"), value)
@@ -215,7 +215,7 @@ def test_values_that_drift_leave_a_plan_with_generated_code():
         for odd in ({}, {name: None}, {name: 7}, {name: [{"name": 1}]}, {name: {"login": 1}}):
             rest = {key: value for key, value in ISSUE.items() if key != name}
             same(compiled, mask, {"issues": [{**rest, **odd}, ISSUE]})
-    assert compiled.tier == "generated"
+    assert compiled.is_special
 
 
 @given(
@@ -239,7 +239,7 @@ def test_names_enter_code_as_strings_only():
     mask = include_mask([FieldPath((name, name)) for name in NAMES])
     value = {name: {name: 1, "z": 2} for name in NAMES}
     compiled = made(mask, value)
-    assert compiled.tier == "generated"
+    assert compiled.is_special
     same(compiled, mask, value)
 
 
@@ -282,7 +282,7 @@ def test_arrays_too_deep_to_learn_from_are_kept_by_the_interpreter():
     for _ in range(10_000):
         value = [value]
     compiled = made(exclude("a.b"), value)
-    assert compiled.tier == "closures"
+    assert not compiled.is_special
 
 
 def test_wide_values_that_differ_stay_with_the_closures():
@@ -291,5 +291,5 @@ def test_wide_values_that_differ_stay_with_the_closures():
     mask = include_mask([FieldPath((name,)) for name in names])
     compiled = made(mask, dict.fromkeys(names, 1), {})
     compiled.keep({"n1": 1})
-    assert compiled.tier == "closures"
+    assert not compiled.is_special
     same(compiled, mask, {"n1": 1, "x": 2})

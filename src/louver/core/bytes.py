@@ -119,11 +119,6 @@ class SkippingBytes(Learning[bytes]):
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
         super().__init__(mask, partial(_walked, mask, order), partial(_typed, order), _seen)
 
-    @property
-    def tier(self) -> str:
-        """The form that keeps the next text: `walked` or `typed`."""
-        return "typed" if self.is_special else "walked"
-
 
 def _typed(
     order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[bytes], bytes]

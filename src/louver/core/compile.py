@@ -44,8 +44,3 @@ class Compiled(Learning["Json"]):
                 return project(value, mask, order)
 
         super().__init__(mask, general, partial(generated, order), lambda value: value)
-
-    @property
-    def tier(self) -> str:
-        """The form that keeps the next value: `closures` or `generated`."""
-        return "generated" if self.is_special else "closures"
