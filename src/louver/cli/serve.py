@@ -91,12 +91,13 @@ def run(arguments: Namespace) -> int:
 
 
 async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | None) -> None:
-    telling: list[asyncio.Task[None]] = []
+    telling: asyncio.Task[None] | None = None
 
     def opened() -> None:
-        if not telling:
-            telling.append(asyncio.create_task(_tell(gateway)))
-            behind.callback(telling[0].cancel)
+        nonlocal telling
+        if telling is None:
+            telling = asyncio.create_task(_tell(gateway))
+            behind.callback(telling.cancel)
 
     gateway = made(serves_one=True, opened=opened)
     if sys.stdin.isatty():
@@ -167,25 +168,32 @@ async def _tell_and_settle(gateway: Gateway) -> None:
 
 async def _follow(gateway: Gateway, file: ConfigFile) -> None:
     started = file.current
-    async with AsyncExitStack() as telling:
-        while True:
-            await asyncio.sleep(FOLLOWED_S)
-            if not file.refresh():
-                continue
-            said = file.current
-            # Calls that are under way are written down where they began.
-            audit = said.audit and (started.audit or said.audit)
-            started = replace(started, audit=started.audit or said.audit)
-            if (said.auth, said.principal, said.audit) != (started.auth, started.principal, audit):
-                logger.error("who clients are and where is audited stays as it was: start again for what the file says")
-            await telling.aclose()
-            try:
-                await gateway.change(replace(said, audit=audit))
-            except LouverError as error:
-                logger.error("the gateway stays as it was: %s", error.message)
-            else:
-                # Beside: a server that is silent holds up no other change.
-                await telling.enter_async_context(_meanwhile(_tell(gateway)))
+    first_audit = started.audit
+    await _changed(file)
+    while True:
+        said = file.current
+        # Calls that are under way are written down where they began.
+        first_audit = first_audit or said.audit
+        audit = None if said.audit is None else first_audit
+        if (said.auth, said.principal, said.audit) != (started.auth, started.principal, audit):
+            logger.error("who clients are and where is audited stays as it was: start again for what the file says")
+        try:
+            await gateway.change(replace(said, audit=audit))
+        except LouverError as error:
+            logger.error("the gateway stays as it was: %s", error.message)
+            await _changed(file)
+        else:
+            # Beside: a server that is silent holds up no other change.
+            async with _meanwhile(_tell(gateway)):
+                await _changed(file)
+
+
+async def _changed(file: ConfigFile) -> None:
+    """Wait until the file says something else that can be served."""
+    while True:
+        await asyncio.sleep(FOLLOWED_S)
+        if file.refresh():
+            return
 
 
 def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
