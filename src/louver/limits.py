@@ -388,6 +388,9 @@ MAX_RESULTS_BYTES = 256 * 1024 * 1024
 SWEEP_AFTER_S = 1.0
 """How long after it has expired a kept result is removed, in seconds: what expires together is removed at once."""
 
+SWEEP_AGAIN_S = 60.0
+"""How long after a file of results has not let that be done it is tried again, in seconds: who has it may be slow."""
+
 HANDLE_BYTES = 24
 """Randomness in the handle of a kept result, in bytes: 192 bits, more than can be guessed."""
 

@@ -2,13 +2,15 @@
 
 import asyncio
 import stat
+from types import SimpleNamespace
 
 import anyio
 import pytest
 
 import louver
 from louver.errors import LouverError
-from louver.server.results import KeptResults
+from louver.limits import SWEEP_AGAIN_S
+from louver.server.results import About, KeptResults, Results
 from louver.server.store_file import FileStore
 from louver.server.stores import MemoryStore, store_at
 from server.kept import COUNT, VIEWS, Clock, issues, read, uri_of
@@ -138,24 +140,33 @@ def test_a_file_is_swept_when_it_is_opened(tmp_path, clock):
     assert b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize("place", ["memory", "file"])
-async def test_what_expires_is_removed_though_nobody_asks(tmp_path, monkeypatch, place):
-    """GATEWAY.md: TTL; of two results each, and of what is kept after all was removed."""
-    monkeypatch.setattr("louver.server.results.SWEEP_AFTER_S", 0.0)
+@pytest.fixture
+def left(monkeypatch):
+    """What each sweep tells of what is left, as it comes; what has expired is removed at once."""
+    monkeypatch.setattr("louver.server.sweeping.SWEEP_AFTER_S", 0.0)
     left = asyncio.Queue()
 
     def noted(sweep):
         def call(store):
             found = sweep(store)
-            loop.call_soon_threadsafe(left.put_nowait, found)
+            if loops:
+                loops[0].call_soon_threadsafe(left.put_nowait, found)
             return found
 
         return call
 
     for kind in (MemoryStore, FileStore):
         monkeypatch.setattr(kind, "sweep", noted(kind.sweep))
-    loop = asyncio.get_running_loop()
+    loops = []
+    left.begin = lambda: loops.append(asyncio.get_running_loop())
+    return left
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("place", ["memory", "file"])
+async def test_what_expires_is_removed_though_nobody_asks(tmp_path, left, place):
+    """GATEWAY.md: TTL; of two results each, and of what is kept after all was removed."""
+    left.begin()
     results = louver.KeptResults(over_bytes=1, minutes=0.002, store=tmp_path / "r.db" if place == "file" else "memory")
     made = lowlevel(t=tool(None, structured({"a": "canary-7f3a", "b": 1})))
     async with attached(made.server, NEW, results=results) as wire:
@@ -170,6 +181,58 @@ async def test_what_expires_is_removed_though_nobody_asks(tmp_path, monkeypatch,
     assert place == "memory" or b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
 
 
+CTX = SimpleNamespace(protocol_version=NEW)
+"""A request whose results are those of whoever has the handle."""
+
+
+async def until_left(results, count, left):
+    """Wait until just so many are left in a store in memory."""
+    with anyio.fail_after(10):
+        while len(results._store._kept) != count:
+            await left.get()
+
+
+@pytest.mark.anyio
+async def test_what_expires_is_removed_whichever_scope_it_was_kept_in(left):
+    """Ours: scopes share a store, and are made while something is yet to be removed."""
+    left.begin()
+    first = Results(KeptResults(minutes=0.002)).within(lambda: "a")
+    await first.keep("{}", About("t"), CTX)
+    second = first.within(lambda: "b")
+    await until_left(first, 0, left)
+    await second.keep("{}", About("t"), CTX)
+    await until_left(second, 0, left)
+
+
+@pytest.mark.anyio
+async def test_what_is_kept_for_long_does_not_put_off_what_is_kept_shortly(left):
+    """Ours: a server behind the gateway may say a day."""
+    left.begin()
+    results = Results(KeptResults(minutes=0.002))
+    await results.keep_handle("louver://results/there", 3600, CTX)
+    await results.keep("{}", About("t"), CTX)
+    await until_left(results, 1, left)
+    assert (await results.find("there", CTX))[0].elsewhere
+
+
+@pytest.mark.anyio
+async def test_what_could_not_be_removed_is_removed_later(tmp_path, left, monkeypatch):
+    """Ours: another process may have the file for a moment."""
+    monkeypatch.setattr("louver.server.store_file.SWEEP_AGAIN_S", 0.01)
+    results = Results(KeptResults(minutes=0.002, store=tmp_path / "r.db"))
+    left.begin()
+    await results.keep('"canary-7f3a"', About("t"), CTX)
+    content = (tmp_path / "r.db").read_bytes()
+    assert b"canary-7f3a" in content
+    (tmp_path / "r.db").write_bytes(b"no database" * 100)
+    with anyio.fail_after(10):
+        await left.get()
+        (tmp_path / "r.db").write_bytes(content)
+        while await left.get() is not None:
+            pass
+    assert b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
+
+
 def test_a_file_is_one_for_several_processes(tmp_path, clock):
     """Ours: what one has kept another finds."""
     FileStore(tmp_path / "r.db", clock).put("k", clock.now + 60, (b"{}", b"1"))
@@ -182,7 +245,7 @@ def test_a_file_that_goes_wrong_later_keeps_nothing(tmp_path, clock, caplog):
     (tmp_path / "r.db").write_bytes(b"no database" * 100)
     assert not store.put("k", clock.now + 60, (b"{}", b"canary"))
     assert store.get("k") is None
-    assert store.sweep() is None
+    assert store.sweep() == clock.now + SWEEP_AGAIN_S
     assert [record.message for record in caplog.records] == [
         "a result is not kept: SQLITE_NOTADB",
         "a result is not found: SQLITE_NOTADB",

@@ -12,7 +12,6 @@ handle that somebody else has, one that is guessed and one that has expired are 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import secrets
@@ -25,10 +24,11 @@ from anyio import to_thread
 
 from louver.core.json import canonical, compact
 from louver.errors import LouverError, UnknownResult
-from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES, SWEEP_AFTER_S
+from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
 from louver.protocol.names import RESULTS_URI
 from louver.server.bindings import holder
 from louver.server.stores import MEMORY, store_at
+from louver.server.sweeping import Sweeping
 
 if TYPE_CHECKING:
     import os
@@ -94,8 +94,8 @@ class About:
 class Results:
     """Keeps results and finds them again.
 
-    What has expired is removed soon after, by a timer of the event loop in which something was kept; what a process has
-    left in a file when it ended, when the file is next opened.
+    What has expired is removed soon after (`sweeping.py`); what a process has left in a file when it ended, when the
+    file is next opened.
 
     Args:
         options: Which, how long and where.
@@ -107,7 +107,7 @@ class Results:
     def __init__(self, options: KeptResults) -> None:
         self.options = options
         self._store = store_at(options.store, options.clock)
-        self._swept_by: asyncio.AbstractEventLoop | None = None
+        self._sweeping = Sweeping(self._store, options.clock)
         self._scope: Callable[[], str] = str
 
     def within(self, scope: Callable[[], str]) -> Results:
@@ -154,7 +154,7 @@ class Results:
         """
         key = self._key(handle, ctx)
         # Others may have left something in the file.
-        self._sweep_in(self.options.seconds)
+        self._sweeping.sweep_in(self.options.seconds)
 
         def found() -> tuple[About, Json]:
             stored = self._store.get(key)
@@ -176,24 +176,8 @@ class Results:
             return self._store.put(key, expires, (_bytes(compact(asdict(about))), _bytes(text)))
 
         is_kept = await to_thread.run_sync(put)
-        self._sweep_in(seconds)
+        self._sweeping.sweep_in(seconds)
         return is_kept
-
-    def _sweep_in(self, seconds: float) -> None:
-        """Have what has expired by then removed, if that is not to be done anyway."""
-        loop = asyncio.get_running_loop()
-        if self._swept_by is not loop:
-            self._swept_by = loop
-            loop.call_later(seconds + SWEEP_AFTER_S, self._sweep)
-
-    def _sweep(self) -> None:
-        # What is kept from here on has a timer of its own: it may come too late for the store to tell of it.
-        self._swept_by = None
-        asyncio.get_running_loop().run_in_executor(None, self._store.sweep).add_done_callback(self._swept)
-
-    def _swept(self, swept: asyncio.Future[float | None]) -> None:
-        if (expires := swept.result()) is not None:
-            self._sweep_in(max(0.0, expires - self.options.clock()))
 
 
 def is_kept_result(ctx: ServerRequestContext[Any, Any]) -> bool:

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import LouverError
-from louver.limits import MAX_RESULTS, MAX_RESULTS_BYTES
+from louver.limits import MAX_RESULTS, MAX_RESULTS_BYTES, SWEEP_AGAIN_S
 from louver.server.stores import weight
 
 if TYPE_CHECKING:
@@ -92,14 +92,14 @@ class FileStore:
             return None
 
     def sweep(self) -> float | None:
-        """Remove what has expired; when the next will."""
+        """Remove what has expired; when the next will, or when to try again what the file does not take now."""
         try:
             with closing(self._connect()) as database, database:
                 database.execute(_EXPIRED, (self._clock(),))
                 return database.execute("SELECT min(expires) FROM results").fetchone()[0]
         except sqlite3.Error as error:
             logger.error("results that have expired are not removed: %s", error.sqlite_errorname)
-            return None
+            return self._clock() + SWEEP_AGAIN_S
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._path, timeout=5)

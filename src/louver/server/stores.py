@@ -41,7 +41,7 @@ class Store(Protocol):
         ...
 
     def sweep(self) -> float | None:
-        """Remove what has expired; when the next will, in seconds since the epoch, if there is one."""
+        """Remove what has expired; when to do so next, in seconds since the epoch, if there is anything left."""
         ...
 
 
