@@ -112,3 +112,16 @@ async def test_another_configuration_leaves_nothing_of_the_one_before(tmp_path):
         for exposure in ("full", "minimal") * 20:
             await gateway.change(replace(gateway._config, exposure=exposure))
         assert len(gateway._bus._listeners) == 1
+
+
+async def test_who_names_another_server_in_a_call_is_gated_all_the_same(tmp_path):
+    """DISCLOSURE: every call; `dev.louver/server` says whose tools are listed, and nothing of calls."""
+    async with disclosing(NEW, tmp_path, "one", "two") as (wire, _):
+        only = {"dev.louver/server": "two"}
+        assert required(await wire.call("one__find", **only))
+        found, _ = await read(wire, f"{URI}?tools=one__find")
+        # Part of a list takes nothing away from what is known.
+        assert "one__find" not in {
+            tool["name"] for tool in (await wire.request("tools/list", {"_meta": only}))["tools"]
+        }
+        assert not required(await wire.call("one__find", grants_in(found["one__find"]), **only))

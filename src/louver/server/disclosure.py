@@ -24,7 +24,14 @@ from louver.catalogue.grants import Grants
 from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
-from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, DISCLOSURE, GRANT_ARGUMENT
+from louver.protocol.names import (
+    DESCRIPTIONS_PROMPT,
+    DESCRIPTIONS_TOOL,
+    DESCRIPTIONS_URI,
+    DISCLOSURE,
+    GRANT_ARGUMENT,
+    SERVER,
+)
 from louver.server import guidance
 from louver.server.aside import aside
 from louver.server.bindings import connection, outlives
@@ -145,11 +152,13 @@ class Disclosure:
         params = ctx.params or {}
         query: object = params.get("query")
         is_search = isinstance(query, str) and query.strip() != ""
-        first, last = not (is_search or params.get("cursor")), not (is_search or result.get("nextCursor"))
+        is_part = is_search or SERVER in members(params.get("_meta"))
+        is_end = not (is_search or result.get("nextCursor"))
+        first, last = not (is_part or params.get("cursor")), is_end and not is_part
         tools: list[dict[str, Any]] = result.get("tools") or []
         learnt = await self._definitions.learn(tools, first=first, last=last)
         listed = await aside(tools, lambda: [described.listed for described in learnt])
-        if last and not self._definitions.knows(DESCRIPTIONS_TOOL):
+        if is_end and not self._definitions.knows(DESCRIPTIONS_TOOL):
             listed.append(guidance.tool(enforced=self._enforced))
         return {**result, "tools": listed}
 

@@ -20,7 +20,7 @@ from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.entry import Entry
 from louver.core.json import members
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.protocol.names import PROJECTION, PROJECTION_LITERAL, SERVER
 from louver.server.aside import found_or_made
 from louver.server.sights import Sight, Sights
 from louver.server.wire import pages, result_dict
@@ -116,8 +116,9 @@ async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
 def listings(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
     """The pages of the server's own list of tools, for whoever makes the request, whatever that asks for."""
     said = members((ctx.params or {}).get("_meta"))
-    # What is asked of a call may be nothing that can be sent.
-    meta = {key: value for key, value in said.items() if key not in (PROJECTION, PROJECTION_LITERAL)}
+    # What is asked of a call may be nothing that can be sent. Nor does it say whose tools are listed.
+    ours = (PROJECTION, PROJECTION_LITERAL) if ctx.method == "tools/list" else (PROJECTION, PROJECTION_LITERAL, SERVER)
+    meta = {key: value for key, value in said.items() if key not in ours}
 
     async def ask(place: dict[str, Any]) -> dict[str, Any]:
         params = {**({"_meta": meta} if meta else {}), **place}
