@@ -31,7 +31,10 @@ MAX_AUDIENCES = 64
 """Sets of callers that may see the same, for which lists, plans and searches are kept. Each keeps its own."""
 
 MAX_SIGHTS = 16_384
-"""What callers see of tools, made ready: one for each tool and each set of rules that counts for somebody."""
+"""What callers see of tools, made ready: one for each tool and each set of rules that counts for somebody.
+
+Likewise, the tools of one server that its policy knows, as they were last listed.
+"""
 
 MAX_APPLIED = 500_000
 """Parts of a derived schema, counted each time that one is referred to. The largest of 787 real ones has under 20,000.

@@ -12,6 +12,7 @@ from mcp import MCPError
 import louver
 from louver.catalogue.policy import Policy
 from louver.catalogue.principals import NOBODY, Principal
+from louver.core.path import FieldPath
 from louver.server.accounts import accounted
 from louver.server.policed import Policed
 from louver.server.raw import Raw
@@ -275,6 +276,27 @@ def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
     assert one.listed("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN, as_long_as_it_takes).value["tools"] == []
     assert "tool 'get_person' is not served: rule 'r' names 'fax', which the output cannot have" in caplog.text
     assert "'other'" not in caplog.text
+
+
+def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
+    """PRIVACY.md: bounded, whatever a server lists; of a tool that is forgotten nothing is told."""
+    monkeypatch.setattr("louver.server.seen.MAX_SIGHTS", 3)
+    named = policed(tools={"get_person": {"rules": RULES}})
+    every = policed()
+    for number in range(5):
+        other = tool() | {"name": f"t{number}"}
+        assert named.shown(other, NOBODY) is None
+        assert every.shown(other, NOBODY) is not None
+        assert every.knows(f"t{number}")
+    assert (len(named._checked), len(every._checked)) == (0, 3)
+    assert not every.knows("t1")
+    assert every.hides("t1", ADMIN, FieldPath.parse("id"))
+    assert every.names_besides("t1", ADMIN) is None
+    assert every.names_of("t1", ADMIN) == frozenset()
+    # Who is asked for again is not forgotten next.
+    every.shown(tool() | {"name": "t2"}, NOBODY)
+    every.shown(tool() | {"name": "t5"}, NOBODY)
+    assert [number for number in range(6) if every.knows(f"t{number}")] == [2, 4, 5]
 
 
 def test_a_schema_with_too_many_twins_is_not_served(policed, caplog):

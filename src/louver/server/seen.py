@@ -51,7 +51,7 @@ class SeenTools(Passing):
         super().__init__(policy)
         self.server = server
         self._lock = Lock()
-        self._checked: dict[str, tuple[dict[str, Any], ToolPolicy | None]] = {}
+        self._checked: OrderedDict[str, tuple[dict[str, Any], ToolPolicy | None]] = OrderedDict()
         self._sights: OrderedDict[tuple[Any, ...], tuple[Schema | None, Seen]] = OrderedDict()
 
     def seen(
@@ -84,34 +84,47 @@ class SeenTools(Passing):
 
     def hides(self, tool: str, principal: Principal, path: FieldPath) -> bool:
         """Whether a caller must not be told of a path of a tool's output."""
-        return not self.knows(tool) or self.seen(self._checked[tool][0], principal).sight.hides(path)
+        definition = self._served(tool)
+        return definition is None or self.seen(definition, principal).sight.hides(path)
 
     def names_besides(self, tool: str, principal: Principal) -> Names | None:
         """The names that texts about a tool must not tell a caller; `None` if the tool is not there."""
-        if not self.knows(tool):
-            return None
-        definition = self._checked[tool][0]
-        return self.seen(definition, principal).names_besides(definition)
+        definition = self._served(tool)
+        return None if definition is None else self.seen(definition, principal).names_besides(definition)
 
     def knows(self, tool: str) -> bool:
         """Whether a tool is there for anybody, as far as it was seen."""
-        return self._checked.get(tool, (None, None))[1] is not None
+        return self._served(tool) is not None
 
     def names_of(self, tool: str, principal: Principal) -> frozenset[str]:
         """The names that the schema of a tool's output speaks of, as far as the tool was seen."""
-        return self.seen(self._checked[tool][0], principal).names if self.knows(tool) else frozenset()
+        definition = self._served(tool)
+        return frozenset() if definition is None else self.seen(definition, principal).names
 
     def rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
         """The rules of a tool; `None` if it is not there for anybody, which is logged where its author should know."""
         name: str = tool["name"]
-        checked = self._checked.get(name)
+        said = self.policy.of(name)
+        if said is None:
+            return None
+        with self._lock:
+            checked = self._checked.get(name)
         if checked is None or checked[0] != tool:
-            said = self.policy.of(name)
-            if said is not None and (problem := said.misfit(tool)) is not None:
+            if (problem := said.misfit(tool)) is not None:
                 logger.error("server %r: tool %r is not served: %s", self.server, name, problem)
-                said = None
-            checked = self._checked[name] = (tool, said)
+            checked = (tool, said if problem is None else None)
+        with self._lock:
+            self._checked[name] = checked
+            self._checked.move_to_end(name)
+            if len(self._checked) > MAX_SIGHTS:
+                self._checked.popitem(last=False)
         return checked[1]
+
+    def _served(self, tool: str) -> dict[str, Any] | None:
+        """The definition of a tool that is there for anybody, as far as it was seen and is not forgotten."""
+        with self._lock:
+            definition, rules = self._checked.get(tool, (None, None))
+        return None if rules is None else definition
 
     def shown(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
         """A tool as a caller is listed it; `None` if it is not there."""
