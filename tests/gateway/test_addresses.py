@@ -39,7 +39,7 @@ class Shelves:
 
     def before(self):
         """Those servers as one."""
-        return Many({name: SimpleNamespace(name=name, is_watched=lambda *_: False) for name in self.has}, self)
+        return Many({name: SimpleNamespace(name=name, is_watched=lambda *_: False) for name in self.has}, self, {})
 
 
 async def ask(many, method, **params):

@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from mcp import MCPError
@@ -11,6 +12,7 @@ from gateway.served import FIXTURES
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
 from louver.server.results import KeptResults
+from louver.server.warnings import Warnings
 from server.kept import KEY, Clock, read, uri_of
 from server.test_callers import caller
 from server.wire import NEW, OLD, connect
@@ -118,3 +120,58 @@ async def test_what_is_no_handle_is_not_remembered(era, uri):
         await wire.call("look", {"uri": URI, "seconds": 10**400})
         assert (await read(wire, URI))[0]["from"] == "one"
         assert (await error_of(wire, "louver://results/a"))["data"]["error"]["code"] == "UNKNOWN_RESULT"
+
+
+@asynccontextmanager
+async def changing(config):
+    """A connection to a gateway, and what gives that another configuration."""
+    gateway = Gateway(config, serves_one=False)
+    try:
+        async with connect(gateway.server, NEW) as wire:
+            yield wire, gateway.change
+    finally:
+        await gateway.close()
+
+
+async def unknown(wire, uri=URI):
+    return (await error_of(wire, uri))["data"]["error"]["code"] == "UNKNOWN_RESULT"
+
+
+async def test_another_configuration_does_not_change_where_a_read_goes():
+    """Ours: nor does it bring one to a server that has come since, whatever that is called."""
+    config = Config(tuple(keeping("one", "two")), keep_results=KeptResults())
+    async with changing(config) as (wire, change):
+        await wire.call("two__look", {"uri": URI})
+        await change(replace(config, warnings=Warnings()))
+        assert (await read(wire, URI))[0]["from"] == "two"
+        await change(replace(config, upstreams=tuple(keeping("two"))))
+        assert (await read(wire, URI))[0]["from"] == "two"
+        for others in (keeping("one"), keeping("one", "three")):
+            await change(replace(config, upstreams=tuple(others)))
+            assert await unknown(wire)
+        another = replace(config.upstreams[1], command=config.upstreams[0].command)
+        for others in ([another], [config.upstreams[0], another]):
+            await change(replace(config, upstreams=tuple(others)))
+            assert await unknown(wire)
+        await change(config)
+        assert (await read(wire, URI))[0]["from"] == "two"
+
+
+async def test_a_file_knows_where_a_read_goes_after_a_restart(tmp_path):
+    """Ours: and a gateway that does not have the server asks none."""
+    config = Config(tuple(keeping("one", "two")), keep_results=KeptResults(store=tmp_path / "r.db"))
+    async with changing(config) as (wire, _):
+        await wire.call("two__look", {"uri": URI})
+    async with changing(config) as (wire, _):
+        assert (await read(wire, f"{URI}?page=1"))[0]["from"] == "two"
+    for others in (keeping("one"), keeping("one", "three")):
+        async with changing(replace(config, upstreams=tuple(others))) as (wire, _):
+            assert await unknown(wire)
+
+
+async def test_nobody_is_asked_to_watch_what_no_server_has_told_of():
+    """Ours: it would learn a handle by that."""
+    async with before(keeping("one", "two")) as server, connect(server, OLD) as wire:
+        with pytest.raises(MCPError) as refused:
+            await wire.request("resources/subscribe", {"uri": URI})
+    assert refused.value.error.data["error"]["code"] == "UNKNOWN_RESULT"

@@ -377,7 +377,7 @@ async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
     async def ask():
         with anyio.CancelScope() as scope:
             scopes.append(scope)
-            await Many(upstreams, Slow()).answer(Itself(Client(STATELESS, GATEWAY)), "tools/list", {})
+            await Many(upstreams, Slow(), {}).answer(Itself(Client(STATELESS, GATEWAY)), "tools/list", {})
 
     upstreams = {name: SimpleNamespace(name=name) for name in ("one", "two")}
     scopes, loop = [], asyncio.get_running_loop()

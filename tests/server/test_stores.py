@@ -209,10 +209,10 @@ async def test_what_is_kept_for_long_does_not_put_off_what_is_kept_shortly(left)
     """Ours: a server behind the gateway may say a day."""
     left.begin()
     results = Results(KeptResults(minutes=0.002))
-    await results.keep_handle("louver://results/there", 3600, CTX)
+    await results.keep_handle("louver://results/there", 3600, "it", CTX)
     await results.keep("{}", About("t"), CTX)
     await until_left(results, 1, left)
-    assert (await results.find("there", CTX))[0].elsewhere
+    assert (await results.find("there", CTX))[0].elsewhere == "it"
 
 
 @pytest.mark.anyio

@@ -18,6 +18,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from louver.core.json import digest
 from louver.errors import InvalidConfig
 from louver.limits import AUDIT_DAYS
 from louver.protocol.urls import is_url
@@ -91,6 +92,12 @@ class Upstream:
     timeout_seconds: float = 30
     guidance: tuple[Rule, ...] = ()
     policy: Policy | None = None
+
+    @property
+    def place(self) -> str:
+        """Names the server that is reached so, whatever else is said of it: another one of its name has another."""
+        cwd = None if self.cwd is None else str(self.cwd)
+        return digest([self.name, self.transport, list(self.command), cwd, self.url])
 
 
 @dataclass(frozen=True, slots=True)

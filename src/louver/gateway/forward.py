@@ -15,14 +15,15 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 
 from louver.core.json import members
-from louver.errors import UpstreamError
+from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.calls import upstream_problem
 from louver.gateway.clients import Client, Turn, client_of, handshake_client, open_client, when_closed
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
 from louver.limits import MAX_WATCHED
-from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
 from louver.protocol.results import kept_at, kept_for
+from louver.server.refusals import protocol_error
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ GUIDANCE = (
 """What a model is told of the reserved argument, once for all tools."""
 
 _ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL)
+_OF_KEPT = ("resources/read", "resources/subscribe")
+"""What is asked of a result that a server keeps. Nobody is watching one but who has asked that."""
+
 _OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 
 
@@ -84,12 +88,30 @@ class Forward:
             if ctx.method == "subscriptions/listen":
                 return await self._listen(turn, ctx, call_next)
             async with turn:
-                result = await self._routes.answer(turn, ctx.method, _passed_on(ctx))
+                result = await self._answer(turn, ctx)
                 note_what_came(ctx, result)
                 await self._note_kept(ctx, result)
                 return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
+        except UnknownResult as error:
+            raise protocol_error(error) from None
+
+    async def _answer(self, turn: Turn, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+        """The answer to a request; what a server keeps is asked of that server alone.
+
+        Raises:
+            UnknownResult: No server has told of it, to who asks.
+        """
+        params = _passed_on(ctx)
+        uri = params["uri"] if ctx.method in _OF_KEPT else ""
+        if self._results is None or not uri.startswith(RESULTS_URI):
+            return await self._routes.answer(turn, ctx.method, params)
+        handle = uri.removeprefix(RESULTS_URI).partition("?")[0]
+        about, _ = await self._results.find(handle, ctx)
+        if about.elsewhere is None:
+            raise UnknownResult
+        return await self._routes.answer_at(about.elsewhere, turn, ctx.method, params)
 
     async def _initialize(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
         said = result_dict(await call_next(ctx))
@@ -133,7 +155,8 @@ class Forward:
     async def _note_kept(self, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
         """Remember for whom a server has kept an answer: nobody else's reads go to it."""
         if self._results is not None and ctx.method == "tools/call" and (uri := kept_at(result)) is not None:
-            await self._results.keep_handle(uri, kept_for(result), ctx)
+            server = self._routes.place_of((ctx.params or {})["name"])
+            await self._results.keep_handle(uri, kept_for(result), server, ctx)
 
     async def _notified(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)

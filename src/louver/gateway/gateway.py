@@ -221,9 +221,12 @@ class Gateway:
         self._take_up(config)
         self._files = files
         self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
+        places = {each.name: each.place for each in config.upstreams}
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._routes = (
-            Many(self.upstreams, self._calls) if only is None else One(only, self._calls, changes=self._changes)
+            Many(self.upstreams, self._calls, places)
+            if only is None
+            else One(only, self._calls, places, changes=self._changes)
         )
         return self._stack.build(config, files, kept, self.upstreams, self._routes, audit)
 

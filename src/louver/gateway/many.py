@@ -22,7 +22,7 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from louver import __version__
 from louver.core.json import is_object, members
-from louver.errors import UpstreamError
+from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.addresses import Addresses
 from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
@@ -73,11 +73,13 @@ class Many:
     Args:
         upstreams: By name.
         calls: Sends the requests.
+        places: Names each where it is told from whatever else had its name: by name.
     """
 
-    def __init__(self, upstreams: Mapping[str, Upstream], calls: Calls) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], calls: Calls, places: Mapping[str, str]) -> None:
         self._upstreams = upstreams
         self._calls = calls
+        self._places = places
         self._addresses = Addresses()
 
     async def opening(self, client: Client) -> dict[str, Any]:
@@ -115,6 +117,17 @@ class Many:
             await asyncio.gather(*(self._set_level(up, turn, params) for up in self._upstreams.values()))
             return {}
         raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
+
+    def place_of(self, tool: str) -> str:
+        """Names the upstream whose tool it is."""
+        return self._places[self._by_name(tool, "tools/call")[0].name]
+
+    async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What that upstream answers."""
+        upstream = next((each for each in self._upstreams.values() if self._places[each.name] == place), None)
+        if upstream is None:
+            raise UnknownResult
+        return await self._calls.send(upstream, turn, method, params)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
         """Send on what a client says, to all that it concerns."""

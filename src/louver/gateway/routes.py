@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.core.json import members
+from louver.errors import UnknownResult
 from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.lists import CHANGING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from louver.gateway.clients import Caller, Client
@@ -39,6 +40,25 @@ class Routes(Protocol):
         """
         ...
 
+    def place_of(self, tool: str) -> str:
+        """Names the server that has answered a call of a tool, also after a restart."""
+        ...
+
+    async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What a server answers to a request of a result that it keeps.
+
+        Args:
+            place: Names the server.
+            turn: Who asks.
+            method: The request's.
+            params: Likewise.
+
+        Raises:
+            UnknownResult: There is no such server any more, or another in its place.
+            MCPError: It is an error.
+        """
+        ...
+
     async def notify(self, client: Client, method: str, params: Params) -> None:
         """Send on what a client says."""
         ...
@@ -54,12 +74,14 @@ class One:
     Args:
         upstream: The upstream.
         calls: Sends the requests.
+        places: Names it where it is told from whatever else had its name: by name.
         changes: Whether another may come in its place: then each list can change, whatever it says of its own.
     """
 
-    def __init__(self, upstream: Upstream, calls: Calls, *, changes: bool) -> None:
+    def __init__(self, upstream: Upstream, calls: Calls, places: Mapping[str, str], *, changes: bool) -> None:
         self._upstream = upstream
         self._calls = calls
+        self._place = places[upstream.name]
         self._changes = changes
 
     async def opening(self, client: Client) -> dict[str, Any]:
@@ -74,6 +96,16 @@ class One:
     async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What the upstream answers."""
         return await self._calls.send(self._upstream, turn, method, params)
+
+    def place_of(self, tool: str) -> str:
+        """Names the upstream."""
+        return self._place
+
+    async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What the upstream answers, if it is the one that is meant."""
+        if place != self._place:
+            raise UnknownResult
+        return await self.answer(turn, method, params)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
         """Send on what a client says."""

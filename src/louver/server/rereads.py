@@ -85,7 +85,7 @@ class Rereads:
             wanted = Read.of(uri)
             about, value = await self._results.find(wanted.handle, ctx)
             account().tool, account().has_run = about.tool, True
-            if about.elsewhere:
+            if about.elsewhere is not None:
                 return await _read_there(ctx, call_next)
             entry = await self._entry(about, ctx, call_next)
             kept = await keep(entry, wanted.projection, _output(about, value))

@@ -81,14 +81,14 @@ class About:
         schema: What it satisfies, if anything was declared.
         wrapper: The property that held it as JSON text, if one did; paths may begin with it.
         partial: Whether something of the tool's output was left out of it.
-        elsewhere: Whether the value is kept by a server behind this one, and just the handle is here.
+        elsewhere: Names the server behind this one that keeps the value; then just the handle is here.
     """
 
     tool: str
     schema: Schema | None = None
     wrapper: str | None = None
     partial: bool = False
-    elsewhere: bool = False
+    elsewhere: str | None = None
 
 
 class Results:
@@ -135,16 +135,17 @@ class Results:
         is_kept = await self._put(self._key(handle, ctx), self.options.seconds, about, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
 
-    async def keep_handle(self, uri: str, seconds: float, ctx: ServerRequestContext[Any, Any]) -> None:
+    async def keep_handle(self, uri: str, seconds: float, server: str, ctx: ServerRequestContext[Any, Any]) -> None:
         """Remember what is kept by a server behind this one, for who makes the request and was told of it.
 
         Args:
             uri: Where it is read.
             seconds: How long it is kept.
+            server: Names that server, also after a restart.
             ctx: The request.
         """
         key = self._key(uri.removeprefix(RESULTS_URI), ctx)
-        await self._put(key, seconds, About("", elsewhere=True), "null")
+        await self._put(key, seconds, About("", elsewhere=server), "null")
 
     async def find(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
         """A kept value, for who makes the request.
