@@ -1,8 +1,10 @@
 """Guidance, warnings and kept results before any server."""
 
 import json
+import os
 import re
 import sqlite3
+import subprocess
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,11 +15,13 @@ from mcp import Client, MCPError
 
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES, config, fixture, serving
+from louver.catalogue.policy import Policy
 from louver.catalogue.rules import Rule
 from louver.errors import InvalidConfig, LouverError
 from louver.gateway.config import Config, Upstream
 from louver.gateway.config_read import read_config
 from louver.gateway.gateway import Gateway
+from louver.server.policed import Policed
 from louver.server.results import KeptResults
 from louver.server.warnings import Warnings
 from server.kept import KEY, Clock, read, uri_of
@@ -243,3 +247,74 @@ def test_a_wrong_rule_is_told(tmp_path, rule, message):
     """Likewise."""
     with pytest.raises(InvalidConfig, match=re.escape(message)):
         read_louver(tmp_path, guidance=[rule])
+
+
+def ruled(folder, *, allow="*", key=b"k" * 32):
+    """A policy of two sets of names, whose order is another in each process."""
+    who = {"roles": ["admin", "staff", "guest"], "scopes": ["read", "write"]}
+    rules = [{"name": "staff", "who": who, "allow": ["*"]}, {"name": "all", "allow": [allow]}]
+    (folder / "it.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": {"rules": rules}}}))
+    return Policy.read(folder / "it.policy.json", key)
+
+
+async def test_a_file_keeps_results_under_a_policy_for_as_long_as_that_is_the_same(tmp_path):
+    """Ours: beyond the process. Nothing that was kept under another policy is read under this one."""
+
+    @asynccontextmanager
+    async def started(policy, name="large"):
+        kept = KeptResults(over_bytes=1_000, store=tmp_path / "r.db")
+        gateway = Gateway(
+            Config((Upstream(name, "stdio", command=LARGE, policy=policy),), keep_results=kept), serves_one=False
+        )
+        try:
+            async with connect(gateway.server, NEW) as wire:
+                yield wire, gateway
+        finally:
+            await gateway.close()
+
+    async with started(ruled(tmp_path)) as (wire, _):
+        uri = uri_of(await wire.call("rows", {"number": 5}))
+    async with started(ruled(tmp_path)) as (wire, gateway):
+        assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
+        for other in (ruled(tmp_path, allow="call"), ruled(tmp_path, key=b"l" * 32), None):
+            upstream = replace(gateway._config.upstreams[0], policy=other)
+            await gateway.change(replace(gateway._config, upstreams=(upstream,)))
+            with pytest.raises(MCPError):
+                await read(wire, uri)
+    async with started(ruled(tmp_path), "other") as (wire, _):
+        with pytest.raises(MCPError):
+            await read(wire, uri)
+
+
+def test_a_policy_has_one_name_in_all_processes(tmp_path):
+    """Ours: by its content; and by the secret of its pseudonyms, which it does not tell."""
+    policy = ruled(tmp_path)
+    script = (
+        "import sys; from pathlib import Path; from louver.catalogue.policy import Policy\n"
+        "from louver.server.policed import Policed\n"
+        "print(Policed('it', Policy.read(Path(sys.argv[1]), b'k' * 32)).id)"
+    )
+    for seed in ("1", "2"):
+        made = subprocess.run(
+            [sys.executable, "-c", script, policy.file],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        assert made.stdout.strip() == Policed("it", policy).id
+    others = [
+        replace(policy, **{name: value})
+        for name, value in {
+            "version": "2",
+            "errors": "passthrough",
+            "meta": frozenset({"a/b"}),
+            "lets": frozenset({"logging"}),
+            "resources": ("file:///a",),
+            "key": b"l" * 32,
+            "tools": {"rows": policy.tools["*"]},
+        }.items()
+    ]
+    assert len({Policed("it", each).id for each in (policy, *others)} | {Policed("that", policy).id}) == len(others) + 2
+    assert Policed("it", replace(policy, file=None)).id == Policed("it", policy).id

@@ -219,9 +219,9 @@ class Stack:
             return tuple((each.id, each.policy.audience(principal_of())) for each in policed.values())
 
         results = kept.results
-        if policed and results is not None:
+        if results is not None:
             # What is kept for an audience is of its policy.
-            results = results.within(lambda: digest(repr(audience())))
+            results = results.within((lambda: digest(repr(audience()))) if policed else str)
         self._kept, self._grant_keys = Kept(results, kept.grants), config.grant_keys
         self._audit = audit
         gone = self._take_up_scripts(config.execute)

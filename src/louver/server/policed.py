@@ -13,16 +13,21 @@ else gets: projection, kept results, search, descriptions, scripts. Sources: PRI
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
+from louver import __version__
 from louver.catalogue.plain_texts import plain
 from louver.core.fields import fields_of
-from louver.core.json import is_object, members
+from louver.core.json import canonical, is_object, members
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
 from louver.protocol.output import blocks, find_output
@@ -66,8 +71,8 @@ class Policed(SeenTools):
 
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(server, policy)
-        self.id = secrets.token_hex(8)
-        """What is kept of before belongs to another policy."""
+        self.id = _id(server, policy)
+        """What is kept under another policy is kept under another one of these; under an equal one, under this."""
 
     def opening(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
         """What the server says of itself."""
@@ -204,6 +209,26 @@ class Policed(SeenTools):
         number = account().correlation = secrets.token_hex(8)
         logger.warning("server %r, tool %r: an error is withheld, correlation id %s", self.server, tool, number)
         return Withheld("the server has answered with an error, whose text is withheld", correlation_id=number)
+
+
+def _id(server: str, policy: Policy) -> str:
+    """Names all that decides what is seen of a server; of the secret of pseudonyms it tells nothing."""
+    # Another version of ours may see less where the policy is the same.
+    content = canonical([__version__, server, _plain(replace(policy, key=b"", file=None))])
+    return hmac.new(policy.key, content, hashlib.sha256).hexdigest()
+
+
+def _plain(value: Any) -> Json:
+    """A policy, or a part of it, as JSON that is the same in each process: sets have an order of their own in each."""
+    if is_dataclass(value):
+        return [[each.name, _plain(getattr(value, each.name))] for each in fields(value)]
+    if isinstance(value, Mapping):
+        return [[name, _plain(each)] for name, each in cast("Mapping[str, Any]", value).items()]
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[Any, ...]", value)]
+    if isinstance(value, frozenset):
+        return sorted(cast("frozenset[str]", value))
+    return None if value == b"" else value
 
 
 def _prose(said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen) -> dict[str, Any]:
