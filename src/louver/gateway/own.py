@@ -3,12 +3,15 @@
     tools/list    its own tools; where it stands alone, no others
     tools/call    one of its own is answered here, by asking what stands behind; others pass, or are not there
 
+Beside others none is there whose name a server's tool has: that stays as it is.
+
 They are projected like any tool (`louver.server.attach`). What they ask goes the way of a client's request, through all
 that stands behind this middleware.
 """
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +28,7 @@ from louver.gateway.eras import ENVELOPE
 from louver.protocol.capability import not_searchable
 from louver.server.answers import inside
 from louver.server.refusals import error_result
+from louver.server.tools import all_tools
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
+logger = logging.getLogger(__name__)
 
 _QUESTIONS: Final = ("elicitation", "sampling", "roots")
 """The capabilities of clients by which they can be asked something."""
@@ -105,6 +110,11 @@ class Offer(Protocol):
         """Whether the tools of the servers are not listed."""
         ...
 
+    @property
+    def can_collide(self) -> bool:
+        """Whether a tool that is listed beside these can have the name of one."""
+        ...
+
     async def tools(self) -> Sequence[OwnTool]:
         """The tools."""
         ...
@@ -127,6 +137,7 @@ class OwnTools:
         self._server = server
         self._offer = offer
         self._projecting = projecting
+        self._logged: set[str] = set()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer to one message."""
@@ -151,7 +162,9 @@ class OwnTools:
         others = None if self._offer.hides else result_dict(await call_next(ctx))
         if others is not None and (ctx.params or {}).get("cursor") is not None:
             return others
-        own = [tool.definition for tool in await self._offer.tools()]
+        tools = await self._offer.tools()
+        taken = await self._taken(tools, ctx, call_next)
+        own = [tool.definition for tool in tools if tool.definition["name"] not in taken]
         listed = result_dict(await self._projecting(ctx, partial(self._listed, own)))
         return listed if others is None else {**others, "tools": [*listed["tools"], *others["tools"]]}
 
@@ -165,12 +178,25 @@ class OwnTools:
         tools = await self._offer.tools()
         name = (ctx.params or {}).get("name")
         tool = next((tool for tool in tools if tool.definition["name"] == name), None)
-        if tool is not None:
+        if tool is not None and name not in await self._taken([tool], ctx, call_next):
             return await self._projecting(ctx, partial(self._answered, tool, tools, call_next))
         if not self._offer.passes(tools):
             validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name}")
         return await call_next(ctx)
+
+    async def _taken(
+        self, tools: Sequence[OwnTool], ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> set[str]:
+        """The names of ours that tools of the server have, as the caller sees it now."""
+        names = {tool.definition["name"] for tool in tools}
+        if not names or not self._offer.can_collide:
+            return set()
+        taken = {tool["name"] async for tool in all_tools(ctx, call_next)} & names
+        for name in sorted(taken - self._logged):
+            logger.warning("the server has a tool %r itself: scripts cannot be run", name)
+        self._logged |= taken
+        return taken
 
     async def _answered(
         self, tool: OwnTool, tools: Sequence[OwnTool], call_next: CallNext, ctx: ServerRequestContext[Any, Any]

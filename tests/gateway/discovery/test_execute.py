@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from contextlib import asynccontextmanager
 
 import anyio
@@ -18,7 +19,10 @@ from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
 from gateway.served import FIXTURES, at, config, serving, stateless
+from gateway.test_exposure import arguments_of, described
 from louver.core.json import compact
+from louver.gateway.config import Config, Upstream
+from louver.gateway.gateway import Gateway
 from louver.shipped import folder
 
 pytestmark = pytest.mark.anyio
@@ -250,6 +254,28 @@ async def test_scripts_beside_listed_tools(tmp_path):
     with serving(*config(tmp_path, servers)) as served:
         async with Client(served.url) as client:
             assert "execute" not in [tool.name for tool in (await client.list_tools()).tools]
+
+
+@pytest.mark.parametrize("exposure", ["full", "minimal"])
+@MODES
+async def test_a_server_keeps_the_tool_that_is_named_like_ours(caplog, exposure, mode):
+    """GATEWAY.md: no collision is silent. Ours: as with the tool that describes tools, the server keeps its own."""
+    command = (sys.executable, str(FIXTURES / "named.py"), '["execute", "other"]')
+    upstream = Upstream("one", "stdio", command=command)
+    gateway = Gateway(Config((upstream,), execute="strict", exposure=exposure), serves_one=False)
+    try:
+        async with Client(gateway.server, mode=mode) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            assert [name for name in tools if name != "get_tool_descriptions"] == ["execute", "other"]
+            arguments = {}
+            if exposure == "minimal":
+                description = (await described(client, "execute"))["execute"]
+                arguments = arguments_of(description) if mode == "auto" else {}
+            assert text_of(await client.call_tool("execute", arguments)) == "this is execute"
+    finally:
+        await gateway.close()
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("louver")]
+    assert said.count("the server has a tool 'execute' itself: scripts cannot be run") == 1
 
 
 async def test_where_descriptions_are_read_first_scripts_wait_for_that_too(tmp_path):

@@ -98,6 +98,7 @@ class Actions:
     """
 
     hides = True
+    can_collide = False
 
     def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts | None, exports: Exports) -> None:
         self._upstreams = upstreams

@@ -94,6 +94,7 @@ class Discovery:
     """
 
     hides = True
+    can_collide = False
 
     def __init__(self, upstreams: Mapping[str, Upstream], inspect: Inspect, scripts: Scripts | None) -> None:
         self._upstreams = upstreams
@@ -137,6 +138,11 @@ class Executing:
     def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
+
+    @property
+    def can_collide(self) -> bool:
+        """Where there is one server: of several each name begins with its server's."""
+        return len(self._upstreams) == 1
 
     async def instructions(self) -> None:
         """What the servers say stays."""
