@@ -256,24 +256,73 @@ async def test_scripts_beside_listed_tools(tmp_path):
             assert "execute" not in [tool.name for tool in (await client.list_tools()).tools]
 
 
+READING = {
+    "name": "read",
+    "annotations": {"readOnlyHint": True},
+    "inputSchema": {"type": "object"},
+    "outputSchema": {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]},
+}
+PERSON = '{"name": "Ann", "age": 36}'
+
+
+@pytest.mark.parametrize(
+    ("content", "call", "gives"),
+    [
+        ("plain words", "one.read()", {"content": "plain words"}),
+        (PERSON, "one.read()", {"content": PERSON}),
+        ("plain words", "one.read({}, {fields = {'content'}})", {"content": "plain words"}),
+        (PERSON, "one.read({}, {fields = {'name'}})", {"name": "Ann"}),
+        (PERSON, "one.read({}, {fields = {'content.name'}})", {"name": "Ann"}),
+        (PERSON, "one.read({}, {fields = {'content'}})", json.loads(PERSON)),
+    ],
+)
+async def test_a_lone_text_that_is_json_is_read_for_a_script_that_asks_for_fields_alone(content, call, gives):
+    """Ours: what a script gets of a file does not hang on what is in it, unless it asks for what is in it."""
+    async with behind_one("saying", reading(content), exposure="discovery") as server, Client(server) as client:
+        answer = await run(client, f"result({call}:await())")
+    assert answer.structured_content == gives
+
+
+async def test_a_look_tells_that_an_answer_is_json_in_a_string():
+    """Ours: its fields can be asked for, and are not there for who asks for none."""
+    async with behind_one("saying", reading(PERSON), exposure="discovery") as server, Client(server) as client:
+        seen = await client.call_tool("inspect-tool-response", {"luaServerName": "one", "luaToolName": "read"})
+    assert seen.structured_content["seat"] == "wrapped text"
+    assert "as JSON in a string, which a script is given if it asks for no fields" in text_of(seen)
+
+
+def reading(content):
+    """What a server says whose one tool reads this."""
+    called = {"content": [{"type": "text", "text": content}], "structuredContent": {"content": content}}
+    return {"tools/list": {"tools": [READING]}, "tools/call": called}
+
+
+@asynccontextmanager
+async def behind_one(fixture, said, **options):
+    """A gateway with scripts before a server that says what it is told to."""
+    upstream = Upstream("one", "stdio", command=(sys.executable, str(FIXTURES / f"{fixture}.py"), json.dumps(said)))
+    gateway = Gateway(Config((upstream,), execute="strict", **options), serves_one=False)
+    try:
+        yield gateway.server
+    finally:
+        await gateway.close()
+
+
 @pytest.mark.parametrize("exposure", ["full", "minimal"])
 @MODES
 async def test_a_server_keeps_the_tool_that_is_named_like_ours(caplog, exposure, mode):
     """GATEWAY.md: no collision is silent. Ours: as with the tool that describes tools, the server keeps its own."""
-    command = (sys.executable, str(FIXTURES / "named.py"), '["execute", "other"]')
-    upstream = Upstream("one", "stdio", command=command)
-    gateway = Gateway(Config((upstream,), execute="strict", exposure=exposure), serves_one=False)
-    try:
-        async with Client(gateway.server, mode=mode) as client:
-            tools = [tool.name for tool in (await client.list_tools()).tools]
-            assert [name for name in tools if name != "get_tool_descriptions"] == ["execute", "other"]
-            arguments = {}
-            if exposure == "minimal":
-                description = (await described(client, "execute"))["execute"]
-                arguments = arguments_of(description) if mode == "auto" else {}
-            assert text_of(await client.call_tool("execute", arguments)) == "this is execute"
-    finally:
-        await gateway.close()
+    async with (
+        behind_one("named", ["execute", "other"], exposure=exposure) as server,
+        Client(server, mode=mode) as client,
+    ):
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        assert [name for name in tools if name != "get_tool_descriptions"] == ["execute", "other"]
+        arguments = {}
+        if exposure == "minimal":
+            description = (await described(client, "execute"))["execute"]
+            arguments = arguments_of(description) if mode == "auto" else {}
+        assert text_of(await client.call_tool("execute", arguments)) == "this is execute"
     said = [record.getMessage() for record in caplog.records if record.name.startswith("louver")]
     assert said.count("the server has a tool 'execute' itself: scripts cannot be run") == 1
 

@@ -3,7 +3,8 @@
     tracker.search({query = "crash"}, {fields = {"items.id"}}):await()
 
 A call goes the way of the client's own calls. What a script holds is what that gives: of a tool's answer the structured
-content, or the JSON text in it; else the JSON that its one text is, or the text; else its blocks.
+content as it stands, or what is kept of the JSON text in it for who asks for fields; else the JSON that its one text
+is, or the text; else its blocks.
 """
 
 from __future__ import annotations
@@ -120,12 +121,13 @@ class ScriptHost:
         name = await self._name(server, tool)
         called = f"{server}.{tool}"
         try:
-            result = await self._behind.answer(name, arguments, _projection(options), called)
+            asks = _projection(options)
+            result = await self._behind.answer(name, arguments, asks, called)
         except ToolFailed:
             await self._called(called)
             raise
         await self._called(called)
-        return _value(result, called)
+        return _value(result, called, is_projected=asks is not None)
 
     async def _name(self, server: str, tool: str) -> str:
         known = self._names.find((self._caller, server))
@@ -155,8 +157,13 @@ def _projection(options: Options) -> dict[str, Any] | None:
     return None
 
 
-def _value(result: dict[str, Any], called: str) -> Json:
+def _value(result: dict[str, Any], called: str, *, is_projected: bool) -> Json:
     """What a script holds of a result.
+
+    Args:
+        result: The result.
+        called: The name by which the script knows the tool.
+        is_projected: Whether fields or a view were asked for, which can stand in the JSON that is a lone text.
 
     Raises:
         ToolFailed: It is more than a script may hold.
@@ -166,6 +173,8 @@ def _value(result: dict[str, Any], called: str) -> Json:
     if sum(map(len, texts)) > MAX_SCRIPT_REPLY and not is_structured(result):
         message = f"{called} answers with over {MAX_SCRIPT_REPLY} characters: ask for fewer 'fields'"
         raise ToolFailed(message, tool=called)
-    if (output := find_output(result, text_wrapper_in(result.get("structuredContent")))) is not None:
+    # Else what is read would hang on what a file happens to hold.
+    wrapper = text_wrapper_in(result.get("structuredContent")) if is_projected else None
+    if (output := find_output(result, wrapper)) is not None:
         return output.value
     return texts[0] if len(texts) == len(found) == 1 else found

@@ -55,7 +55,9 @@ def shape(said: dict[str, Any], full: str | None) -> str:
         parts = [f"{head}, and is no JSON: {', '.join(map(str, said['blocks'])) or 'nothing'}."]
     else:
         elements = f", {said['elements']} elements" if "elements" in said else ""
-        parts = [f"{head}{elements}:", "\n".join(map(_field, said["fields"])) or "(no fields)"]
+        where = ", as JSON in a string, which a script is given if it asks for no fields"
+        within = where if said["seat"] == "wrapped text" else ""
+        parts = [f"{head}{elements}{within}:", "\n".join(map(_field, said["fields"])) or "(no fields)"]
     if "suggestedView" in said:
         parts.append(f"Enough for most: fields = {{{', '.join(map(_quoted, said['suggestedView']['include']))}}}")
     return "\n\n".join([*parts, *([] if full is None else [full])])
