@@ -177,9 +177,10 @@ def test_a_grant_is_a_required_argument_that_can_only_be_copied():
 
 
 @pytest.mark.parametrize("schema", [{"type": "object"}, {"type": "object", "anyOf": [{"required": ["x"]}]}])
-def test_any_input_schema_takes_a_grant(schema):
+@pytest.mark.parametrize("required", [{}, {"required": []}, {"required": True}, {"required": None}])
+def test_any_input_schema_takes_a_grant(schema, required):
     """Ours: else a model could never call such a tool."""
-    granting = described(tool={**TOOL, "inputSchema": schema}).granting("v1.abc")["inputSchema"]
+    granting = described(tool={**TOOL, "inputSchema": {**schema, **required}}).granting("v1.abc")["inputSchema"]
     assert granting["required"] == ["_grant"]
     assert schema.items() <= granting.items()
 

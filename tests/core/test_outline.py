@@ -110,7 +110,24 @@ def test_a_schema_that_refers_to_itself_comes_to_an_end():
 def test_a_schema_of_many_ways_costs_little():
     """Ours: 2^22 ways in 600 bytes."""
     defs = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(22)}
-    assert lines({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": {**defs, "d22": {"type": "string"}}}) == []
+    schema = {"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": {**defs, "d22": {"type": "string"}}}
+    assert lines(schema) == [("x", "any", False, "")]
+
+
+@pytest.mark.parametrize("through", ["$ref", "allOf", "anyOf", "items"])
+def test_what_stands_far_behind_references_is_any(through):
+    """Ours: the depth of a walk is bounded, and what comes after is told all the same."""
+
+    def to(number):
+        there = {"$ref": f"#/$defs/d{number}"}
+        return there if through == "$ref" else {through: there if through == "items" else [there]}
+
+    defs = {f"d{number}": to(number + 1) for number in range(900)} | {"d900": {"properties": {"q": {}}}}
+    schema = {"properties": {"p": to(0), "x": {"type": "string"}}, "required": ["p"], "$defs": defs}
+    assert [(name, required) for name, _, required, _ in lines(schema)] == [("p", True), ("x", False)]
+    assert lines({**to(0), "$defs": defs}) == []
+    near = {"properties": {"p": to(890)}, "$defs": defs}
+    assert [name for name, *_ in lines(near)] == ["p", "p.q"]
 
 
 def test_no_more_is_told_than_the_bound():

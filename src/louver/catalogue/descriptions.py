@@ -27,7 +27,7 @@ from louver.catalogue.lines import line_of
 from louver.catalogue.plain_texts import untold
 from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
-from louver.core.json import digest, is_array, is_object, members
+from louver.core.json import digest, is_array, is_object, members, strings
 from louver.errors import InvalidDescription
 from louver.protocol.names import GRANT_ARGUMENT, PROJECTION
 
@@ -195,7 +195,7 @@ class Described:
             return self.full
         schema: dict[str, Any] = self.full["inputSchema"]
         properties = {**members(schema.get("properties")), GRANT_ARGUMENT: {**_GRANT_SCHEMA, "const": grant}}
-        required = [*(schema.get("required") or ()), GRANT_ARGUMENT]
+        required = [*strings(schema.get("required")), GRANT_ARGUMENT]
         return {**self.full, "inputSchema": {**schema, "properties": properties, "required": required}}
 
 

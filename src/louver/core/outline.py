@@ -13,6 +13,7 @@ written in many ways the common ones are read: `$ref`, `allOf`, `anyOf`, `oneOf`
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -92,35 +93,46 @@ class _Reader:
         """The members of what stands at a place, and theirs."""
         for name, known in self._named(place, frozenset()).items():
             steps = (*above, name)
-            type_ = self._type(known.place, frozenset())
-            yield Member(FieldPath(steps), type_, known.required, self._description(known.place, frozenset()))
+            type_, description = self._said(known.place)
+            yield Member(FieldPath(steps), type_, known.required, description)
             if depth > 1:
-                yield from self.members(steps, known.place, depth - 1)
+                with suppress(OverBudget):
+                    yield from self.members(steps, known.place, depth - 1)
+
+    def _said(self, place: Place) -> tuple[str, str]:
+        """The types of what stands at a place, and what is said of it; nothing, if that takes too long to find."""
+        try:
+            return self._type(place, frozenset()), self._description(place, frozenset())
+        except OverBudget:
+            return _ANY, ""
 
     def _named(self, place: Place, seen: _Seen) -> dict[str, _Known]:
         """The members of an object that stands at a place, or of the elements of an array."""
         if place.key in seen:
             return {}
-        self._budget.step()
         seen |= {place.key}
         required = set(strings(place.words.get("required")))
-        found = {name: _Known(below, False) for name, below in place.named("properties").items()}
-        for part in _parts(place):
-            _add(found, self._named(part, seen))
-        for keyword in _EITHER:
-            _add(found, _either([self._named(way, seen) for way in place.below(keyword)]))
-        if not found:
-            for keyword in ("prefixItems", "items"):
-                for element in place.below(keyword):
-                    _add(found, self._named(element, seen))
+        with self._budget.deeper():
+            found = {name: _Known(below, False) for name, below in place.named("properties").items()}
+            for part in _parts(place):
+                _add(found, self._named(part, seen))
+            for keyword in _EITHER:
+                _add(found, _either([self._named(way, seen) for way in place.below(keyword)]))
+            if not found:
+                for keyword in ("prefixItems", "items"):
+                    for element in place.below(keyword):
+                        _add(found, self._named(element, seen))
         return {name: _Known(known.place, known.required or name in required) for name, known in found.items()}
 
     def _type(self, place: Place, seen: _Seen) -> str:
         """The types of what stands at a place."""
         if place.key in seen:
             return _ANY
-        self._budget.step()
-        seen |= {place.key}
+        with self._budget.deeper():
+            return self._type_in(place, seen | {place.key})
+
+    def _type_in(self, place: Place, seen: _Seen) -> str:
+        """Likewise, of a place that is among those that are being read."""
         words = place.words
         if "const" in words:
             return _shown(words["const"])
@@ -144,12 +156,12 @@ class _Reader:
     def _description(self, place: Place, seen: _Seen) -> str:
         if place.key in seen:
             return ""
-        self._budget.step()
-        said = place.words.get("description")
-        if isinstance(said, str):
-            return said
-        found = (self._description(part, seen | {place.key}) for part in _parts(place))
-        return next(filter(None, found), "")
+        with self._budget.deeper():
+            said = place.words.get("description")
+            if isinstance(said, str):
+                return said
+            found = (self._description(part, seen | {place.key}) for part in _parts(place))
+            return next(filter(None, found), "")
 
 
 def _parts(place: Place) -> list[Place]:
