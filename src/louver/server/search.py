@@ -31,6 +31,7 @@ from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINU
 from louver.protocol.capability import searchable
 from louver.protocol.names import FILTERING_LITERAL, QUERY
 from louver.protocol.query import queried
+from louver.server.matches import matches_a_page
 from louver.server.rates import Rates, asker
 from louver.server.refusals import protocol_error
 from louver.server.tools import caller, listings
@@ -89,6 +90,7 @@ class Search:
             if query is None:
                 _refuse_ours(params.get("cursor"))
                 return result_dict(await call_next(_without_query(ctx)))
+            # With a cursor too: whoever makes one up has all listed and ranked before it is refused.
             self._rates.admit(asker(ctx))
             return await self._found(query, params.get("cursor"), ctx, call_next)
         except (InvalidQuery, InvalidCursor, RateLimited) as error:
@@ -102,12 +104,13 @@ class Search:
         ranking = self._rankings.find(caller(), tools) or await self._made(tools)
         bound = [query, caller(), ranking.version]
         start = _start(cursor, bound)
-        matches = ranking.search(query, start, MATCHES_A_PAGE + 1)
+        a_page = min(matches_a_page(), len(tools))
+        matches = ranking.search(query, start, a_page + 1)
         rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
         # Some clients keep a list by its method alone: this one must not be taken for the whole.
         modern = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
-        more = {"nextCursor": _cursor(start + MATCHES_A_PAGE, bound)} if len(matches) > MATCHES_A_PAGE else {}
-        return {**rest, **modern, "tools": [match.tool for match in matches[:MATCHES_A_PAGE]], **more}
+        more = {"nextCursor": _cursor(start + a_page, bound)} if len(matches) > a_page else {}
+        return {**rest, **modern, "tools": [match.tool for match in matches[:a_page]], **more}
 
     async def _made(self, tools: list[dict[str, Any]]) -> Ranking:
         """The ranking of a list that was not searched yet; who waits for another's finds it if it is the same."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import resource
+import sys
+from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
@@ -16,11 +18,14 @@ from mcp.client.stdio import stdio_client
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
-from gateway.served import config, fixture, serving, stateless
+from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
 from louver.errors import ToolFailed
 from louver.gateway.actions.exports import ExportedFiles
 from louver.gateway.actions.tool import TAKES
+from louver.gateway.config import Config, Upstream
+from louver.gateway.gateway import Gateway
+from louver.limits import QUERIES_PER_MINUTE
 from louver.server.results import About
 
 pytestmark = pytest.mark.anyio
@@ -126,6 +131,44 @@ async def test_a_search_is_cut_to_the_limit(client):
     assert len((await does(client, "search", query="numbers", limit=1))["tools"]) == 1
 
 
+@asynccontextmanager
+async def before_one(fixture, said):
+    """A client of a gateway before a server that says what it is told to."""
+    command = (sys.executable, str(FIXTURES / f"{fixture}.py"), json.dumps(said))
+    config = Config((Upstream("one", "stdio", command=command),), exposure="gateway")
+    gateway = Gateway(config, serves_one=False)
+    try:
+        async with Client(gateway.server) as client:
+            yield client
+    finally:
+        await gateway.close()
+
+
+async def test_a_search_is_one_query_however_many_tools_it_gives():
+    """Ours: 120 a minute; who asks too often reads for how long to wait."""
+    async with before_one("named", [f"look_{number}" for number in range(70)]) as client:
+        for _ in range(QUERIES_PER_MINUTE):
+            found = await does(client, "search", query="look")
+        assert (len(found["tools"]), found["NOTE"].partition(":")[0]) == (50, "There are more that fit")
+        error = error_of(await client.call_tool("gateway", {"action": "search", "query": "look"}))
+        assert (error["code"], error["limit"]) == ("RATE_LIMITED", QUERIES_PER_MINUTE)
+        assert 0 < error["retryAfterSeconds"] <= 60
+
+
+async def test_a_search_gives_all_that_fit_if_so_many_are_asked_for():
+    """Ours: no bound of pages cuts it without a word."""
+    async with before_one("named", [f"look_{number}" for number in range(2_100)]) as client:
+        found = await does(client, "search", query="look", limit=2**70)
+        assert (len(found["tools"]), "NOTE" in found) == (2_100, False)
+
+
+async def test_a_search_without_a_list_of_tools_is_told():
+    """Ours: for a model to read."""
+    async with before_one("saying", {"tools/list": {"what is no JSON": float("inf")}}) as client:
+        error = error_of(await client.call_tool("gateway", {"action": "search", "query": "look"}))
+    assert error["code"] == "UPSTREAM_UNAVAILABLE"
+
+
 async def test_a_call_asks_for_what_it_needs(client):
     """001 pattern 4: `fields` or a view; the answer's own schema is told."""
     arguments = {"action": "call", "id": "records__find", "arguments": {"limit": 1}, "fields": ["rows.id"]}
@@ -148,6 +191,9 @@ async def test_text_that_is_json_is_data_and_prose_is_text(client):
         ({"action": "call"}, "INVALID_ARGUMENTS", "'id' is missing: the action 'call' needs it"),
         ({"action": "get", "id": ""}, "INVALID_ARGUMENTS", "'id' is missing"),
         ({"action": "search"}, "INVALID_ARGUMENTS", "'query' is missing"),
+        ({"action": "search", "query": " \n"}, "INVALID_ARGUMENTS", "'query' is white: expected plain words"),
+        ({"action": "search", "query": "add\nit"}, "INVALID_QUERY", "there is a control character at offset 3"),
+        ({"action": "search", "query": 257 * "a"}, "INVALID_QUERY", "at most 256 characters, not 257"),
         ({"action": "list", "limit": 0}, "INVALID_ARGUMENTS", "'limit': expected a number of 1 or more"),
         ({"action": "list", "offset": -1}, "INVALID_ARGUMENTS", "'offset': expected a number of 0 or more"),
         ({"action": "search", "query": "add", "limit": 0}, "INVALID_ARGUMENTS", "expected a number of 1 or more"),

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 from mcp import MCPError
+from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.summary import summary
 from louver.core.json import compact, is_array, is_object, members, strings
 from louver.core.wrapper import text_wrapper_in
-from louver.errors import InvalidArguments, ToolFailed, UnknownName
+from louver.errors import InvalidArguments, RateLimited, ToolFailed, UnknownName, UpstreamUnavailable
 from louver.gateway.actions.exports import told
 from louver.gateway.actions.manifest import manifest
 from louver.gateway.discovery.behind import Behind
@@ -31,16 +32,18 @@ from louver.gateway.nearest import meant, nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
 from louver.protocol.output import blocks, find_output, texts_of
+from louver.protocol.query import queried
 from louver.protocol.results import kept_at
 from louver.server.aside import aside
+from louver.server.matches import at_once
 from louver.server.previews import can_be_kept
 from louver.server.results import About
 from louver.server.warnings import CODES
-from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from louver.errors import LouverError
     from louver.gateway.actions.exports import Exports
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.own import Asked, OwnTool
@@ -234,16 +237,29 @@ async def _list(call: _Call) -> dict[str, Any]:
 
 async def _search(call: _Call) -> dict[str, Any]:
     query, limit = call.text("query"), call.number("limit", TOOLS_LISTED, least=1)
-    found: list[dict[str, Any]] = []
+    if queried({QUERY: query}) is None:
+        message = "'query' is white: expected plain words, for example 'create issue'; 'list' tells all tools"
+        raise InvalidArguments(message, argument="query")
+    try:
+        with at_once(limit):
+            found = await call.asked.ask("tools/list", {QUERY: query})
+    except MCPError as error:
+        if error.code == METHOD_NOT_FOUND:
+            return {"tools": []}
+        raise _not_found(error) from None
+    said: dict[str, Any] = {"tools": [_line(tool) for tool in found["tools"]]}
+    if found.get("nextCursor"):
+        said["NOTE"] = "There are more that fit: say it in other words, or with a higher limit."
+    return said
 
-    async def ask(place: dict[str, Any]) -> dict[str, Any]:
-        return await call.asked.ask("tools/list", {QUERY: query, **place})
 
-    async for page in pages(ask):
-        found += page["tools"]
-        if len(found) >= limit:
-            break
-    return {"tools": [_line(tool) for tool in found[:limit]]}
+def _not_found(error: MCPError) -> LouverError:
+    """Why there is no list to search, or none is searched now, for a model to read."""
+    said = members(members(error.error.data).get("error"))
+    message = said.get("message", f"error {error.code}")
+    if said.get("code") == RateLimited.code:
+        return RateLimited(message, **{key: said[key] for key in ("limit", "retryAfterSeconds") if key in said})
+    return UpstreamUnavailable(f"there is no list of tools to search: {message}")
 
 
 async def _get(call: _Call) -> dict[str, Any]:
