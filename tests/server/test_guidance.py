@@ -67,6 +67,28 @@ async def test_a_rule_does_not_see_what_was_left_out(profiles, era):
         ]
 
 
+@pytest.mark.parametrize(
+    ("when", "fires"),
+    [
+        ({"matches": "^failed$"}, True),
+        ({"matches": "^ok$"}, True),
+        ({"matches": "^$"}, False),
+        ({"matches": "^failed$", "overBytes": 11}, True),
+        # As JSON "ok\nfailed" has twelve bytes.
+        ({"overBytes": 11}, True),
+        ({"overBytes": 12}, False),
+        ({"overItems": 1}, False),
+        ({"path": "*", "matches": "^failed$"}, False),
+    ],
+)
+async def test_each_text_of_an_answer_without_json_is_looked_at(era, when, fires):
+    """Ours: `matches` means one of the texts; they are no array, and all of them have their size."""
+    made = lowlevel(checks=tool(None, text("ok", "failed")))
+    async with attached(made.server, era, guidance=[{"when": when, "note": "Look again."}]) as wire:
+        answer = await wire.call("checks")
+    assert texts(answer) == ["ok", "failed", *(["GUIDANCE: Look again."] if fires else [])]
+
+
 async def test_errors_and_other_tools_are_left_alone(era):
     """Ours."""
     made = lowlevel(

@@ -13,6 +13,9 @@ if there is none:
     overItems    an array there has more elements
     overBytes    what stands there is larger, in bytes of its JSON
 
+Of an answer that holds no JSON, its texts are looked at: each for itself by `matches`, and all of them, a line between
+two, by `overBytes`. The others find nothing there.
+
 A note is told as it is written: it quotes nothing of the answer. Patterns are searched in time linear in the text;
 others are refused. Source: 001, "Response-Embedded Guidance"; the form of rules is ours.
 """
@@ -32,7 +35,7 @@ from louver.core.wrapper import WRAPPER
 from louver.errors import InvalidGuidance, InvalidPath, ProjectionLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
     from louver.core.json import Json
 
@@ -110,9 +113,16 @@ class Rule:
             over_bytes=_number("'overBytes'", when["overBytes"]) if "overBytes" in when else None,
         )
 
-    def fires(self, value: Json) -> bool:
-        """Whether it has something to say of an answer."""
-        return any(self._holds(part) for part in self._parts(value))
+    def fires(self, value: Json, texts: Sequence[str] | None = None) -> bool:
+        """Whether it has something to say of an answer.
+
+        Args:
+            value: The answer.
+            texts: What it consists of, if it holds no JSON; `value` is then all of them in one.
+        """
+        if texts is not None:
+            return self.path is None and self._holds(value, texts)
+        return any(self._holds(part, leaves(part)) for part in self._parts(value))
 
     def _parts(self, value: Json) -> Iterator[Json]:
         if self.path is None:
@@ -125,10 +135,10 @@ class Rule:
             if part is not None:
                 yield part
 
-    def _holds(self, part: Json) -> bool:
+    def _holds(self, part: Json, texts: Iterable[str]) -> bool:
         if self.over_items is not None and not (is_array(part) and len(part) > self.over_items):
             return False
-        if self.matches is not None and not any(map(self.matches.search, leaves(part))):
+        if self.matches is not None and not any(map(self.matches.search, texts)):
             return False
         return self.over_bytes is None or size_of(part) > self.over_bytes
 
@@ -151,9 +161,15 @@ class Guidance:
         """Whether there are rules for a tool."""
         return next(self._of(tool), None) is not None
 
-    def notes(self, tool: str, value: Json) -> list[Note]:
-        """What is to be told of an answer of a tool, each note once, in the order of the rules."""
-        return [*dict.fromkeys(rule.note for rule in self._of(tool) if rule.fires(value))]
+    def notes(self, tool: str, value: Json, texts: Sequence[str] | None = None) -> list[Note]:
+        """What is to be told of an answer of a tool, each note once, in the order of the rules.
+
+        Args:
+            tool: The tool.
+            value: The answer.
+            texts: What it consists of, if it holds no JSON.
+        """
+        return [*dict.fromkeys(rule.note for rule in self._of(tool) if rule.fires(value, texts))]
 
     def unknown(self, tools: Set[str]) -> list[str]:
         """The tools that are named by rules, and are not there."""

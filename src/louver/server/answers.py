@@ -126,7 +126,7 @@ class Answers:
         guidance = self._beside.guidance
         if guidance is None or not guidance.concerns(look.tool):
             return _Said()
-        notes = await look.aside(lambda: guidance.notes(look.tool, look.value))
+        notes = await look.aside(lambda: guidance.notes(look.tool, look.value, look.texts))
         return _Said([note.text() for note in notes], {GUIDANCE: [note.to_wire() for note in notes]})
 
     async def _warned(self, look: _Look, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> _Said:
@@ -202,9 +202,14 @@ class _Look:
         return cls(tool, result, await aside(texts, find))
 
     @cached_property
+    def texts(self) -> list[str] | None:
+        """Its texts, if there is no output."""
+        return texts_of(self.result) if self.output is None else None
+
+    @cached_property
     def value(self) -> Json:
         """What rules look at, and what is counted."""
-        return "\n".join(texts_of(self.result)) if self.output is None else self.output.value
+        return "\n".join(self.texts or ()) if self.output is None else self.output.value
 
     @cached_property
     def text(self) -> str:
