@@ -11,6 +11,7 @@ from mcp import MCPError
 
 from gateway.links import FIXTURES, begun
 from gateway.raw import HANDSHAKE, STATELESS
+from louver.errors import UpstreamTimeout
 from louver.gateway import turns as module
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
@@ -35,7 +36,7 @@ class Asking(Client):
 
 
 @asynccontextmanager
-async def session_for(*clients):
+async def session_for(*clients, timeout_s=30):
     """A session with a server of 2025-11-25, that these clients share."""
 
     async def told(method, params):
@@ -48,7 +49,7 @@ async def session_for(*clients):
         "one",
         lambda listener: StdioLink(command, listener=listener),
         GATEWAY,
-        30,
+        timeout_s,
         audience,
         told,
         lambda *end: None,
@@ -82,6 +83,27 @@ async def test_where_no_call_is_open_who_is_there_alone_is_not_asked_for_whoever
         await refuses(session)
         monkeypatch.setattr(module, "ABANDONED_S", 0)
         assert await session.asked("roots/list", None) == {"by": "bob"}
+
+
+class Slow(Itself):
+    """A request of a client that takes longer to answer than the server may be silent."""
+
+    def __init__(self, client, session):
+        super().__init__(client)
+        object.__setattr__(self, "session", session)
+
+    async def asked(self, method, params):
+        with pytest.raises(UpstreamTimeout):
+            await self.session.call(Itself(self.client), "tools/call", {"name": "silent"})
+        return {"roots": []}
+
+
+async def test_while_a_client_is_asked_no_time_of_its_calls_counts():
+    """GATEWAY.md: a deadline for the silence of the upstream; over one pipe no call tells why a client is asked."""
+    bob = Asking("bob")
+    async with session_for(bob, timeout_s=1) as session:
+        result = await session.call(Slow(bob, session), "tools/call", {"name": "ask"})
+        assert result["answered"]["result"] == {"roots": []}
 
 
 async def test_who_has_given_up_a_call_itself_is_asked():

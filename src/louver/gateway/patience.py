@@ -42,7 +42,7 @@ class Patience:
             await call.heard(method, params)
 
         async def asked(method: str, params: Params) -> dict[str, Any]:
-            with self._question():
+            with self.held():
                 return await call.asked(method, params)
 
         try:
@@ -56,7 +56,8 @@ class Patience:
             raise UpstreamTimeout(message) from None
 
     @contextmanager
-    def _question(self) -> Generator[None]:
+    def held(self) -> Generator[None]:
+        """The deadline stands still meanwhile, and counts anew then."""
         self._questions += 1
         self._put_off()
         try:

@@ -6,14 +6,16 @@ It knows who is served over it, so that what the upstream says unasked reaches t
     heard       a list has changed: what was kept is forgotten, and every client is told
     asked       a question that no call tells for whom it is: to the one client that it can be for
 
-A deadline counts from the last that was heard of the upstream, and stands still while a client is asked. What clients
-want to be told is asked for in `subscriptions.py`.
+A deadline counts from the last that was heard of the upstream, and stands still while a client is asked: that of the
+call which the question belongs to, or, where none tells that, of all that are open. What clients want to be told is
+asked for in `subscriptions.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -90,6 +92,7 @@ class Session:
         self._ended = ended
         self._listed = listed
         self._turns = Turns()
+        self._patiences: set[Patience] = set()
         # Who is asked, and by which token progress with the answer is told.
         self._questions: list[tuple[Client, object]] = []
         self._opened: Opened | None = None
@@ -235,18 +238,24 @@ class Session:
         """
         if method == "ping":
             return {}
-        if (turn := self._turns.meant) is not None:
-            return await self._asked(turn.client, turn.asked, method, params)
         clients = self._audience.clients
-        if len(clients) == 1 and self._turns.clients <= clients and self._may_say(method, params):
+        if (turn := self._turns.meant) is not None:
+            client, ask = turn.client, turn.asked
+        elif len(clients) == 1 and self._turns.clients <= clients and self._may_say(method, params):
             (client,) = clients
-            return await self._asked(client, client.ask, method, self._said(method, params))
-        logger.warning(
-            "upstream %r: its question %r is refused: several clients could be meant, or none",
-            self._name,
-            method[:MAX_LOG_LINE],
-        )
-        raise MCPError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
+            ask, params = client.ask, self._said(method, params)
+        else:
+            logger.warning(
+                "upstream %r: its question %r is refused: several clients could be meant, or none",
+                self._name,
+                method[:MAX_LOG_LINE],
+            )
+            raise MCPError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
+        with ExitStack() as standing:
+            # Nothing tells for which of the calls the upstream waits.
+            for patience in self._patiences:
+                standing.enter_context(patience.held())
+            return await self._asked(client, ask, method, params)
 
     def gone(self, reason: str) -> None:
         """The connection has ended by itself."""
@@ -296,7 +305,12 @@ class Session:
             self._questions.remove(question)
 
     async def _answer(self, call: Call) -> dict[str, Any]:
-        return checked(call.method, await Patience(self._timeout_s).wait(call, self._link.call))
+        patience = Patience(self._timeout_s)
+        self._patiences.add(patience)
+        try:
+            return checked(call.method, await patience.wait(call, self._link.call))
+        finally:
+            self._patiences.remove(patience)
 
     async def _ask(self, method: str, params: Params) -> dict[str, Any]:
         """The answer to a request of the gateway itself, as this era has it."""
