@@ -207,7 +207,8 @@ MAX_WATCHED = 10_000
 60,000 in 0.3 s."""
 
 MAX_PARKED = 100
-"""Calls that wait for a client of 2026-07-28 to come again with answers."""
+"""Calls that wait for a client of 2026-07-28 to come again with answers. Over it the oldest go, those of the same
+server and principal first."""
 
 PARKED_S = 300.0
 """How long such a call waits, in seconds; then the upstream is told that it is cancelled."""

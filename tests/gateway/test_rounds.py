@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from functools import partial
 
 import pytest
 from mcp import MCPError
@@ -11,6 +12,7 @@ from mcp import MCPError
 from gateway.links import turns
 from gateway.raw import STATELESS
 from louver.errors import UpstreamUnavailable
+from louver.gateway import rounds as module
 from louver.gateway.calls import Calls
 from louver.gateway.clients import Client, Itself
 from louver.gateway.negotiation import Hello
@@ -142,6 +144,49 @@ async def test_a_call_that_has_waited_is_not_begun_again():
     with pytest.raises(MCPError):
         await Calls(Parked(), {}).send(Gone(), turn(), "tools/list", {})
     assert len(asked) == 3
+
+
+async def test_a_question_ends_with_its_call():
+    """Ours: it would be open for ever, and an upstream has only so many."""
+    asking = []
+
+    async def send(caller):
+        asking.append(asyncio.create_task(caller.asked("elicitation/create", ELICIT)))
+        await asyncio.Event().wait()
+
+    calls = Parked()
+    await parked(calls, send)
+    calls.close()
+    await turns()
+    (asked,) = asking
+    with pytest.raises(MCPError, match="the call is over"):
+        asked.result()
+
+
+async def test_over_the_bound_the_oldest_call_goes_that_of_the_same_owner_first(monkeypatch):
+    """Ours: whoever is asked much does not make the calls of others go."""
+    monkeypatch.setattr(module, "MAX_PARKED", 2)
+
+    async def send(caller):
+        return {"got": await caller.asked("elicitation/create", ELICIT)}
+
+    async def waits(owner):
+        asked = await calls.call(turn(), "tools/call", {"name": "t"}, owner, send)
+        (key,) = asked["inputRequests"]
+        again = {"name": "t", "requestState": asked["requestState"], "inputResponses": {key: ANSWER}}
+        return partial(calls.call, turn(), "tools/call", again, owner, send)
+
+    async def is_gone(again):
+        with pytest.raises(MCPError, match="is not that of a call which waits"):
+            await again()
+
+    calls = Parked()
+    ann, bob, latest = [await waits(("it", name)) for name in ("ann", "bob", "bob")]
+    await is_gone(bob)
+    assert await ann() == {"got": ANSWER}
+    cyd, dan = [await waits(("it", name)) for name in ("cyd", "dan")]
+    await is_gone(latest)
+    assert [await each() for each in (cyd, dan)] == [{"got": ANSWER}] * 2
 
 
 async def test_of_a_call_that_nobody_comes_for_any_more_nothing_is_told():

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
@@ -79,7 +78,7 @@ class Parked:
     """The calls that wait for their client to come again."""
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[str, _Call] = OrderedDict()
+        self._calls: dict[str, _Call] = {}
 
     async def call(
         self,
@@ -121,11 +120,13 @@ class Parked:
             call.stop()
 
     def _park(self, call: _Call) -> str:
+        if len(self._calls) >= MAX_PARKED:
+            # One's own first: whoever is asked much would else make the calls of others go.
+            own = (handle for handle, each in self._calls.items() if each.owner == call.owner)
+            self._calls.pop(next(own, next(iter(self._calls)))).stop()
         handle = secrets.token_urlsafe(24)
         self._calls[handle] = call
         call.expire(PARKED_S, lambda: self._calls.pop(handle, None))
-        if len(self._calls) > MAX_PARKED:
-            self._calls.popitem(last=False)[1].stop()
         return handle
 
     def _take(self, state: Any, subject: str, owner: object) -> _Call:
@@ -161,7 +162,10 @@ class _Call:
         """Call the upstream."""
 
         async def run() -> dict[str, Any]:
-            return await send(self)
+            try:
+                return await send(self)
+            finally:
+                self._end_questions()
 
         self._task = asyncio.create_task(run())
 
@@ -234,7 +238,7 @@ class _Call:
         """What the client answers, once it has come again.
 
         Raises:
-            MCPError: It has not answered, or cannot be asked this.
+            MCPError: It has not answered, cannot be asked this, or the call is over before it has.
         """
         self._client.check_can(method)
         self._count += 1
@@ -243,3 +247,9 @@ class _Call:
         self._answers[key] = asyncio.get_running_loop().create_future()
         self._asked.set()
         return await self._answers[key]
+
+    def _end_questions(self) -> None:
+        """Nobody answers any more, and who waits need not be a part of the call that is cancelled with it."""
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(MCPError(code=INVALID_REQUEST, message="the call is over"))
