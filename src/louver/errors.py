@@ -157,6 +157,9 @@ class RateLimited(LouverError):
 class UpstreamError(LouverError):
     """A server behind the gateway does not answer as it should."""
 
+    goes_on: bool = False
+    """Whether the server may be at the request still, for all that is known."""
+
 
 class UpstreamUnavailable(UpstreamError):
     """The upstream is not there, or went while it was called."""
@@ -168,6 +171,7 @@ class UpstreamTimeout(UpstreamError):
     """The upstream has not answered in time."""
 
     code = "UPSTREAM_TIMEOUT"
+    goes_on = True
 
 
 class UpstreamTooLarge(UpstreamError):

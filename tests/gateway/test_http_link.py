@@ -17,7 +17,7 @@ from mcp.shared.inbound import decode_header_value
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
-from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway import connections
 from louver.gateway.connection import _Gzip
 from louver.gateway.http import HttpLink
@@ -233,6 +233,23 @@ async def test_cancelling_a_call_tells_the_upstream(link, era):
         assert cancelled["message"]["params"] == {"requestId": 1}
     else:
         assert "notifications/cancelled" not in (await call(link, "wait_for", seen="gone"))["kinds"]
+
+
+@pytest.mark.parametrize("tool", ["no_answer", "endless"])
+async def test_of_a_call_whose_stream_breaks_off_the_upstream_is_told_that_it_is_cancelled(session, tool):
+    """2025-11-25: the end of a connection means nothing, and nobody hears the answer any more."""
+    await fails(call(session, tool), UpstreamError)
+    (cancelled,) = await seen(session, "notifications/cancelled")
+    assert cancelled["message"]["params"] == {"requestId": 2}
+
+
+@pytest.mark.parametrize("refusal", [{}, {"body": {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}}}])
+async def test_of_a_call_that_is_refused_the_upstream_is_told_nothing_more(session, refusal):
+    """2025-11-25, cancellation: of requests alone that are in progress."""
+    await fails(call(session, "status", status=503, **refusal), (UpstreamError, MCPError))
+    while session._tasks._tasks:
+        await asyncio.wait(session._tasks._tasks)
+    assert "notifications/cancelled" not in (await call(session, "wait_for", seen="tools/call"))["kinds"]
 
 
 async def test_connections_are_kept(link):

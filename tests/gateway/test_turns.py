@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from mcp import MCPError
 
 from gateway.links import FIXTURES, begun
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.errors import UpstreamTimeout
+from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway import turns as module
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
+from louver.gateway.http import HttpLink
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
 from louver.gateway.stdio import StdioLink
@@ -36,7 +37,7 @@ class Asking(Client):
 
 
 @asynccontextmanager
-async def session_for(*clients, timeout_s=30):
+async def session_over(make_link, *clients, timeout_s=30):
     """A session with a server of 2025-11-25, that these clients share."""
 
     async def told(method, params):
@@ -44,10 +45,9 @@ async def session_for(*clients, timeout_s=30):
 
     audience = Audience()
     audience.clients.update(clients)
-    command = [sys.executable, str(FIXTURES / "unruly.py")]
     session = Session(
         "one",
-        lambda listener: StdioLink(command, listener=listener),
+        make_link,
         GATEWAY,
         timeout_s,
         audience,
@@ -60,6 +60,27 @@ async def session_for(*clients, timeout_s=30):
         yield session
     finally:
         await session.close()
+
+
+def session_for(*clients, timeout_s=30):
+    """Likewise, over stdio."""
+    command = [sys.executable, str(FIXTURES / "unruly.py")]
+    return session_over(lambda listener: StdioLink(command, listener=listener), *clients, timeout_s=timeout_s)
+
+
+@asynccontextmanager
+async def session_over_http():
+    """Likewise, over HTTP, and the process of the server."""
+    command = [sys.executable, str(FIXTURES / "unruly.py"), "--http"]
+    server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        url = (await server.stdout.readline()).decode().strip()
+        async with session_over(lambda listener: HttpLink(url, listener=listener)) as session:
+            yield session, server
+    finally:
+        with suppress(ProcessLookupError):
+            server.kill()
+        await server.wait()
 
 
 async def gives_up(session, client):
@@ -147,10 +168,61 @@ async def test_a_request_is_meant_where_what_was_given_up_is_of_the_same_party(p
             assert requests.meant is None
 
 
-async def test_what_fails_is_not_given_up():
-    """Ours: an error is an answer."""
+@pytest.mark.parametrize(
+    "error", [MCPError(code=-32600, message="no"), UpstreamUnavailable("HTTP 503", status=503), UpstreamTooLarge("no")]
+)
+async def test_what_fails_is_not_given_up(error):
+    """Ours: an error is an answer, and what was refused or not sent is not begun."""
     (ann,) = clients(1)
     requests = Turns()
-    with pytest.raises(MCPError), requests.taken(Itself(ann)):
-        raise MCPError(code=-32600, message="no")
+    with pytest.raises(type(error)), requests.taken(Itself(ann)):
+        raise error
     assert requests.clients == set()
+
+
+class Named(Itself):
+    """A request of a client that can be asked."""
+
+    async def asked(self, method, params):
+        return await self.client.ask(method, params)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "goes_on"),
+    [
+        ("no_answer", {}, True),
+        ("cut", {"stream": True}, True),
+        ("endless", {}, True),
+        ("half_gzip", {}, False),
+        ("nan", {"stream": True}, False),
+        ("status", {"status": 503}, False),
+        ("die", {}, True),
+    ],
+)
+async def test_a_call_whose_stream_breaks_off_is_given_up(tool, arguments, goes_on):
+    """Ours: the upstream does not know that nobody hears it, and may ask because of it what another would get."""
+    ann, bob = Asking("ann"), Asking("bob")
+    async with session_over_http() as (session, _):
+        with pytest.raises(UpstreamError):
+            await session.call(Itself(ann), "tools/call", {"name": tool, "arguments": arguments})
+        calling = await begun(session.call(Named(bob), "tools/call", {"name": "silent"}))
+        if goes_on:
+            await refuses(session)
+        else:
+            assert await session.asked("roots/list", None) == {"by": "bob"}
+        calling.cancel()
+
+
+async def test_a_call_that_never_got_there_is_not_given_up():
+    """Ours: nothing can be asked because of it."""
+    ann, bob = Asking("ann"), Asking("bob")
+    async with session_over_http() as (session, server):
+        server.kill()
+        await server.wait()
+        for _ in range(2):
+            with pytest.raises(UpstreamUnavailable) as failed:
+                await session.call(Itself(ann), "tools/call", {"name": "echo"})
+        assert "cannot be reached" in str(failed.value)
+        calling = await begun(session.call(Named(bob), "tools/call", {"name": "silent"}))
+        assert await session.asked("roots/list", None) == {"by": "bob"}
+        calling.cancel()

@@ -81,8 +81,11 @@ class Connection(asyncio.Protocol):
             self._transport.write(head + body)
             answer = await self._part()
             assert isinstance(answer, Head), "an answer begins with its head"
-        except BaseException:  # once a call is cancelled, the answer to come is for nobody
+        except BaseException as error:  # once a call is cancelled, the answer to come is for nobody
             self.close()
+            if isinstance(error, UpstreamUnavailable):
+                # It is sent, and nothing tells how much of it has come there.
+                error.goes_on = True
             raise
         return Reply(self, answer)
 

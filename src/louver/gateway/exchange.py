@@ -6,7 +6,8 @@
     <- id: 7, retry: 500, no data, and the stream ends      2025: taken up again by a GET after that time
     <- data: {"id": 3, "result": {...}}
 
-A stream that ends without an answer and without an id to take it up after is an upstream that has gone.
+A stream that ends without an answer and without an id to take it up after is an upstream that has gone, or that is at
+the request still and does not know that nobody hears it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Exchange:
 
     def __init__(self, endpoint: Endpoint, number: int, call: Call, stream: Stream, tasks: Tasks) -> None:
         self.ended = False
+        """Whether the upstream is at it no more, or never was, as far as is known."""
+        self._is_streamed = False
         self._endpoint = endpoint
         self._number = number
         self._call = call
@@ -58,8 +61,9 @@ class Exchange:
             if answer is None:
                 with self._endpoint.resuming():
                     answer = await self._resumed()
-        except UpstreamError:
-            self.ended = True
+        except UpstreamError as error:
+            error.goes_on = error.goes_on or (self._is_streamed and not self._stream.is_answered)
+            self.ended = not error.goes_on
             raise
         self.ended = True
         return answer.result()
@@ -67,7 +71,10 @@ class Exchange:
     async def _posted(self) -> Message | None:
         call = self._call
         request = wire.request(self._number, call.method, call.params)
-        return await self._answer(await self._endpoint.post(request, call.method, call.params, call.headers))
+        response = await self._endpoint.post(request, call.method, call.params, call.headers)
+        self.ended = response.status != 200
+        self._is_streamed = not self.ended and response.is_stream
+        return await self._answer(response)
 
     async def _resumed(self) -> Message:
         stream = self._stream
@@ -78,8 +85,8 @@ class Exchange:
             before = stream.events
             try:
                 answer = await self._answer(await self._endpoint.get(stream.last))
-            except UpstreamUnavailable:
-                if self.ended:
+            except UpstreamUnavailable as error:
+                if "status" in error.fields:
                     raise
                 answer = None
             if answer is not None:
@@ -91,7 +98,6 @@ class Exchange:
         """The answer in a response; `None` where it ends without."""
         try:
             if response.status != 200:
-                self.ended = True
                 raise await response.refusal()
             if not response.is_stream:
                 return self._checked(await response.message())

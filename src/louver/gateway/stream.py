@@ -47,6 +47,8 @@ class Stream:
         self.last: str | None = None
         self.retry_s = UPSTREAM_RETRY_SECONDS
         self.events = 0
+        self.is_answered = False
+        """Whether the answer has come, be it one that cannot be read."""
         self._number = number
         self._heard = heard
         self._questions = questions
@@ -81,10 +83,12 @@ class Stream:
             message = await wire.read_aside(data)
         except UpstreamError:
             if self._number is not None and wire.answered(data) == self._number:
+                self.is_answered = True
                 raise
             self._strays.add("an event that is no message")
             return None
         if self.is_answer(message):
+            self.is_answered = True
             return message
         if message.method is None:
             self._strays.add("an answer that nobody waits for")

@@ -7,8 +7,9 @@
                 A               it is no other's than A's
     A           A               it is A's, as it is where one party stands behind both
 
-An upstream may learn late that a request is given up, or not care. So it counts until its answer has come after all, or
-for `ABANDONED_S`: a server that gives it up as well never answers.
+Given up is what nobody waits for any more though the upstream may be at it: what was cancelled, took too long, or whose
+stream has broken off. An upstream may learn of that late, or not care. So it counts until its answer has come after
+all, or for `ABANDONED_S`: a server that gives it up as well never answers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from louver.errors import UpstreamTimeout
+from louver.errors import UpstreamError
 from louver.limits import ABANDONED_S, MAX_ABANDONED
 
 if TYPE_CHECKING:
@@ -70,8 +71,12 @@ class Turns:
         self._open.append(turn)
         try:
             yield late
-        except (asyncio.CancelledError, UpstreamTimeout):
+        except asyncio.CancelledError:
             self._give_up(turn.client, late)
+            raise
+        except UpstreamError as error:
+            if error.goes_on:
+                self._give_up(turn.client, late)
             raise
         finally:
             self._open.remove(turn)
