@@ -11,7 +11,7 @@ lost nothing can be had; a client that comes too late asks again.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from itertools import count
 from typing import TYPE_CHECKING, Final
 from weakref import finalize
@@ -69,6 +69,8 @@ class Events:
 
     def __init__(self) -> None:
         self._sessions: set[_Kept] = set()
+        # The collector finds whoever has gone in the midst of anything, and in any thread: it only says so.
+        self._gone: deque[_Kept] = deque()
         self._numbers = count(1)
         self._held = 0
         self._bytes = 0
@@ -78,11 +80,12 @@ class Events:
         kept = _Kept()
         self._sessions.add(kept)
         session = _OfSession(self, kept)
-        finalize(session, self._forget, kept)
+        finalize(session, self._gone.append, kept)
         return session
 
     def keep(self, kept: _Kept, stream: str, message: JSONRPCMessage | None) -> str:
         """Keep an event of a session; its id."""
+        self._forget_gone()
         number = next(self._numbers)
         kept.sent[number] = (stream, isinstance(message, JSONRPCResponse | JSONRPCError))
         self._held += 1
@@ -99,14 +102,16 @@ class Events:
             self._held -= 1
         while self._bytes > MAX_EVENT_BYTES:
             most = max(self._sessions, key=lambda kept: kept.size)
-            if latest in most.texts and len(most.texts) == 1:
+            if most.texts.keys() <= {latest}:
                 break
             self._bytes -= most.lose_text()
 
-    def _forget(self, kept: _Kept) -> None:
-        self._sessions.discard(kept)
-        self._held -= len(kept.sent)
-        self._bytes -= kept.size
+    def _forget_gone(self) -> None:
+        while self._gone:
+            kept = self._gone.popleft()
+            self._sessions.remove(kept)
+            self._held -= len(kept.sent)
+            self._bytes -= kept.size
 
 
 class _OfSession(EventStore):
