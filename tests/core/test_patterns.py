@@ -94,7 +94,8 @@ def test_a_shielded_pattern_is_found_where_it_was_but_in_none_of_the_names(patte
         ("f.*", "f.*"),
         (r"\*b", r"\*b"),
         ("[*]b", "[*]b"),
-        (r"^\d{5}$", r"(?a)^\d{5}\Z"),
+        (r"^\d{5}$", r"(?a:^\d{5}\Z)"),
+        ("", "(?a:)"),
         *((pattern, None) for pattern in ("a*b", "f.*o", "(a)", "a" * 257, r"^\s$", r"\\*x", "[a]+$")),
     ],
 )

@@ -165,6 +165,16 @@ def test_the_end_of_a_pattern_is_that_of_the_text(pattern: str, value: str, foun
     assert validator(closed, backend).is_valid({value: 1}) is found
 
 
+@pytest.mark.parametrize(
+    "patterns", [[r"^\d$"], ["^x-", r"^\d$"], [r"^\w$", r"^\d$"], [""], ["^x-", ""], ["", r"^\d$"]]
+)
+def test_a_name_that_one_of_the_patterns_takes_is_not_additional(patterns: list[str], backend: Any):
+    """2020-12 core, 10.3.2.3: however many patterns there are, and whatever they are."""
+    accepts = validator({"patternProperties": dict.fromkeys(patterns, True), "additionalProperties": False}, backend)
+    assert accepts.is_valid({"1": 1})
+    assert accepts.is_valid({"..": 1}) is ("" in patterns)
+
+
 @pytest.mark.parametrize("pattern", [r"^\d$", "^1$"])
 def test_what_stands_beside_a_pattern_that_cannot_be_run_is_applied(pattern: str, backend: Any):
     """Ours: and a valid value is refused by neither backend."""

@@ -96,5 +96,5 @@ def for_python(pattern: object) -> str | None:
     # Python's `$` is also found before a last newline.
     if outline.endswith("$"):
         pattern = rf"{pattern[:-1]}\Z"
-    # Digits and letters are those of ASCII.
-    return pattern if escapes.isdisjoint("dDwW") else f"(?a){pattern}"
+    # Digits and letters are those of ASCII. It may become one of several in a row, where an empty one is none.
+    return pattern if pattern and escapes.isdisjoint("dDwW") else f"(?a:{pattern})"

@@ -194,7 +194,7 @@ def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
 
 def _patterns(part: dict[str, Any]) -> list[Any]:
     names: Any = part.get("patternProperties")
-    return [part.get("pattern", ""), *(names if is_object(names) else ())]
+    return [*((part["pattern"],) if "pattern" in part else ()), *(names if is_object(names) else ())]
 
 
 def _unique(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
