@@ -9,15 +9,16 @@ import pytest
 from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
-from gateway.links import responsive, turns
+from gateway.links import begun, fails, responsive, turns
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS
 from louver.catalogue.policy import Policy
-from louver.errors import UpstreamUnavailable
+from louver.errors import UpstreamTimeout, UpstreamUnavailable
 from louver.gateway import upstream as module
 from louver.gateway.calls import watching
 from louver.gateway.clients import Client, Itself
 from louver.gateway.guard import Guard
 from louver.gateway.negotiation import Hello
+from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.upstream import GATEWAY, Terms, Upstream
 from louver.server.policed import Policed
 
@@ -91,8 +92,25 @@ class Living:
         pass
 
 
-def terms(link, *, isolated=True, guard=None):
-    return Terms(lambda listener: link(), timeout_s=5, isolated=isolated, per_era=False, guard=guard)
+class Asking(Living):
+    """One that asks the client before it answers what it is asked of logs or resources."""
+
+    async def call(self, call):
+        result = await super().call(call)
+        if call.method.startswith(("logging/", "resources/")):
+            await call.asked("roots/list", None)
+        return result
+
+
+class Thinking(Itself):
+    """A client that is asked, and takes its time: the deadline of its request stands still."""
+
+    async def asked(self, method, params):
+        await asyncio.Event().wait()
+
+
+def terms(link, *, isolated=True, guard=None, timeout_s=5):
+    return Terms(lambda listener: link(), timeout_s=timeout_s, isolated=isolated, per_era=False, guard=guard)
 
 
 def upstream(link, *, serves_one=False, **how):
@@ -304,9 +322,9 @@ def subscribed(link):
     return uris
 
 
-async def shared(link, number=2):
+async def shared(link, number=2, **how):
     """An upstream whose session clients share, that session, and for whom each of them asks."""
-    made = upstream(lambda: link, isolated=False)
+    made = upstream(lambda: link, isolated=False, **how)
     turns_of = [Itself(client()) for _ in range(number)]
     for turn in turns_of:
         session = await made.session(turn.client)
@@ -383,6 +401,62 @@ async def test_who_is_refused_watches_nothing_and_whoever_waits_asks_for_itself(
     assert [method for method, _ in link.asked].count("resources/subscribe") == 2
     assert not any(made.is_watched(each.client, "test://a") for each in both)
     await end(made)
+
+
+WANTED = [
+    pytest.param(Subscriptions.set_level, {"level": "debug"}, id="logging/setLevel"),
+    pytest.param(Subscriptions.watch, {"uri": "test://a"}, id="resources/subscribe"),
+    pytest.param(Subscriptions.unwatch, {"uri": "test://a"}, id="resources/unsubscribe"),
+]
+
+
+@pytest.mark.parametrize(("want", "params"), WANTED)
+async def test_who_waits_for_the_answer_to_another_waits_no_longer_than_for_its_own(want, params):
+    """Ours: the other may be asked something because of it, and be a person."""
+    made, subscriptions, (first, second) = await shared(Asking(), timeout_s=0.05)
+    held = await begun(want(subscriptions, Thinking(first.client), params))
+    await turns()
+    error = await fails(want(subscriptions, second, params), UpstreamTimeout)
+    assert "others who ask it for the same" in str(error)
+    async with asyncio.timeout(SOON_S):
+        await made.leave(second.client)
+    assert not held.done()
+    held.cancel()
+    await made.close()
+
+
+@pytest.mark.parametrize(("want", "params"), WANTED)
+async def test_who_has_gone_while_it_waited_for_the_answer_to_another_asks_for_nothing(want, params):
+    """Ours: nobody would take that back."""
+    made, subscriptions, (first, second) = await shared(link := Asking())
+    held = await begun(want(subscriptions, Thinking(first.client), params))
+    await turns()
+    asking = await begun(want(subscriptions, second, params))
+    second.client.go()
+    leaving = await begun(made.leave(second.client))
+    before = list(link.asked)
+    held.cancel()
+    with pytest.raises(UpstreamUnavailable, match="opened anew meanwhile"):
+        await asking
+    await leaving
+    assert link.asked == before
+    assert second.client not in made._places[None].audience.everybody
+    await made.close()
+
+
+async def test_who_leaves_waits_for_no_server_that_another_has_for_itself():
+    """GATEWAY.md: whoever hangs keeps nobody else out."""
+    made = upstream(Asking)
+    first, second = Thinking(client()), Itself(client())
+    session = await made.session(first.client)
+    await made.session(second.client)
+    held = await begun(session.subscriptions.set_level(first, {"level": "debug"}))
+    await turns()
+    leaving = await begun(made.leave(second.client))
+    await turns()
+    assert leaving.done()
+    held.cancel()
+    await made.close()
 
 
 async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():

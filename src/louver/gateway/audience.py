@@ -53,6 +53,10 @@ class Audience:
             wanted.add(DEFAULT_LEVEL)
         return min(wanted, key=LEVELS.index)
 
+    def serves(self, client: Client) -> bool:
+        """Whether a client is there, or wants to be told anything."""
+        return any(client in some for some in (self.clients, self.levels, *self._watchers.values()))
+
     def is_watched(self, client: Client, uri: str) -> bool:
         """Whether a client watches a resource."""
         return client in self._watchers.get(uri, ())

@@ -25,6 +25,7 @@ from mcp_types import (
 from pydantic import BaseModel, RootModel, ValidationError
 
 from louver.core.json import members
+from louver.errors import UpstreamUnavailable
 from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
 from louver.gateway.outbox import Outbox
@@ -92,6 +93,17 @@ class Client:
         """It has gone: it is told nothing more, and nothing is opened for it."""
         self.has_gone = True
         self.outbox.close()
+
+    def check_is_there(self, upstream: str) -> None:
+        """See that the client has not gone: nobody would take back what an upstream is asked, or opened, for it now.
+
+        Raises:
+            UpstreamUnavailable: It has.
+        """
+        if self.has_gone:
+            raise UpstreamUnavailable(
+                f"upstream {upstream!r} is not there: the connection was opened anew meanwhile; call again"
+            )
 
     def check_can(self, method: str) -> None:
         """See that the client takes questions of this kind.

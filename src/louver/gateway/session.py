@@ -160,7 +160,7 @@ class Session:
         else:
             self.lists.told_of = self._changes_told()
         self._subscriptions = Subscriptions(
-            self._name, self._audience, self._changes, self.call, self._ask, self._may_say
+            self._name, self._audience, self._changes, self.call, self._ask, self._may_say, self._timeout_s
         )
         self._tasks.start(self._subscriptions.resume())
 

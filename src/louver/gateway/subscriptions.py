@@ -6,7 +6,8 @@
     client B   logging/setLevel debug      ->   logging/setLevel debug
     client A   logging/setLevel warning    ->   logging/setLevel debug; A still hears warnings alone
 
-What is said of one resource is said in turn: what clients want meanwhile counts once the upstream has answered.
+What is said of one resource is said in turn, and so are levels: what clients want meanwhile counts once the upstream
+has answered. They wait for that as long as for an answer of their own.
 
 An upstream of 2026-07-28 is asked by the stream that it tells changes in (`changes.py`), and needs no log level. One
 that takes the place of an upstream which has ended is asked for all of it again.
@@ -16,20 +17,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from mcp import MCPError
 
-from louver.errors import UpstreamError
+from louver.errors import UpstreamError, UpstreamTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 
     from louver.gateway.audience import Audience
     from louver.gateway.changes import Changes
-    from louver.gateway.clients import Caller
+    from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
 
 logger = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Subscriptions:
         call: Sends a client's request.
         ask: Sends one of the gateway itself.
         may_say: Whether a notification of the upstream reaches clients: what does not is not asked for again.
+        timeout_s: How long a client waits for what the upstream is still to answer others.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Subscriptions:
         call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],
         ask: Callable[[str, Params], Awaitable[dict[str, Any]]],
         may_say: Callable[[str, Params], bool],
+        timeout_s: float,
     ) -> None:
         self._name = name
         self._audience = audience
@@ -62,6 +65,7 @@ class Subscriptions:
         self._call = call
         self._ask = ask
         self._may_say = may_say
+        self._timeout_s = timeout_s
         self._subscribed: set[str] = set()
         # By address, while anybody holds it or waits for it.
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
@@ -99,7 +103,7 @@ class Subscriptions:
             self._audience.watch(turn.client, uri)
             self._changes.watch(self._wanted)
             return {}
-        async with self._in_turn(uri):
+        async with self._held(self._in_turn(uri), turn.client):
             self._audience.watch(turn.client, uri)
             if uri in self._subscribed:
                 return {}
@@ -135,7 +139,7 @@ class Subscriptions:
             self._audience.unwatch(turn.client, uri)
             self._changes.watch(self._wanted)
             return {}
-        async with self._in_turn(uri):
+        async with self._held(self._in_turn(uri), turn.client):
             if not self._audience.unwatch(turn.client, uri):
                 return {}
             self._subscribed.discard(uri)
@@ -152,7 +156,7 @@ class Subscriptions:
         if self._changes is not None:
             client.log_level = level
             return {}
-        async with self._leveling:
+        async with self._held(self._leveling, client):
             self._audience.levels[client] = level
             before, self._level = self._level, self._audience.level
             try:
@@ -168,24 +172,26 @@ class Subscriptions:
     async def settle_level(self) -> None:
         """Have an upstream that was told a log level say what clients want to hear by now."""
         async with self._leveling:
-            if self._level not in (None, level := self._audience.level):
-                self._level = level
-                with suppress(MCPError, UpstreamError):
-                    await self._ask("logging/setLevel", {"level": level})
+            await self._settle()
 
     async def narrow(self, left: list[str]) -> None:
-        """A client has gone: the upstream need not tell what it alone wanted, such as these resources."""
+        """A client has gone: the upstream need not tell what it alone wanted, such as these resources.
+
+        One that does not answer goes on telling of it, which nobody hears.
+        """
         if self._changes is not None:
             if left:
                 self._changes.watch(self._wanted)
             return
         for uri in left:
-            async with self._in_turn(uri):
-                if uri in self._subscribed and uri not in self._audience.watched:
-                    self._subscribed.discard(uri)
-                    with suppress(MCPError, UpstreamError):
+            with suppress(MCPError, UpstreamError):
+                async with self._held(self._in_turn(uri)):
+                    if uri in self._subscribed and uri not in self._audience.watched:
+                        self._subscribed.discard(uri)
                         await self._ask("resources/unsubscribe", {"uri": uri})
-        await self.settle_level()
+        with suppress(UpstreamTimeout):
+            async with self._held(self._leveling):
+                await self._settle()
 
     @property
     def _wanted(self) -> set[str]:
@@ -196,6 +202,34 @@ class Subscriptions:
     def _in_turn(self, uri: str) -> asyncio.Lock:
         """Held while a resource is asked for, or given up."""
         return self._locks.setdefault(uri, asyncio.Lock())
+
+    @asynccontextmanager
+    async def _held(self, lock: asyncio.Lock, client: Client | None = None) -> AsyncGenerator[None]:
+        """A lock is held meanwhile, for a client if it is still there once nobody else holds it.
+
+        Raises:
+            UpstreamTimeout: Another has held it for too long.
+            UpstreamUnavailable: The client has gone meanwhile.
+        """
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await lock.acquire()
+        except TimeoutError:
+            message = f"the upstream has not answered others who ask it for the same within {self._timeout_s:g} s"
+            raise UpstreamTimeout(message) from None
+        try:
+            if client is not None:
+                client.check_is_there(self._name)
+            yield
+        finally:
+            lock.release()
+
+    async def _settle(self) -> None:
+        """Likewise, while no other level is being asked for."""
+        if self._level not in (None, level := self._audience.level):
+            self._level = level
+            with suppress(MCPError, UpstreamError):
+                await self._ask("logging/setLevel", {"level": level})
 
     async def _again(self, method: str, params: dict[str, Any]) -> bool:
         try:

@@ -136,11 +136,8 @@ class Upstream:
             UpstreamError: There is none, and none can be opened now.
         """
         while not self._is_closed:
-            if client is not None and client.has_gone:
-                # Nobody would leave what is opened for it now.
-                raise UpstreamUnavailable(
-                    f"upstream {self.name!r} is not there: the connection was opened anew meanwhile; call again"
-                )
+            if client is not None:
+                client.check_is_there(self.name)
             if client is None and self._sessions:
                 return next(iter(self._sessions.values()))
             key = self._key(client)
@@ -193,7 +190,9 @@ class Upstream:
         # Nobody knows of it any more before anything is waited for.
         own = self._sessions.pop(client, None)
         self._places.pop(client, None)
-        left = {key: place.audience.leave(client) for key, place in self._places.items()}
+        # The servers of sessions that others have for themselves are not waited for.
+        places = {key: place for key, place in self._places.items() if place.audience.serves(client)}
+        left = {key: place.audience.leave(client) for key, place in places.items()}
         if own is not None:
             await asyncio.shield(self._ending.start(own.close()))
         for key, uris in left.items():
