@@ -187,6 +187,9 @@ OPENING_TIMEOUT_S = 30.0
 MAX_FAILURES = 5
 """Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""
 
+MAX_REFUSED = 1000
+"""Openings of clients that an upstream has refused, of which is known how long each waits."""
+
 STAYED_S = 10.0
 """How long an upstream that has answered no client must have been there for its end to be no failure, in seconds.
 

@@ -21,7 +21,7 @@ from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge
 from louver.gateway import connections
 from louver.gateway.connection import _Gzip
 from louver.gateway.http import HttpLink
-from louver.gateway.link import Call
+from louver.gateway.link import Call, RefusesAll
 from louver.gateway.patience import Patience
 from louver.gateway.reading_h11 import ByH11
 from louver.limits import MAX_UPSTREAM_BYTES
@@ -604,6 +604,16 @@ async def test_an_error_in_a_refusal_is_that_error(link, number):
     body = {"jsonrpc": "2.0", "id": number, "error": {"code": -32021, "message": "m", "data": {"a": 1}}}
     error = await fails(call(link, "status", status=400, body=body), MCPError)
     assert (error.code, error.message, error.data) == (-32021, "m", {"a": 1})
+
+
+@pytest.mark.parametrize(("status", "of_all"), [(401, True), (429, True), (503, True), (400, False), (500, False)])
+async def test_an_error_that_says_nothing_of_the_request_tells_so(link, status, of_all):
+    """Ours: 401 and 403 are of the gateway's credentials, 429 and 502 to 504 of how the server fares."""
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "m", "data": 1}}
+    error = await fails(call(link, "status", status=status, body=body), MCPError)
+    assert (error.code, error.message, error.data) == (-32000, "m", 1)
+    assert isinstance(error, RefusesAll) is of_all
+    assert not of_all or error.problem.endswith(f" HTTP {status}")
 
 
 async def test_a_request_that_is_only_accepted_has_no_answer(link):

@@ -13,10 +13,12 @@ from gateway.links import begun, fails, responsive, turns
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS
 from louver.catalogue.policy import Policy
 from louver.errors import UpstreamTimeout, UpstreamUnavailable
+from louver.gateway import backoff
 from louver.gateway import upstream as module
 from louver.gateway.calls import watching
 from louver.gateway.clients import Client, Itself
 from louver.gateway.guard import Guard
+from louver.gateway.link import RefusesAll
 from louver.gateway.negotiation import Hello
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.upstream import GATEWAY, Terms, Upstream
@@ -127,8 +129,8 @@ async def end(made):
     await made.ended()
 
 
-def client(era=HANDSHAKE):
-    return Client(era, Hello(era, {"name": "a client"}, {}))
+def client(era=HANDSHAKE, name="a client"):
+    return Client(era, Hello(era, {"name": name}, {}))
 
 
 async def test_an_opening_that_never_began_does_not_count(monkeypatch):
@@ -320,6 +322,62 @@ def subscribed(link):
         elif method == "resources/unsubscribe":
             uris.discard(params["uri"])
     return uris
+
+
+def refusing(error):
+    """Makes links to a server that answers the client `unwelcome` with an error; and a list of those that were made."""
+    links = []
+
+    class Refuses(Living):
+        def __init__(self):
+            super().__init__()
+            links.append(self)
+
+        async def call(self, call):
+            if "unwelcome" in json.dumps(call.params):
+                raise error
+            return await super().call(call)
+
+    return Refuses, links
+
+
+async def test_who_is_refused_waits_also_where_it_comes_as_another_client(monkeypatch):
+    """Ours: each that opens a connection anew would else begin a process at once. Others are served."""
+    monkeypatch.setattr(backoff, "MAX_REFUSED", 2)
+    link, links = refusing(MCPError(code=-32602, message="no"))
+    made = upstream(link)
+
+    async def tries(name):
+        trying = client(name=name)
+        error = await fails(made.session(trying), UpstreamUnavailable)
+        await made.leave(trying)
+        return str(error)
+
+    said = "it refuses this client, with error -32602"
+    assert await tries("unwelcome") == f"upstream 'it' is not there: {said}"
+    assert f"({said}); it is tried again in" in await tries("unwelcome")
+    assert len(links) == 1
+    await made.session(client())
+    assert made.problem is None
+    # Only so many are known, and none once there are other terms.
+    for name in ("unwelcome 1", "unwelcome 2", "unwelcome"):
+        assert "is not there: it refuses" in await tries(name)
+    made.change(terms(link))
+    assert "is not there: it refuses" in await tries("unwelcome")
+    await made.close()
+
+
+async def test_an_error_that_is_of_nobody_s_request_is_a_failure_of_the_server():
+    """Ours: with credentials that have expired each client would else ask for itself."""
+    link, links = refusing(RefusesAll(MCPError(code=-32000, message="no"), "it is busy: HTTP 429"))
+    made = upstream(link)
+    await fails(made.session(client(name="unwelcome")), UpstreamUnavailable)
+    assert made.problem == "it is busy: HTTP 429"
+    assert "(it is busy: HTTP 429); it is tried again in" in str(
+        await fails(made.session(client()), UpstreamUnavailable)
+    )
+    assert len(links) == 1
+    await made.close()
 
 
 async def shared(link, number=2, **how):

@@ -7,9 +7,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MIN_BACKOFF_S
+from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MAX_REFUSED, MIN_BACKOFF_S
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 
 class Backoff:
@@ -37,3 +42,29 @@ class Backoff:
     def reset(self) -> None:
         """It has not failed."""
         self._failures, self._not_before = 0, 0.0
+
+
+class Backoffs:
+    """The failures of many things, by what they are; what has failed least lately is forgotten."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[Hashable, Backoff] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def of(self, what: Hashable) -> Backoff:
+        """Those of one, which may have none."""
+        return self._of.get(what) or Backoff()
+
+    def fail(self, what: Hashable, problem: str) -> None:
+        """It has failed once more."""
+        backoff = self._of[what] = self.of(what)
+        self._of.move_to_end(what)
+        backoff.fail(problem)
+        if len(self._of) > MAX_REFUSED:
+            self._of.popitem(last=False)
+
+    def forget(self, what: Hashable) -> None:
+        """It has not failed."""
+        self._of.pop(what, None)

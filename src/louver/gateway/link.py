@@ -62,6 +62,19 @@ class Call:
         return Call(self.method, self.params, heard, asked, self.headers, self.paused, self.late)
 
 
+class RefusesAll(MCPError):
+    """An error of the upstream that is of nobody's request: it does not take the gateway's credentials, or is busy.
+
+    Args:
+        error: What it answers.
+        problem: What is the matter.
+    """
+
+    def __init__(self, error: MCPError, problem: str) -> None:
+        super().__init__(error.code, error.message, error.data)
+        self.problem = problem
+
+
 class Listener(Protocol):
     """Who hears what an upstream says or asks where no call tells for whom it is."""
 

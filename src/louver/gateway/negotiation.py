@@ -27,7 +27,7 @@ from mcp_types import (
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from louver.core.json import is_object, members, strings
+from louver.core.json import digest, is_object, members, strings
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.eras import is_modern
 from louver.gateway.link import Call, unasked, unheard
@@ -56,6 +56,11 @@ class Hello:
     info: dict[str, Any]
     capabilities: dict[str, Any]
     said: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def digest(self) -> str:
+        """Equal for those of which an upstream is told the same."""
+        return digest([self.version, self.info, self.capabilities, self.said])
 
     @property
     def envelope(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@
     3xx                         not followed
     401, 403                    the gateway's credentials are not taken
     404 to a known session      the session is over
-    4xx, 5xx with a JSON-RPC error as the body     that error
+    4xx, 5xx with a JSON-RPC error as the body     that error; with 401, 429 and others it is of nobody's request
 
 What is read is counted after decompression, and stops at `MAX_UPSTREAM_BYTES`; the connection is closed then.
 """
@@ -20,6 +20,7 @@ from mcp import MCPError
 from louver.core.cached import cached_property
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
 from louver.gateway import strict, wire
+from louver.gateway.link import RefusesAll
 from louver.gateway.sse import Events
 from louver.limits import MAX_UPSTREAM_BYTES, UPSTREAM_GOODBYE_SECONDS
 
@@ -34,6 +35,9 @@ _REFUSALS = {
     **dict.fromkeys((401, 403), "the upstream does not take the gateway's credentials:"),
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
+
+_OF_ALL = frozenset({401, 403, 407, 429, 502, 503, 504})
+"""What says nothing of a request, but of the gateway, or of the upstream itself."""
 
 
 class Response:
@@ -106,13 +110,12 @@ class Response:
 
     async def refusal(self) -> MCPError | UpstreamError:
         """What a status other than of success says."""
+        problem = f"{_REFUSALS.get(self.status, 'the upstream answers with')} HTTP {self.status}"
         if self.status >= 400 and (error := await self._error()) is not None:
-            return error
+            return RefusesAll(error, problem) if self.status in _OF_ALL else error
         if self.status < 300:
             return UpstreamInvalidOutput("the upstream accepts a request without answering it")
-        return UpstreamUnavailable(
-            f"{_REFUSALS.get(self.status, 'the upstream answers with')} HTTP {self.status}", status=self.status
-        )
+        return UpstreamUnavailable(problem, status=self.status)
 
     async def finish(self) -> None:
         """Read what is left of it, if that is little, so that its connection can be used again."""

@@ -7,8 +7,8 @@ One session serves everybody (`shared`), or each client of the handshake era has
 
 A session is opened when it is first needed. One that ends is opened anew when it is next needed, for those who were
 served over it and what they had asked for; so is one that a change of the configuration has ended. An upstream that
-cannot be opened is left alone for a while, longer each time in a row; so is one that opens and ends at once, or refuses
-a client for whom alone it is opened, for those who would be served over it.
+cannot be opened is left alone for a while, longer each time in a row; so is one that opens and ends at once, for those
+who would be served over it, or refuses a client for whom alone it is opened, for those who say the same of themselves.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from louver import __version__
 from louver.core.json import is_object
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
-from louver.gateway.backoff import Backoff
+from louver.gateway.backoff import Backoff, Backoffs
 from louver.gateway.eras import is_modern
-from louver.gateway.link import unheard
+from louver.gateway.link import RefusesAll, unheard
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
 from louver.gateway.tasks import Tasks
@@ -73,10 +73,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What sessions that take each other's place share: who is served, and how often they were of no use.
-
-    They have ended at once, or the upstream has refused the one client that they are for.
-    """
+    """What sessions that take each other's place share: who is served, and how often they have ended at once."""
 
     audience: Audience = field(default_factory=Audience)
     ends: Backoff = field(default_factory=Backoff)
@@ -116,6 +113,8 @@ class Upstream:
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
         self._failures = Backoff()
+        # Of clients, by what they say in their opening: each would else come again as another.
+        self._refused = Backoffs()
         self._ending = Tasks(logger)
         self._is_closed = False
 
@@ -206,7 +205,7 @@ class Upstream:
         for place in before.values():
             for client in place.audience.everybody:
                 self._place(self._key(client)).audience.take(client, place.audience)
-        self._safe, self._failures = set(), Backoff()
+        self._safe, self._failures, self._refused = set(), Backoff(), Backoffs()
         self.problem = self.says = None
         self._let_go()
         self._is_closed = False
@@ -271,6 +270,9 @@ class Upstream:
         place = self._place(key)
         self._check_may_open(self._failures)
         self._check_may_open(place.ends)
+        own = client.hello if client is not None and key is client else None
+        if own is not None and self._refused:
+            self._check_may_open(self._refused.of(own.digest))
         session = Session(
             self.name,
             self._terms.link,
@@ -286,13 +288,18 @@ class Upstream:
             await session.open()
         except UpstreamError as error:
             raise self._failed(error.message) from None
+        except RefusesAll as error:
+            raise self._failed(error.problem) from None
         except MCPError as error:
-            if client is None or key is not client:
+            if own is None:
                 raise self._failed(f"it refuses to open, with error {error.error.code}") from None
             # It has answered the client's own `initialize`: that says nothing of the others.
-            place.ends.fail(f"it refuses this client, with error {error.error.code}")
-            raise self._not_there(place.ends.problem) from None
+            problem = f"it refuses this client, with error {error.error.code}"
+            self._refused.fail(own.digest, problem)
+            raise self._not_there(problem) from None
         self._failures.reset()
+        if own is not None and self._refused:
+            self._refused.forget(own.digest)
         self.problem = None
         self.says = session.opened.name
         self._sessions[key] = session
