@@ -42,6 +42,9 @@ MAX_APPLIED = 500_000
 Thirty schemas that each refer twice to the next have 2^30, and whoever applies them takes every way.
 """
 
+MAX_KEPT_NAME = 256
+"""Characters of the longest name whose form without case and the like is kept for the next time; most have a few."""
+
 MAX_TWIN_PATHS = 1024
 """Denied paths of one rule, with those that twins of their names make of them. A schema has few twins, if any."""
 

@@ -25,7 +25,7 @@ from louver.core.mask import NONE, Mask, remade
 from louver.core.path import FieldPath
 from louver.core.references import HOLDING, HOLDING_NAMED
 from louver.errors import ProjectionLimit
-from louver.limits import MAX_TWIN_PATHS
+from louver.limits import MAX_KEPT_NAME, MAX_TWIN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,14 +42,19 @@ _UNSEEN = re.compile(
 def key_of(name: str) -> str:
     """What all twins of a name have in common."""
     # What is not printable in ASCII are its control characters.
-    return name.strip().lower() if name.isascii() and name.isprintable() else _key(name)
+    if name.isascii() and name.isprintable():
+        return name.strip().lower()
+    return (_kept if len(name) <= MAX_KEPT_NAME else _key)(name)
 
 
-@lru_cache(maxsize=1024)
 def _key(name: str) -> str:
     # What nobody sees also keeps letters from their accents, so it goes first; folding can bring up more of it.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _seen(name)).casefold()).casefold()
     return _seen(folded).strip()
+
+
+_kept = lru_cache(maxsize=1024)(_key)
+"""The same, and those of the last names are kept."""
 
 
 def _seen(name: str) -> str:
