@@ -8,10 +8,12 @@ import sys
 import pytest
 
 from gateway.served import fixture
+from louver.catalogue.policy import Policy
 from louver.catalogue.principals import NOBODY, Principal
 from louver.cli import main
 from louver.cli.explain import principal_of
 from louver.errors import InvalidInput
+from louver.server.seen import SeenTools
 
 SCHEMA = {
     "type": "object",
@@ -28,6 +30,7 @@ POLICY = {
             ]
         },
         "all": {"rules": [{"name": "one", "deny": ["ssn"], "hash": ["email"]}]},
+        "get_label": {"rules": [{"name": "one", "deny": ["**.ssn"]}]},
         "get_order": {"rules": [{"name": "one", "deny": ["number"]}]},
     },
 }
@@ -86,6 +89,25 @@ def test_who_sees_everything_gets_the_schema_as_it_is(explain):
     _, out, _ = explain("role:admin", "get_user")
     assert schema_in(out) == SCHEMA
     assert row(out, "ssn") == ["seen", ""]
+
+
+@pytest.mark.parametrize(
+    ("declared", "listed"),
+    [
+        ({"anyOf": [{"enum": ["a"]}, {"type": "null"}]}, {"type": ["null", "string"]}),
+        ({"type": "string", "maxLength": 3}, {"type": "string"}),
+    ],
+)
+def test_the_schema_is_the_one_that_is_listed(explain, tmp_path, declared, listed):
+    """Ours: with room for the text that comes to stand where one is pruned."""
+    source = {"type": "object", "properties": {"result": declared}, "required": ["result"]}
+    (tmp_path / "label.json").write_text(json.dumps(source))
+    status, out, _ = explain("nobody", "get_label", "--schema", str(tmp_path / "label.json"))
+    tool = {"name": "get_label", "inputSchema": {}, "outputSchema": source}
+    shown = SeenTools("it", Policy.read(tmp_path / "it.policy.json", bytes(32))).shown(tool, NOBODY)
+    assert status == 0
+    assert schema_in(out) == shown["outputSchema"]
+    assert schema_in(out)["properties"]["result"] == listed
 
 
 def test_a_pseudonym_is_told_without_a_key(explain):

@@ -69,9 +69,7 @@ def exactly(paths, names, out):
 wrote = policed.write_output
 STEPS = {
     "the value is not pruned": [(visible.Sight, {"of": lambda self, value: value})],
-    "the schema is not pruned": [
-        (seen.SeenTools, {"_shown_schema": lambda self, tool, seen: tool.get("outputSchema")})
-    ],
+    "the schema is not pruned": [(seen.Seen, {"shown_schema": property(lambda self: self._declared)})],
     "content stays": [(policed, {"write_output": with_content})],
     "prose is passed on": [
         (policed, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"]}})

@@ -22,6 +22,7 @@ from louver.cli.request import write
 from louver.core.outline import outline
 from louver.core.visible import Sight
 from louver.errors import InvalidInput, InvalidPolicy
+from louver.server.seen import SeenTools
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -49,7 +50,10 @@ def run(arguments: Namespace) -> int:
     definition = _definition(arguments)
     if (problem := None if definition is None else said.misfit(definition)) is not None:
         raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=arguments.policy)
+    seen = None if definition is None else SeenTools(arguments.tool, policy).seen(definition, principal)
     _show(said, said.ruling(principal), definition)
+    if seen is not None and seen.shown_schema is not None:
+        write(seen.shown_schema)
     return 0
 
 
@@ -113,7 +117,6 @@ def _show(said: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str, Any] 
         console.print("The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.")
         return
     console.print(_table(rules, schema))
-    write(Sight([rule.fields for rule in rules], schema, _EXPLAINED).schema)
 
 
 def _table(rules: tuple[Rule, ...], schema: Schema) -> Table:

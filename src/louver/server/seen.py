@@ -146,19 +146,12 @@ class SeenTools(Passing):
             if isinstance(text := tool.get(key), str) and (told := untold(text, names)):
                 shown[key] = told
         shown["inputSchema"] = untold_schema(tool["inputSchema"], names)
-        if (schema := self._shown_schema(tool, seen)) is not None:
+        if (schema := seen.shown_schema) is not None:
             shown["outputSchema"] = schema
         hints = members(tool.get("annotations"))
         if said := {key: hints[key] for key in _ANNOTATIONS if isinstance(hints.get(key), bool)}:
             shown["annotations"] = said
         return {**shown, **self._meta(tool)}
-
-    def _shown_schema(self, tool: dict[str, Any], seen: Seen) -> Schema | None:
-        declared: Any = tool.get("outputSchema")
-        if declared is None or seen.sight.is_whole:
-            return declared
-        rooted = is_object(declared) and declared.get("type") == "object"
-        return {**members(seen.schema), "type": "object"} if rooted else seen.schema
 
 
 class Seen:
@@ -205,6 +198,15 @@ class Seen:
         if self._declared is None:
             return self.sight.schema
         return with_texts(self.sight.schema, self._declared, [name for name in TEXT_WRAPPERS if self.is_text(name)])
+
+    @property
+    def shown_schema(self) -> Schema | None:
+        """The schema that is listed, if one is."""
+        declared: Any = self._declared
+        if declared is None or self.sight.is_whole:
+            return declared
+        rooted = is_object(declared) and declared.get("type") == "object"
+        return {**members(self.schema), "type": "object"} if rooted else self.schema
 
     @cached_property
     def _validator(self) -> Any:
