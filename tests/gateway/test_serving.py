@@ -573,6 +573,28 @@ async def test_who_asks_for_no_level_hears_what_the_server_says_by_default(folde
                 assert (await levels_told(second, 5))[4:] == ["info"]
 
 
+async def test_who_asks_for_no_level_does_not_hear_what_others_ask_for(folder):
+    """Ours: from `info` on, in its own calls and beside them; all that there is, while nobody asks for a level."""
+    levels, said = ["debug", "info", "error"], "notifications/message"
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url) as first, raw(served.url) as second:
+            await second.call("log", levels=levels)
+            assert [note["level"] for note in second.heard(said)] == levels
+            assert await first.result("logging/setLevel", level="debug") == {}
+            second.notes.clear()
+            await second.call("log", levels=levels)
+            assert [note["level"] for note in second.heard(said)] == ["info", "error"]
+            # With calls of both it cannot be told whose it is: all hear it.
+            held = second.begin(second.call("hold", {"progressToken": 1}))
+            await second.reaches("hold")
+            second.notes.clear()
+            await first.call("log", levels=levels)
+            assert [note["level"] for note in await first.hears(said, 3)] == levels
+            assert [note["level"] for note in await second.hears(said, 2)] == ["info", "error"]
+            await first.call("release")
+            await held
+
+
 async def test_when_nobody_asks_for_a_level_any_more_the_server_says_what_it_does_by_default(folder):
     """Ours: whoever has gone counts no more, also for who comes when nobody was there. One that nobody has asked for
     a level is told none."""

@@ -502,6 +502,30 @@ async def test_who_has_gone_while_it_waited_for_the_answer_to_another_asks_for_n
     await made.close()
 
 
+async def test_what_is_logged_in_the_stream_of_a_call_is_heard_from_the_default_on():
+    """Ours: over HTTP too a client that has asked for no level does not hear what others ask for."""
+
+    class Logs(Living):
+        async def call(self, call):
+            if call.method == "tools/call":
+                for level in ("debug", "info"):
+                    await call.heard("notifications/message", {"level": level, "data": "logged"})
+            return await super().call(call)
+
+    class Hears(Itself):
+        async def heard(self, method, params):
+            heard.append(params["level"])
+
+    made, subscriptions, (first, second) = await shared(Logs())
+    session = await made.session(second.client)
+    for wanted in (["debug", "info"], ["info"]):
+        heard = []
+        await session.call(Hears(second.client), "tools/call", {"name": "t"})
+        assert heard == wanted
+        await subscriptions.set_level(first, {"level": "debug"})
+    await made.close()
+
+
 async def test_who_leaves_waits_for_no_server_that_another_has_for_itself():
     """GATEWAY.md: whoever hangs keeps nobody else out."""
     made = upstream(Asking)

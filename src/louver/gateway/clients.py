@@ -115,19 +115,25 @@ class Client:
         if capability is not None and capability not in self.hello.capabilities:
             raise MCPError(code=METHOD_NOT_FOUND, message=f"the client has no capability {capability!r}")
 
-    def takes(self, method: str, params: Params) -> bool:
-        """Whether the client wants to hear a notification."""
+    def takes(self, method: str, params: Params, default: str | None = None) -> bool:
+        """Whether the client wants to hear a notification; of logs as `takes_level` has it."""
         if method == "notifications/message":
-            return self.takes_level(params)
+            return self.takes_level(params, default)
         return method != "notifications/resources/updated" or (params or {}).get("uri") in self.watched
 
-    def takes_level(self, params: Params) -> bool:
-        """Whether a log message is at or above the level that the client asked for."""
+    def takes_level(self, params: Params, default: str | None = None) -> bool:
+        """Whether a log message is at or above the level that the client asked for.
+
+        Args:
+            params: The message.
+            default: What counts for a client of the handshake era that has asked for none, if not all is for it.
+        """
         level = (params or {}).get("level")
-        if self.log_level not in LEVELS:
+        wanted = self.log_level if self.log_level in LEVELS or self.is_modern else default
+        if wanted not in LEVELS:
             # Nothing was asked for: all in the handshake era, none in the other.
             return not self.is_modern
-        return level in LEVELS and LEVELS.index(level) >= LEVELS.index(self.log_level)
+        return level in LEVELS and LEVELS.index(level) >= LEVELS.index(wanted)
 
     def hear(self, method: str, params: Params) -> None:
         """Tell it something beside its requests, without waiting for it."""

@@ -276,11 +276,20 @@ class Session:
         params = self._said(method, params)
         await self._told(method, params)
         if method == "notifications/message" and (turn := self._turns.meant) is not None:
-            await turn.heard(method, params)
+            await self._heard(turn, method, params)
             return
         for client in list(self._audience.clients):
-            if client.takes(method, params):
+            if client.takes(method, params, self._default_level):
                 client.hear(method, params)
+
+    async def _heard(self, turn: Caller, method: str, params: Params) -> None:
+        """What the upstream says that belongs to a request, told without what it says only because of others."""
+        if method != "notifications/message" or turn.client.takes_level(params, self._default_level):
+            await turn.heard(method, params)
+
+    @property
+    def _default_level(self) -> str | None:
+        return None if self._subscriptions is None else self._subscriptions.default_level
 
     def _envelope(self, client: Client) -> dict[str, Any]:
         level = {} if client.log_level is None else {LOG_LEVEL_META_KEY: client.log_level}
@@ -318,7 +327,7 @@ class Session:
 
     async def _result(self, turn: Caller, method: str, params: Params, late: asyncio.Event) -> dict[str, Any]:
         asked = partial(self._asked, turn.client, turn.asked)
-        call = Call(method, params, turn.heard, asked, paused=turn.paused, late=late)
+        call = Call(method, params, partial(self._heard, turn), asked, paused=turn.paused, late=late)
         said = params or {}
         arguments = said.get("arguments")
         if method != "tools/call" or not self.is_modern or not arguments or not self._link.wants_headers:

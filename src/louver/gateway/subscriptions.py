@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 from mcp import MCPError
 
 from louver.errors import UpstreamError, UpstreamTimeout
+from louver.gateway.audience import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
@@ -71,6 +72,11 @@ class Subscriptions:
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._level: str | None = None
         self._leveling = asyncio.Lock()
+
+    @property
+    def default_level(self) -> str | None:
+        """From which level on clients hear logs that have asked for none; `None` where the upstream was told none."""
+        return None if self._level is None else DEFAULT_LEVEL
 
     async def resume(self) -> None:
         """Ask for what was wanted before there was this session; what fails of it is logged, and nobody is told."""
