@@ -364,7 +364,7 @@ async def test_who_is_refused_waits_also_where_it_comes_as_another_client(monkey
         assert "is not there: it refuses" in await tries(name)
     made.change(terms(link))
     assert "is not there: it refuses" in await tries("unwelcome")
-    await made.close()
+    await end(made)
 
 
 async def test_an_error_that_is_of_nobody_s_request_is_a_failure_of_the_server():
@@ -377,7 +377,7 @@ async def test_an_error_that_is_of_nobody_s_request_is_a_failure_of_the_server()
         await fails(made.session(client()), UpstreamUnavailable)
     )
     assert len(links) == 1
-    await made.close()
+    await end(made)
 
 
 async def shared(link, number=2, **how):
@@ -480,7 +480,7 @@ async def test_who_waits_for_the_answer_to_another_waits_no_longer_than_for_its_
         await made.leave(second.client)
     assert not held.done()
     held.cancel()
-    await made.close()
+    await end(made)
 
 
 @pytest.mark.parametrize(("want", "params"), WANTED)
@@ -499,7 +499,7 @@ async def test_who_has_gone_while_it_waited_for_the_answer_to_another_asks_for_n
     await leaving
     assert link.asked == before
     assert second.client not in made._places[None].audience.everybody
-    await made.close()
+    await end(made)
 
 
 async def test_what_is_logged_in_the_stream_of_a_call_is_heard_from_the_default_on():
@@ -523,7 +523,7 @@ async def test_what_is_logged_in_the_stream_of_a_call_is_heard_from_the_default_
         await session.call(Hears(second.client), "tools/call", {"name": "t"})
         assert heard == wanted
         await subscriptions.set_level(first, {"level": "debug"})
-    await made.close()
+    await end(made)
 
 
 async def test_who_leaves_waits_for_no_server_that_another_has_for_itself():
@@ -538,7 +538,7 @@ async def test_who_leaves_waits_for_no_server_that_another_has_for_itself():
     await turns()
     assert leaving.done()
     held.cancel()
-    await made.close()
+    await end(made)
 
 
 async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():
