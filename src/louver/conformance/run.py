@@ -194,7 +194,7 @@ async def _learnt(talk: Talk) -> str:
         await talk.learn()
     except (Broken, UpstreamError) as error:
         return error.message
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - whatever a hostile target sends, the sentence is not kept
         return f"what the target answers cannot be read: {type(error).__name__}"
     return ""
 

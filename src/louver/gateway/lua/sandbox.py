@@ -132,7 +132,7 @@ class Sandbox:
         child = await self._child()
         try:
             bridge = Bridge(await Channel.open(child), servers, host, wall)
-        except BaseException:  # as above
+        except BaseException:  # whoever is cancelled leaves no child either
             child.kill()
             raise
         try:
