@@ -22,7 +22,7 @@ from louver.gateway import connections
 from louver.gateway.connection import _Gzip
 from louver.gateway.http import HttpLink
 from louver.gateway.link import Call, RefusesAll
-from louver.gateway.patience import Patience
+from louver.gateway.patience import Patience, deadlines_of
 from louver.gateway.reading_h11 import ByH11
 from louver.limits import MAX_UPSTREAM_BYTES
 
@@ -210,7 +210,7 @@ async def test_a_call_that_ends_while_its_question_is_open_is_no_fault(link, cap
 
     own.answers["roots/list"] = never
     ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.heard, own.asked)
-    calling = await begun(Patience(SOON_S).wait(ask, link.call))
+    calling = await begun(Patience(deadlines_of(SOON_S)).wait(ask, link.call))
     await asked.wait()
     calling.cancel()
     await over.wait()

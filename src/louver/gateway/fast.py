@@ -13,7 +13,7 @@ own.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio
 from mcp.server.connection import Connection
@@ -34,6 +34,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from starlette.requests import HTTPConnection, Request
 
 from louver.core.json import Json, is_object, members
+from louver.gateway.deadlines import Deadlines
 from louver.gateway.sessions import LOOPBACK
 from louver.gateway.wire import Result
 from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
@@ -100,6 +101,7 @@ class Fast:
         self._app = app
         self._server = server
         self._path = path
+        self._unwatched = Deadlines(WATCH_AFTER_S, _Watch.begin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -138,14 +140,15 @@ class Fast:
         return None
 
     async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
-        connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        connection = _Connection(route)
         runner = ServerRunner(self._server, connection, {})
         http.scope[_CAME] = None
         # anyio's way to cancel waits for its threads: else they would work for nobody, and others begin beside them.
         with anyio.CancelScope() as scope:
             watch = _Watch(http.receive, answer, scope)
+            self._unwatched.set(watch)
             try:
-                async with connection.exit_stack:
+                async with connection:
                     said = await runner.on_request(_Context(http, answer), request["method"], request["params"])
                 text, status = _result(answer.number, said, http.scope[_CAME]), 200
             except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
@@ -154,10 +157,38 @@ class Fast:
                 text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
                 status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
             finally:
+                self._unwatched.lift(watch)
                 watch.end()
                 # Requests live as long as their connections, and answers are large.
                 del http.scope[_CAME]
             await answer.end(text, status)
+
+
+class _Connection(Connection):
+    """Who asks. Few ask for more of it than its revision: the models of what a client says of itself take long.
+
+    Args:
+        route: What the request says of who asks.
+    """
+
+    def __init__(self, route: InboundModernRoute) -> None:
+        self.protocol_version = route.protocol_version
+        self._route = route
+
+    def __getattr__(self, name: str) -> Any:
+        """What has not been asked for before."""
+        route = self._route
+        whole = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        vars(self).update(vars(whole))
+        return object.__getattribute__(self, name)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        """Do what is to be done when it ends, if anybody has asked for that."""
+        if "exit_stack" in vars(self):
+            await self.exit_stack.__aexit__(*raised)
 
 
 class _Context:
@@ -263,7 +294,7 @@ def _again(read: list[Message], receive: Receive) -> Receive:
 class _Watch:
     """Gives a request up when its client goes, and shows the client meanwhile that it is not forgotten.
 
-    It begins after a while, since most are answered before: a task for each would take longer than some answers.
+    It is begun after a while, since most are answered before: a task for each would take longer than some answers.
 
     Args:
         receive: Of the request.
@@ -276,16 +307,15 @@ class _Watch:
         self._answer = answer
         self._answering = answering
         self._watching: asyncio.Task[None] | None = None
-        self._begins = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._begin)
+
+    def begin(self) -> None:
+        """The answer takes long."""
+        self._watching = asyncio.create_task(self._watch())
 
     def end(self) -> None:
         """The answer is known, or will never be."""
-        self._begins.cancel()
         if self._watching is not None:
             self._watching.cancel()
-
-    def _begin(self) -> None:
-        self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
         while True:

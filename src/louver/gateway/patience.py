@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from louver.errors import UpstreamTimeout
+from louver.gateway.deadlines import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -21,13 +22,13 @@ class Patience:
     """The deadline of one call.
 
     Args:
-        timeout_s: How long the upstream may be silent.
+        deadlines: Those of all calls of the upstream, as `deadlines_of` makes them.
     """
 
-    def __init__(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
+    def __init__(self, deadlines: Deadlines[Patience]) -> None:
+        self._deadlines = deadlines
         self._questions = 0
-        self._deadline = asyncio.timeout(timeout_s)
+        self._waiting = asyncio.timeout(None)
         self._is_over = False
 
     async def wait(self, call: Call, send: Callable[[Call], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
@@ -46,13 +47,14 @@ class Patience:
                 return await call.asked(method, params)
 
         try:
-            async with self._deadline:
+            async with self._waiting:
+                self._put_off()
                 try:
                     return await send(call.heard_by(heard, asked))
                 finally:
-                    self._is_over = True
+                    self._end()
         except TimeoutError:
-            message = f"the upstream has not been heard of for {self._timeout_s:g} s"
+            message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
             raise UpstreamTimeout(message) from None
 
     @contextmanager
@@ -66,8 +68,27 @@ class Patience:
             self._questions -= 1
             self._put_off()
 
+    def run_out(self) -> None:
+        """The call is waited for no more."""
+        self._is_over = True
+        self._waiting.reschedule(0)
+
     def _put_off(self) -> None:
         # A question may end after its call.
-        if not self._is_over and not self._deadline.expired():
-            now = asyncio.get_running_loop().time()
-            self._deadline.reschedule(None if self._questions else now + self._timeout_s)
+        if self._questions or self._is_over:
+            self._deadlines.lift(self)
+        else:
+            self._deadlines.set(self)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._deadlines.lift(self)
+
+
+def deadlines_of(timeout_s: float) -> Deadlines[Patience]:
+    """The deadlines of the calls of one upstream.
+
+    Args:
+        timeout_s: How long it may be silent.
+    """
+    return Deadlines(timeout_s, Patience.run_out)

@@ -33,7 +33,7 @@ from louver.gateway.link import Call, unasked, unheard
 from louver.gateway.lists import CHANGES, TOOLS_CHANGED, Lists, without_bad_tools
 from louver.gateway.negotiation import Hello, Opened, negotiate
 from louver.gateway.parameters import Parameters, wanted_by
-from louver.gateway.patience import Patience
+from louver.gateway.patience import Patience, deadlines_of
 from louver.gateway.shapes import checked
 from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
@@ -92,6 +92,7 @@ class Session:
         self._ended = ended
         self._listed = listed
         self._turns = Turns()
+        self._deadlines = deadlines_of(timeout_s)
         self._patiences: set[Patience] = set()
         # Who is asked, and by which token progress with the answer is told.
         self._questions: list[tuple[Client, object]] = []
@@ -314,7 +315,7 @@ class Session:
             self._questions.remove(question)
 
     async def _answer(self, call: Call) -> dict[str, Any]:
-        patience = Patience(self._timeout_s)
+        patience = Patience(self._deadlines)
         self._patiences.add(patience)
         try:
             return checked(call.method, await patience.wait(call, self._link.call))

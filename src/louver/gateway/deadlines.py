@@ -1,0 +1,57 @@
+"""Deadlines of one length, hardly any of which is reached: one timer of the event loop for all that are set.
+
+    deadlines = Deadlines(30.0, give_up)
+    deadlines.set(call)          give_up(call) in 30 s; set again, it counts anew
+    deadlines.lift(call)         never
+
+A timer for each would stay with the loop until its time comes, though it was cancelled, and be compared with all others
+that are there: hundreds, while a call takes a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+class Deadlines(Generic[T]):
+    """The deadlines, by what they are for.
+
+    Args:
+        seconds: How far off each is when it is set.
+        reached: Called with what it was for when one is reached; it is set no more then.
+    """
+
+    def __init__(self, seconds: float, reached: Callable[[T], None]) -> None:
+        self.seconds = seconds
+        self._reached = reached
+        # All are as long: the first is always the next.
+        self._due: dict[T, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, each: T) -> None:
+        """Begin one, or begin it anew."""
+        self._due.pop(each, None)
+        loop = asyncio.get_running_loop()
+        due = self._due[each] = loop.time() + self.seconds
+        if self._timer is None:
+            self._timer = loop.call_at(due, self._look)
+
+    def lift(self, each: T) -> None:
+        """End one, if it is set."""
+        self._due.pop(each, None)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        for each, due in list(self._due.items()):
+            if due > loop.time():
+                self._timer = loop.call_at(due, self._look)
+                break
+            if self._due.pop(each, None) is not None:
+                self._reached(each)

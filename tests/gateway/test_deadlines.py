@@ -1,0 +1,105 @@
+"""Deadlines of one length: each is reached in time, unless it is lifted or set anew, and one timer is for all."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from louver.gateway.deadlines import Deadlines
+
+pytestmark = pytest.mark.anyio
+
+LENGTH_S = 0.02
+
+
+class Reached:
+    """What was reached, and when."""
+
+    def __init__(self, last):
+        self._last = last
+        self._over = asyncio.Event()
+        self.times = {}
+
+    def __call__(self, each):
+        assert each not in self.times
+        self.times[each] = asyncio.get_running_loop().time()
+        if each == self._last:
+            self._over.set()
+
+    async def all(self):
+        async with asyncio.timeout(5):
+            await self._over.wait()
+        return list(self.times)
+
+
+async def test_each_is_reached_in_time():
+    """Ours: those after the first are not forgotten."""
+    reached = Reached("c")
+    deadlines = Deadlines(LENGTH_S, reached)
+    loop, begun = asyncio.get_running_loop(), {}
+    for each in "abc":
+        begun[each] = loop.time()
+        deadlines.set(each)
+        await asyncio.sleep(0)
+    assert await reached.all() == ["a", "b", "c"]
+    assert all(reached.times[each] >= begun[each] + LENGTH_S for each in begun)
+
+
+async def test_what_is_lifted_is_not_reached():
+    """Ours; it may be lifted twice."""
+    reached = Reached("c")
+    deadlines = Deadlines(LENGTH_S, reached)
+    for each in "abc":
+        deadlines.set(each)
+    deadlines.lift("a")
+    deadlines.lift("a")
+    assert await reached.all() == ["b", "c"]
+
+
+async def test_what_is_set_again_counts_anew():
+    """Ours."""
+    reached = Reached("a")
+    deadlines = Deadlines(LENGTH_S, reached)
+    for each in "aba":
+        deadlines.set(each)
+    assert await reached.all() == ["b", "a"]
+
+
+async def test_one_that_is_reached_may_lift_or_set_another():
+    """Ours."""
+    over = asyncio.Event()
+    told = []
+
+    def reached(each):
+        told.append(each)
+        if each == "a":
+            deadlines.lift("b")
+            deadlines.set("d")
+        if each == "d":
+            over.set()
+
+    deadlines = Deadlines(LENGTH_S, reached)
+    for each in "abc":
+        deadlines.set(each)
+    async with asyncio.timeout(5):
+        await over.wait()
+    assert told == ["a", "c", "d"]
+
+
+async def test_there_is_one_timer_for_all(monkeypatch):
+    """Ours: it is what they are for."""
+    loop = asyncio.get_running_loop()
+    timers = []
+    call_at = loop.call_at
+
+    def noted(*arguments, **others):
+        timers.append(arguments)
+        return call_at(*arguments, **others)
+
+    monkeypatch.setattr(loop, "call_at", noted)
+    deadlines = Deadlines(LENGTH_S, print)
+    for each in range(1000):
+        deadlines.set(each)
+        deadlines.lift(each)
+    assert len(timers) == 1
