@@ -205,6 +205,29 @@ async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     assert _messages(found.body) == _messages(expected.body)
 
 
+async def test_who_asks_is_known_as_the_sdk_knows_it():
+    """Ours: what a client says of itself is read once somebody looks at it."""
+    seen, ended = [], []
+
+    async def looks(ctx, _call_next):
+        connection = ctx.session._connection
+        own = {name: getattr(connection, name) for name in ("client_capabilities", "client_params", "outbound")}
+        seen.append((own, connection.protocol_version, connection.initialize_accepted, hasattr(connection, "no_such")))
+        connection.exit_stack.callback(ended.append, len(seen))
+        return dict(RESULT)
+
+    server = served(looks)
+    app = server.streamable_http_app()
+    said = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": {"roots": {"listChanged": True}}}
+    content = body(_meta=said)
+    async with app.router.lifespan_context(app):
+        await post(app, content)
+        await post(Fast(_never, server, "/mcp"), content)
+    assert seen[0] == seen[1]
+    assert seen[1][0]["client_capabilities"].roots.list_changed
+    assert ended == [1, 2]
+
+
 async def test_a_body_may_come_in_parts():
     """Ours."""
     heard = await post(Fast(_never, served(), "/mcp"), body(), parts=3)

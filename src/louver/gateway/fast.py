@@ -13,6 +13,7 @@ own.
 from __future__ import annotations
 
 import asyncio
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio
@@ -129,7 +130,7 @@ class Fast:
         if not isinstance(route, InboundModernRoute):
             return None
         arguments = request["params"].get("arguments")
-        if not arguments and not any(name.startswith(_PARAM) for name in headers):
+        if not arguments and _PARAM not in "\n".join(headers):
             return route
         find, name = self._server.get_tool_input_schema, request["params"].get("name")
         if find is None or not isinstance(name, str):
@@ -198,10 +199,15 @@ class _Context:
     progress_token = None
 
     def __init__(self, http: Request, answer: _Answer) -> None:
-        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
         self.message_metadata = ServerMessageMetadata(request_context=http)
         self.request_id = answer.number
+        self._http = http
         self._answer = answer
+
+    @property
+    def transport(self) -> TransportContext:
+        """What the SDK calls a request over HTTP of its own."""
+        return TransportContext(kind="streamable-http", can_send_request=False, headers=self._http.headers)
 
     @property
     def cancel_requested(self) -> anyio.Event:
@@ -332,11 +338,15 @@ class _Watch:
 
 def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:
     """The answer that a result is; in the text that came, if that is what it still says."""
-    is_same = came is not None and len(said) == len(came) and all(said.get(key) is came[key] for key in came)
-    text = came.text() if came is not None and is_same else None
+    text = came.text() if came is not None and _is_same(said, came) else None
     if text is None:
         return _bytes({"jsonrpc": "2.0", "id": number, "result": said})
     return b"".join((b'{"jsonrpc":"2.0","id":', _bytes(number), b',"result":', text, b"}"))
+
+
+def _is_same(said: dict[str, Any], came: Result) -> bool:
+    """Whether a result has what came, and nothing else."""
+    return said.keys() == came.keys() and all(map(is_, said.values(), came.values()))
 
 
 def _event(message: bytes) -> bytes:

@@ -49,6 +49,7 @@ class Response:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
+        self._kind = (self.header("content-type") or "").partition(";")[0].strip().lower()
         self._events: Iterator[Event] = iter(())
 
     @cached_property
@@ -63,7 +64,7 @@ class Response:
     @property
     def is_stream(self) -> bool:
         """Whether it is a stream of events."""
-        return self._is("text/event-stream")
+        return self._kind == "text/event-stream"
 
     def header(self, name: str) -> str | None:
         """One of its headers, named in lower case."""
@@ -77,7 +78,7 @@ class Response:
             UpstreamTooLarge: It is too large.
             UpstreamInvalidOutput: It is no message, or not strictly JSON.
         """
-        if not self._is("application/json"):
+        if self._kind != "application/json":
             raise UpstreamInvalidOutput("the upstream answers with neither JSON nor a stream of events")
         if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
             raise strict.too_large()
@@ -141,7 +142,3 @@ class Response:
         except UpstreamError:
             pass
         return None
-
-    def _is(self, content_type: str) -> bool:
-        said = self.header("content-type") or ""
-        return said.partition(";")[0].strip().lower() == content_type

@@ -97,6 +97,8 @@ class Session:
         # Who is asked, and by which token progress with the answer is told.
         self._questions: list[tuple[Client, object]] = []
         self._opened: Opened | None = None
+        self.is_modern = False
+        """Whether it is of the stateless era, once it is open."""
         self._opened_at = monotonic()
         self._has_answered = False
         self._gone_for: str | None = None
@@ -113,11 +115,6 @@ class Session:
         """What was agreed when it was opened."""
         assert self._opened is not None, "a session is used once it is open"
         return self._opened
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether it is of the stateless era."""
-        return is_modern(self.opened.version)
 
     @property
     def subscriptions(self) -> Subscriptions:
@@ -155,6 +152,7 @@ class Session:
             await self._link.close()
             raise UpstreamUnavailable(self._gone_for)
         self._opened_at = monotonic()
+        self.is_modern = is_modern(self.opened.version)
         if self.is_modern:
             told_of = self._changes_told()
             self._changes = Changes(self._name, self._link, self._hello.envelope, told_of, self._changed)

@@ -102,6 +102,7 @@ class Answers:
         self._calls = calls
         self._tools = tools
         self._beside = beside
+        self._has_any = beside != NOTHING
         self._can_project = can_project
         self._asking = asking
 
@@ -109,7 +110,7 @@ class Answers:
         """The answer, with what is to be said of it."""
         answered = await self._calls(ctx, call_next)
         name: object = (ctx.params or {}).get("name")
-        if self._beside == NOTHING or _INSIDE.get() or not isinstance(name, str):
+        if not self._has_any or _INSIDE.get() or not isinstance(name, str):
             return answered.result
         result = result_dict(answered.result)
         if left_alone(result):
