@@ -67,15 +67,16 @@ async def test_what_is_set_again_counts_anew():
     assert await reached.all() == ["b", "a"]
 
 
-async def test_one_that_is_reached_may_lift_or_set_another():
-    """Ours."""
-    over = asyncio.Event()
+async def test_one_that_is_reached_may_lift_or_set_others(monkeypatch):
+    """Ours: also those that are due with it; and there is still one timer."""
+    over, timers = asyncio.Event(), noted_timers(monkeypatch)
     told = []
 
     def reached(each):
-        told.append(each)
+        told.append((each, asyncio.get_running_loop().time()))
         if each == "a":
             deadlines.lift("b")
+            deadlines.set("c")
             deadlines.set("d")
         if each == "d":
             over.set()
@@ -85,22 +86,50 @@ async def test_one_that_is_reached_may_lift_or_set_another():
         deadlines.set(each)
     async with asyncio.timeout(5):
         await over.wait()
-    assert told == ["a", "c", "d"]
+    times = dict(told)
+    assert list(times) == ["a", "c", "d"]
+    assert times["c"] >= times["a"] + LENGTH_S
+    assert len(timers) == len({when for when, *_ in timers})
+
+
+async def test_one_that_cannot_be_told_of_keeps_nobody_waiting():
+    """Ours: those after it are reached, if a little later."""
+    loop, over, failed = asyncio.get_running_loop(), asyncio.Event(), []
+    loop.set_exception_handler(lambda _loop, context: failed.append(context["exception"]))
+
+    def reached(each):
+        if each == "a":
+            raise ValueError
+        over.set()
+
+    deadlines = Deadlines(LENGTH_S, reached)
+    for each in "ab":
+        deadlines.set(each)
+    async with asyncio.timeout(5):
+        await over.wait()
+    assert [type(error) for error in failed] == [ValueError]
 
 
 async def test_there_is_one_timer_for_all(monkeypatch):
     """Ours: it is what they are for."""
-    loop = asyncio.get_running_loop()
-    timers = []
-    call_at = loop.call_at
-
-    def noted(*arguments, **others):
-        timers.append(arguments)
-        return call_at(*arguments, **others)
-
-    monkeypatch.setattr(loop, "call_at", noted)
+    timers = noted_timers(monkeypatch)
     deadlines = Deadlines(LENGTH_S, print)
     for each in range(1000):
         deadlines.set(each)
         deadlines.lift(each)
     assert len(timers) == 1
+
+
+def noted_timers(monkeypatch):
+    """What the loop is asked to call, and when, from here on."""
+    loop = asyncio.get_running_loop()
+    timers = []
+    call_at = loop.call_at
+
+    def noted(when, callback, *arguments, **others):
+        if getattr(callback, "__name__", "") == "_look":
+            timers.append((when, callback))
+        return call_at(when, callback, *arguments, **others)
+
+    monkeypatch.setattr(loop, "call_at", noted)
+    return timers

@@ -11,6 +11,7 @@ that are there: hundreds, while a call takes a few milliseconds.
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ class Deadlines(Generic[T]):
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        self._timer = None
-        for each, due in list(self._due.items()):
-            if due > loop.time():
-                self._timer = loop.call_at(due, self._look)
-                break
-            if self._due.pop(each, None) is not None:
-                self._reached(each)
+        now = loop.time()
+        try:
+            for each in [each for each, due in self._due.items() if due <= now]:
+                # One that was reached before it may have lifted it, or set it anew.
+                if self._due.get(each, inf) <= now:
+                    del self._due[each]
+                    self._reached(each)
+        finally:
+            self._timer = loop.call_at(next(iter(self._due.values())), self._look) if self._due else None
