@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
@@ -90,6 +91,26 @@ async def test_one_that_is_reached_may_lift_or_set_others(monkeypatch):
     assert list(times) == ["a", "c", "d"]
     assert times["c"] >= times["a"] + LENGTH_S
     assert len(timers) == len({when for when, *_ in timers})
+
+
+async def test_who_is_told_is_in_nobodys_context():
+    """Ours: one timer is for requests of different callers."""
+    whose, over = ContextVar("whose", default="nobody"), asyncio.Event()
+    told = []
+
+    def reached(each):
+        told.append((each, whose.get()))
+        if each == "b":
+            over.set()
+
+    deadlines = Deadlines(LENGTH_S, reached)
+    for each in "ab":
+        whose.set(each)
+        deadlines.set(each)
+        await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await over.wait()
+    assert told == [("a", "nobody"), ("b", "nobody")]
 
 
 async def test_one_that_cannot_be_told_of_keeps_nobody_waiting():

@@ -85,8 +85,9 @@ async def test_what_one_session_is_answered_takes_nothing_from_another(monkeypat
     assert (await again(large, of_large[-1]))[0] is None
 
 
-async def test_the_bytes_of_however_many_sessions_are_bounded(monkeypatch):
-    """Ours: as many as of one, beside the latest."""
+@pytest.mark.parametrize("_round", range(20))
+async def test_the_bytes_of_however_many_sessions_are_bounded(monkeypatch, _round):
+    """Ours: as many as of one, also where all hold as much; which of them is then looked at first is by chance."""
     monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
     all_events = Events()
     sessions = [all_events.of_one_session() for _ in range(50)]

@@ -212,8 +212,8 @@ async def test_who_asks_is_known_as_the_sdk_knows_it():
     async def looks(ctx, _call_next):
         connection = ctx.session._connection
         own = {name: getattr(connection, name) for name in ("client_capabilities", "client_params", "outbound")}
+        connection.exit_stack.callback(ended.append, len(seen) + 1)
         seen.append((own, connection.protocol_version, connection.initialize_accepted, hasattr(connection, "no_such")))
-        connection.exit_stack.callback(ended.append, len(seen))
         return dict(RESULT)
 
     server = served(looks)

@@ -1,16 +1,17 @@
-"""Deadlines of one length, hardly any of which is reached: one timer of the event loop for all that are set.
+"""Deadlines of one length, hardly any of which is reached: one timer of one event loop for all that are set.
 
     deadlines = Deadlines(30.0, give_up)
     deadlines.set(call)          give_up(call) in 30 s; set again, it counts anew
     deadlines.lift(call)         never
 
-A timer for each would stay with the loop until its time comes, though it was cancelled, and be compared with all others
-that are there: hundreds, while a call takes a few milliseconds.
+A timer for each, though cancelled, would stay with the loop for longer than most calls take: a hundred of them before
+they are cleared out, each to be sorted in.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from math import inf
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -38,18 +39,16 @@ class Deadlines(Generic[T]):
     def set(self, each: T) -> None:
         """Begin one, or begin it anew."""
         self._due.pop(each, None)
-        loop = asyncio.get_running_loop()
-        due = self._due[each] = loop.time() + self.seconds
+        due = self._due[each] = asyncio.get_running_loop().time() + self.seconds
         if self._timer is None:
-            self._timer = loop.call_at(due, self._look)
+            self._look_at(due)
 
     def lift(self, each: T) -> None:
         """End one, if it is set."""
         self._due.pop(each, None)
 
     def _look(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
+        now = asyncio.get_running_loop().time()
         try:
             for each in [each for each, due in self._due.items() if due <= now]:
                 # One that was reached before it may have lifted it, or set it anew.
@@ -57,4 +56,10 @@ class Deadlines(Generic[T]):
                     del self._due[each]
                     self._reached(each)
         finally:
-            self._timer = loop.call_at(next(iter(self._due.values())), self._look) if self._due else None
+            self._timer = None
+            if self._due:
+                self._look_at(next(iter(self._due.values())))
+
+    def _look_at(self, due: float) -> None:
+        # In no request's context: it is for those of others too.
+        self._timer = asyncio.get_running_loop().call_at(due, self._look, context=Context())

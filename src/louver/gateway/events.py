@@ -101,7 +101,8 @@ class Events:
             self._bytes -= max(self._sessions, key=lambda kept: len(kept.sent)).lose_event()
             self._held -= 1
         while self._bytes > MAX_EVENT_BYTES:
-            most = max(self._sessions, key=lambda kept: kept.size)
+            # Of several that hold as much, another before the one whose latest is kept.
+            most = max(self._sessions, key=lambda kept: (kept.size, latest not in kept.texts))
             if most.texts.keys() <= {latest}:
                 break
             self._bytes -= most.lose_text()

@@ -178,10 +178,12 @@ class _Connection(Connection):
 
     def __getattr__(self, name: str) -> Any:
         """What has not been asked for before."""
-        route = self._route
+        route: InboundModernRoute | None = vars(self).pop("_route", None)
+        if route is None:
+            raise AttributeError(name)
         whole = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        vars(self).update(vars(whole))
-        return object.__getattribute__(self, name)
+        vars(self).update({**vars(whole), **vars(self)})
+        return getattr(self, name)
 
     async def __aenter__(self) -> Self:
         return self
@@ -206,7 +208,7 @@ class _Context:
 
     @property
     def transport(self) -> TransportContext:
-        """What the SDK calls a request over HTTP of its own."""
+        """What carries the request, as the SDK says it."""
         return TransportContext(kind="streamable-http", can_send_request=False, headers=self._http.headers)
 
     @property
@@ -346,7 +348,7 @@ def _result(number: int | str, said: dict[str, Any], came: Result | None) -> byt
 
 def _is_same(said: dict[str, Any], came: Result) -> bool:
     """Whether a result has what came, and nothing else."""
-    return said.keys() == came.keys() and all(map(is_, said.values(), came.values()))
+    return list(said) == list(came) and all(map(is_, said.values(), came.values()))
 
 
 def _event(message: bytes) -> bytes:
