@@ -144,8 +144,12 @@ def came(change):
         (lambda result: {**result, "content": []}, b'{"resultType":"complete","content":[],"n":100.0}'),
         (lambda result: {**result, "m": None}, b'{"resultType":"complete","content":[],"n":100.0,"m":null}'),
         (lambda result: {"content": result["content"]}, b'{"content":[]}'),
+        (
+            lambda result: {"content": result["resultType"], "resultType": result["content"], "n": result["n"]},
+            b'{"content":"complete","resultType":[],"n":100.0}',
+        ),
     ],
-    ids=["nothing", "a copy", "a value", "an equal value", "one more", "less"],
+    ids=["nothing", "a copy", "a value", "an equal value", "one more", "less", "exchanged"],
 )
 async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(change, text):
     """GATEWAY.md, "Fast path"; only the id is the client's."""
