@@ -70,64 +70,54 @@ async def test_what_is_set_again_counts_anew():
 
 async def test_one_that_is_reached_may_lift_or_set_others(monkeypatch):
     """Ours: also those that are due with it; and there is still one timer."""
-    over, timers = asyncio.Event(), noted_timers(monkeypatch)
-    told = []
+    reached, timers = Reached("d"), noted_timers(monkeypatch)
 
-    def reached(each):
-        told.append((each, asyncio.get_running_loop().time()))
+    def change(each):
+        reached(each)
         if each == "a":
             deadlines.lift("b")
             deadlines.set("c")
             deadlines.set("d")
-        if each == "d":
-            over.set()
 
-    deadlines = Deadlines(LENGTH_S, reached)
+    deadlines = Deadlines(LENGTH_S, change)
     for each in "abc":
         deadlines.set(each)
-    async with asyncio.timeout(5):
-        await over.wait()
-    times = dict(told)
-    assert list(times) == ["a", "c", "d"]
-    assert times["c"] >= times["a"] + LENGTH_S
+    assert await reached.all() == ["a", "c", "d"]
+    assert reached.times["c"] >= reached.times["a"] + LENGTH_S
     assert len(timers) == len({when for when, *_ in timers})
 
 
 async def test_who_is_told_is_in_nobodys_context():
     """Ours: one timer is for requests of different callers."""
-    whose, over = ContextVar("whose", default="nobody"), asyncio.Event()
-    told = []
+    whose, reached, told = ContextVar("whose", default="nobody"), Reached("b"), []
 
-    def reached(each):
-        told.append((each, whose.get()))
-        if each == "b":
-            over.set()
+    def tell(each):
+        told.append(whose.get())
+        reached(each)
 
-    deadlines = Deadlines(LENGTH_S, reached)
+    deadlines = Deadlines(LENGTH_S, tell)
     for each in "ab":
         whose.set(each)
         deadlines.set(each)
         await asyncio.sleep(0)
-    async with asyncio.timeout(5):
-        await over.wait()
-    assert told == [("a", "nobody"), ("b", "nobody")]
+    assert await reached.all() == ["a", "b"]
+    assert told == ["nobody", "nobody"]
 
 
 async def test_one_that_cannot_be_told_of_keeps_nobody_waiting():
     """Ours: those after it are reached, if a little later."""
-    loop, over, failed = asyncio.get_running_loop(), asyncio.Event(), []
-    loop.set_exception_handler(lambda _loop, context: failed.append(context["exception"]))
+    reached, failed = Reached("b"), []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: failed.append(context["exception"]))
 
-    def reached(each):
+    def tell(each):
         if each == "a":
             raise ValueError
-        over.set()
+        reached(each)
 
-    deadlines = Deadlines(LENGTH_S, reached)
+    deadlines = Deadlines(LENGTH_S, tell)
     for each in "ab":
         deadlines.set(each)
-    async with asyncio.timeout(5):
-        await over.wait()
+    assert await reached.all() == ["b"]
     assert [type(error) for error in failed] == [ValueError]
 
 

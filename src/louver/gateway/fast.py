@@ -130,6 +130,7 @@ class Fast:
         if not isinstance(route, InboundModernRoute):
             return None
         arguments = request["params"].get("arguments")
+        # All names at once: which of them it is does not matter here.
         if not arguments and _PARAM not in "\n".join(headers):
             return route
         find, name = self._server.get_tool_input_schema, request["params"].get("name")

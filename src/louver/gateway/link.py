@@ -14,7 +14,7 @@ A link knows a transport, and nothing of negotiation, of restarts, or of who is 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp import MCPError
@@ -59,7 +59,7 @@ class Call:
         asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> Call:
         """The same request, heard and asked by others."""
-        return Call(self.method, self.params, heard, asked, self.headers, self.paused, self.late)
+        return replace(self, heard=heard, asked=asked)
 
 
 class RefusesAll(MCPError):

@@ -52,7 +52,8 @@ class Patience:
                 try:
                     return await send(call.heard_by(heard, asked))
                 finally:
-                    self._end()
+                    self._is_over = True
+                    self._put_off()
         except TimeoutError:
             message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
             raise UpstreamTimeout(message) from None
@@ -79,10 +80,6 @@ class Patience:
             self._deadlines.lift(self)
         else:
             self._deadlines.set(self)
-
-    def _end(self) -> None:
-        self._is_over = True
-        self._deadlines.lift(self)
 
 
 def deadlines_of(timeout_s: float) -> Deadlines[Patience]:
