@@ -2,7 +2,7 @@
 
     -> POST /mcp HTTP/1.1, headers, body        one write
     <- HTTP/1.1 200 OK, headers                 `Reply`
-    <- a piece of the body, another one, ...    `Reply.piece`; unread ones are bounded, the upstream waits
+    <- a piece of the body, another one, ...    `Reply.piece`; what is unread is bounded, the upstream waits
 
 What comes is read by `reading.py`. A client library would do the rest too, but takes more time for one request than all
 else that the gateway does for a call (`docs/explanation/performance.md`).
@@ -13,12 +13,11 @@ from __future__ import annotations
 import asyncio
 import select
 import zlib
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.reading import END, Head, NotHttp, reader
+from louver.gateway.reading import Head, NotHttp, reader
 from louver.limits import MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 _PIECE: Final = 64 * 1024
 """The most that is made of a compressed body at a time, in bytes."""
 
-_PART_BYTES: Final = 1024
-"""What a part counts beside its data. Bodies in tiny pieces take time for each."""
+_PARTS_AT_ONCE: Final = 512
+"""So many parts are read before others have their turn. Bodies in tiny pieces take time for each."""
 
 _MAGIC: Final = b"\x1f\x8b"
 """How a member of a compressed body begins."""
@@ -38,6 +37,7 @@ _MAGIC: Final = b"\x1f\x8b"
 _member: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS)
 
 _BROKEN: Final = "the upstream cannot be reached: its connection has ended before its answer did"
+_NOT_HTTP: Final = "the upstream cannot be reached: its answer is not HTTP/1.1"
 
 
 class Connection(asyncio.Protocol):
@@ -54,12 +54,11 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._coming = select.poll()
         self._reader = reader()
-        self._arrived: deque[Part] = deque()
-        self._pending = 0
+        self._unread = 0
+        self._at_once = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
         self._is_taken = False
-        self._is_whole = False
         self._is_full = False
 
     @property
@@ -121,13 +120,17 @@ class Connection(asyncio.Protocol):
             self.close()  # nobody has asked
             return
         self._reader.feed(data)
-        self._read()
+        self._unread += len(data)
+        if self._unread >= MAX_UPSTREAM_PENDING and self._transport is not None:
+            self._is_full = True
+            self._transport.pause_reading()
+        self._wake()
 
     def eof_received(self) -> None:
         """Nothing more will come, which some bodies end with."""
         if self._is_taken:
             self._reader.feed(b"")
-            self._read()
+            self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It has ended."""
@@ -136,38 +139,35 @@ class Connection(asyncio.Protocol):
 
     # Within
 
-    def _read(self) -> None:
-        """Take in what has come, up to the bound; the rest when there is room for it again."""
-        try:
-            while self._pending < MAX_UPSTREAM_PENDING and not self._is_whole:
-                if (part := self._reader.next()) is None:
-                    break
-                self._arrived.append(part)
-                self._pending += _size(part)
-                self._is_whole = part is END
-        except NotHttp as error:
-            self._ended(_BROKEN if error.is_cut else "the upstream cannot be reached: its answer is not HTTP/1.1")
-        if self._transport is not None and self._pending >= MAX_UPSTREAM_PENDING:
-            self._is_full = True
-            self._transport.pause_reading()
-        self._wake()
-
     async def _part(self) -> Part:
-        while not self._arrived:
+        """The next part of the answer; of what comes more is taken in once all is read."""
+        while (part := self._next()) is None:
+            self._take_more()
             if self._fault is not None:
                 raise UpstreamUnavailable(self._fault)
+            self._at_once = 0
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        part = self._arrived.popleft()
-        self._pending -= _size(part)
-        if self._is_full and self._pending <= MAX_UPSTREAM_PENDING // 2:
-            # What came in tiny pieces takes long to read: others have their turn.
+        self._at_once += 1
+        if self._at_once == _PARTS_AT_ONCE:
+            self._at_once = 0
             await asyncio.sleep(0)
-            self._is_full = False
-            self._read()
-            if not self._is_full and self._transport is not None:
-                self._transport.resume_reading()
         return part
+
+    def _next(self) -> Part | None:
+        try:
+            return self._reader.next()
+        except NotHttp as error:
+            fault = _BROKEN if error.is_cut else _NOT_HTTP
+            self._ended(fault)
+            # The connection may have ended since.
+            raise UpstreamUnavailable(fault) from None
+
+    def _take_more(self) -> None:
+        self._unread = 0
+        if self._is_full and self._transport is not None:
+            self._is_full = False
+            self._transport.resume_reading()
 
     def _done(self) -> None:
         """The answer has been read."""
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
             self.close()
         else:
             self._reader = reader()
-            self._is_whole = False
+            self._take_more()
             self._free(self)
 
     def _is_sending(self) -> bool:
@@ -190,11 +190,6 @@ class Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-
-def _size(part: Part) -> int:
-    """What a part counts of what waits to be read: its bytes, and what it takes to keep it."""
-    return _PART_BYTES + (len(part) if isinstance(part, bytes) else 0)
 
 
 def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:

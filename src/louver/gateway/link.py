@@ -13,14 +13,14 @@ A link knows a transport, and nothing of negotiation, of restarts, or of who is 
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from mcp import MCPError
 from mcp_types import INVALID_REQUEST
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Mapping
 
 Params = dict[str, Any] | None
@@ -31,8 +31,10 @@ async def unpaused() -> None:
     """What is told of a pause where nobody need know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Call(NamedTuple):
     """One request to an upstream.
 
     Args:
@@ -42,16 +44,17 @@ class Call:
         asked: Answers what the upstream asks because of it, with the result; an `MCPError` is the error answer.
         headers: What HTTP needs beside the link's own headers; other transports leave them out.
         paused: Called when the upstream has closed its stream, and goes on once that is taken up again.
-        late: Set when the answer comes though the call was given up; over HTTP its stream has ended by then.
+        late: Set when the answer comes though the call was given up, if somebody wants to know; over HTTP its stream
+            has ended by then.
     """
 
     method: str
     params: Params
     heard: Callable[[str, Params], Awaitable[None]]
     asked: Callable[[str, Params], Awaitable[dict[str, Any]]]
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = _NO_HEADERS
     paused: Callable[[], Awaitable[None]] = unpaused
-    late: asyncio.Event = field(default_factory=asyncio.Event)
+    late: asyncio.Event | None = None
 
     def heard_by(
         self,
@@ -59,7 +62,7 @@ class Call:
         asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> Call:
         """The same request, heard and asked by others."""
-        return replace(self, heard=heard, asked=asked)
+        return self._replace(heard=heard, asked=asked)
 
 
 class RefusesAll(MCPError):

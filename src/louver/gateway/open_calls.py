@@ -13,7 +13,6 @@ What has come for a call waits for it in order. How messages come is not known h
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -73,7 +72,7 @@ class OpenCall:
         if notification.method == "notifications/progress":
             if self._token is None:
                 return False
-            notification = replace(notification, params={**(notification.params or {}), "progressToken": self._token})
+            notification = notification._replace(params={**(notification.params or {}), "progressToken": self._token})
         self._came.put_nowait((size, notification))
         return True
 
@@ -135,7 +134,7 @@ class OpenCalls:
         """Nobody waits for a call any more."""
         del self._calls[call.number]
         call.forget()
-        if not call.ended:
+        if not call.ended and call.late is not None:
             self._late[call.number] = call.late
 
     def late(self, number: object) -> asyncio.Event | None:

@@ -9,10 +9,9 @@ Plain answers are read here. Those in chunks and all others are read by httptool
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from louver.gateway.plain_http import plain_answer
 
@@ -41,8 +40,7 @@ class Reader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What comes before a body.
 
     Args:

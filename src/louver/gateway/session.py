@@ -332,13 +332,13 @@ class Session:
         if method != "tools/call" or not self.is_modern or not arguments or not self._link.wants_headers:
             return await self._answer(call)
         try:
-            return await self._answer(replace(call, headers=await self._parameters.headers(said["name"], arguments)))
+            return await self._answer(call._replace(headers=await self._parameters.headers(said["name"], arguments)))
         except MCPError as refused:
             if refused.error.code != HEADER_MISMATCH:
                 raise
         # Refused before anything ran: the tool has changed since it was listed.
         self._forget(TOOLS_CHANGED)
-        return await self._answer(replace(call, headers=await self._parameters.headers(said["name"], arguments)))
+        return await self._answer(call._replace(headers=await self._parameters.headers(said["name"], arguments)))
 
     async def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
         """The answer to a request, kept if it is a list that may be."""

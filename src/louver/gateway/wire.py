@@ -15,8 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
@@ -42,8 +41,7 @@ RequestId = int | str
 """What names a request. 0 and the empty text are ids too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message as it was read.
 
     Args:
