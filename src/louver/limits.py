@@ -223,6 +223,12 @@ ABANDONED_S = 60.0
 """How long a call that was given up, and is not answered, may be why an upstream asks something, in seconds. A server
 that has heard of it never answers; most of those that have not do within a minute."""
 
+MAX_REMEMBERED_METAS = 100
+"""Different `_meta` of calls that are remembered as valid. Over it the oldest goes."""
+
+MAX_REMEMBERED_META = 4096
+"""The largest of them, in bytes; a larger one is looked at in each call."""
+
 MAX_ABANDONED = 1000
 """Such calls over one connection that are remembered. Over it the oldest go, those of the same client first."""
 
@@ -277,7 +283,7 @@ MAX_HTTP_HEAD = 16 * 1024
 upstreams alike. It is what h11 waits for of itself."""
 
 MAX_UPSTREAM_PENDING = 1024 * 1024
-"""Bytes of an upstream's lines that wait to be taken. Over it the pipe is not read, so that the upstream waits too."""
+"""Bytes of an upstream that wait to be taken. Over it no more is read of it, so that the upstream waits too."""
 
 MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
 """Bytes that wait for an upstream to read them. Over it the upstream does not read: calls fail instead of waiting."""

@@ -362,6 +362,7 @@ WRONG_HEADERS = [
     (b"x", b" a"),
     (b"x", b"a "),
     (b"x", b"a\x0bb"),
+    (b"connection", b"a\r\ny: b"),
     (LENGTH, b"0"),
     (LENGTH, b"1"),
 ]

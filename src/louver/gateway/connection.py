@@ -59,7 +59,6 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
         self._is_taken = False
-        self._is_full = False
 
     @property
     def is_open(self) -> bool:
@@ -122,7 +121,6 @@ class Connection(asyncio.Protocol):
         self._reader.feed(data)
         self._unread += len(data)
         if self._unread >= MAX_UPSTREAM_PENDING and self._transport is not None:
-            self._is_full = True
             self._transport.pause_reading()
         self._wake()
 
@@ -165,8 +163,7 @@ class Connection(asyncio.Protocol):
 
     def _take_more(self) -> None:
         self._unread = 0
-        if self._is_full and self._transport is not None:
-            self._is_full = False
+        if self._transport is not None:
             self._transport.resume_reading()
 
     def _done(self) -> None:

@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
-from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
+from mcp_types import INVALID_PARAMS
+from mcp_types.methods import validate_client_request
 
 from louver.core.json import members
 from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.calls import upstream_problem
+from louver.gateway.checked import Checked
 from louver.gateway.clients import Client, Turn, client_of, handshake_client, open_client, when_closed
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
@@ -72,6 +73,7 @@ class Forward:
         self._leave = leave
         self._argument = argument
         self._results = results
+        self._checked = Checked()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer to one message of a client."""
@@ -82,7 +84,8 @@ class Forward:
                 return await self._initialize(ctx, call_next)
             if ctx.method == "ping":
                 return await call_next(ctx)
-            turn = Turn(_client(ctx), ctx)
+            self._checked.check(ctx.method, ctx.protocol_version, ctx.params)
+            turn = Turn(client_of(ctx), ctx)
             if ctx.method == "server/discover":
                 return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
             if ctx.method == "subscriptions/listen":
@@ -174,17 +177,3 @@ def _passed_on(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         meta = {key: value for key, value in said.items() if key not in _ANSWERED_HERE}
         params = {key: value for key, value in params.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
     return params
-
-
-def _client(ctx: ServerRequestContext[Any, Any]) -> Client:
-    """Whose request it is, once it is one of the protocol.
-
-    Raises:
-        MCPError: The protocol has no such request, or the connection is not open yet.
-    """
-    if ctx.method in SPEC_CLIENT_METHODS:
-        try:
-            validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        except KeyError:
-            raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=ctx.method) from None
-    return client_of(ctx)

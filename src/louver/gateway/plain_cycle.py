@@ -11,6 +11,7 @@ What becomes of an application's errors is uvicorn's to say.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, RequestResponseCycle
@@ -73,22 +74,21 @@ class PlainCycle(RequestResponseCycle):
                 if length is not None or not value.isdigit():
                     raise RuntimeError("an answer has one length")
                 length = int(value)
-            lines.append(b"%s: %s\r\n" % (name, value))
+            lines.append(_line(name, value))
         if status in _WITHOUT_BODY:
             length = 0
         elif length is None:
             lines.append(b"transfer-encoding: chunked\r\n")
         if (connection := self._connection(connection)) is not None:
-            lines.append(b"connection: %s\r\n" % connection)
+            lines.append(_line(b"connection", connection))
+        lines.append(b"\r\n")
         head = b"".join(lines)
-        if _HEAD.fullmatch(head) is None or head.count(b"\n") != len(lines):
-            raise RuntimeError("a header of the answer is none of HTTP")
         self.response_started = True
         self._left = length
         if length is None:
-            self.transport.write(head + b"\r\n")
+            self.transport.write(head)
         else:
-            self._head = head + b"\r\n"
+            self._head = head
 
     def _connection(self, said: bytes | None) -> bytes | None:
         """What is told of the connection, if anything is: its end an application can want, or the server."""
@@ -118,4 +118,13 @@ class PlainCycle(RequestResponseCycle):
 
 _WITHOUT_BODY: Final = (204, 304)
 _VALUE: Final = rb"(?:[^\0\s]+(?:[ \t]+[^\0\s]+)*)?"
-_HEAD: Final = re.compile(rb"HTTP[^\r\n]*\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n)*")
+_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n")
+
+
+@lru_cache
+def _line(name: bytes, value: bytes) -> bytes:
+    """A header as it is sent. Of one answer nearly all are those of the one before."""
+    line = b"%s: %s\r\n" % (name, value)
+    if _LINE.fullmatch(line) is None:
+        raise RuntimeError("a header of the answer is none of HTTP")
+    return line
