@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import anyio
@@ -105,7 +105,7 @@ async def post(app, content, headers=None, heard=None, parts=1, named="tool"):
     return heard
 
 
-async def answer(ctx, _call_next):
+async def answer(ctx, call_next):
     """A middleware that answers all by itself, as the gateway does."""
     name = (ctx.params or {}).get("name")
     if ctx.method == "tools/list":
@@ -116,6 +116,12 @@ async def answer(ctx, _call_next):
         raise MCPError(-32021, "a capability is missing")
     if name == "breaks":
         raise RuntimeError("a secret")
+    if name == "passes":
+        return await call_next(ctx)
+    if name == "nothing":
+        return None
+    if name == "models":
+        return types.CallToolResult(content=[], structured_content={"none": None})
     if name == "tells":
         await ctx.session.send_notification(RawMessage(method="x/y", params={"n": None}), related_request_id=1)
     return dict(RESULT)
@@ -195,7 +201,7 @@ def served(middleware=answer):
     return server
 
 
-@pytest.mark.parametrize("name", ["tool", "refuses", "lacks", "breaks", "tells"])
+@pytest.mark.parametrize("name", ["tool", "refuses", "lacks", "breaks", "tells", "passes", "nothing", "models"])
 @pytest.mark.parametrize("number", [0, "a"])
 async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     """Ours: value by value, with its status and its kind."""
@@ -230,6 +236,58 @@ async def test_who_asks_is_known_as_the_sdk_knows_it():
     assert seen[0] == seen[1]
     assert seen[1][0]["client_capabilities"].roots.list_changed
     assert ended == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {},
+        {"x": [1]},
+        {"progressToken": 5},
+        {"progressToken": [5]},
+        {"progressToken": None},
+        {"io.modelcontextprotocol/logLevel": "warning"},
+        {"io.modelcontextprotocol/logLevel": ["warning"]},
+    ],
+)
+async def test_middleware_gets_what_the_sdk_gives_it(beside):
+    """Ours: all that a request is, and what its session allows."""
+    seen = []
+
+    async def looks(ctx, _call_next):
+        own = {each.name: getattr(ctx, each.name) for each in fields(ctx) if each.name not in ("session", "request")}
+        seen.append((type(ctx), own, ctx.session._allowed_log_levels, dict(ctx.request.headers)))
+        return dict(RESULT)
+
+    server = served(looks)
+    app = server.streamable_http_app()
+    content = body(_meta={**ENVELOPE, **beside})
+    async with app.router.lifespan_context(app):
+        await post(app, content)
+        await post(Fast(_never, server, "/mcp"), content)
+    assert seen[0] == seen[1]
+
+
+async def test_middleware_stands_in_its_order_until_there_is_other():
+    """Ours: the outermost first; a change of the configuration has others stand there."""
+    went = []
+
+    def passing(name):
+        async def middleware(ctx, call_next):
+            went.append((name, ctx.params["name"]))
+            return await call_next(replace(ctx, params={**ctx.params, "name": name}))
+
+        return middleware
+
+    server = served(passing("a"))
+    server.middleware += [passing("b"), answer]
+    app = Fast(_never, server, "/mcp")
+    await post(app, body())
+    await post(app, body())
+    assert went == [("a", "tool"), ("b", "a")] * 2
+    server.middleware[-2:] = [passing("c"), answer]
+    await post(app, body())
+    assert went[4:] == [("a", "tool"), ("c", "a")]
 
 
 async def test_a_body_may_come_in_parts():

@@ -5,20 +5,24 @@
     -> 200 text/event-stream                         if it is told something meanwhile, or has to wait for long
 
 The SDK takes a result through a model and Python's `json`, which costs more than all else that the gateway does with
-it. Here it is written by msgspec as it is. What answers is the same: the SDK's runner, with the server's middleware.
-What is unusual in any respect, or would be refused, is left to the SDK, body and all; so the words of a refusal are its
-own.
+it. Here it is written by msgspec as it is. What answers is the same: the server's middleware. The SDK's runner, which
+looks for a handler behind it, is left out: a gateway has none for these methods. What is unusual in any respect, or
+would be refused, is left to the SDK, body and all; so the words of a refusal are its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import reduce
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import anyio
+from mcp import MCPError
 from mcp.server.connection import Connection
-from mcp.server.runner import ServerRunner, modern_error_data
+from mcp.server.context import ServerRequestContext
+from mcp.server.runner import modern_error_data
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
@@ -29,9 +33,9 @@ from mcp.shared.inbound import (
     classify_inbound_request,
     validate_mcp_param_headers,
 )
-from mcp.shared.message import ServerMessageMetadata
-from mcp.shared.transport_context import TransportContext
+from mcp_types import METHOD_NOT_FOUND, RequestParams
 from mcp_types.version import LATEST_MODERN_VERSION
+from pydantic import ValidationError
 from starlette.requests import HTTPConnection, Request
 
 from louver.core.json import Json, is_object, members
@@ -40,13 +44,15 @@ from louver.gateway.sessions import LOOPBACK
 from louver.gateway.wire import Result
 from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
 from louver.protocol.names import PREFIX
+from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp.server import Server
-    from mcp.server.context import ServerRequestContext
-    from mcp.shared.dispatcher import CallOptions
+    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
+    from mcp.shared.dispatcher import CallOptions, DispatchContext
+    from mcp_types import RequestParamsMeta
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 try:
@@ -94,7 +100,7 @@ class Fast:
 
     Args:
         app: The SDK's app of the server.
-        server: The server, whose lifespan has no state.
+        server: The server, whose lifespan has no state, and whose middleware answers all by itself, with results alone.
         path: Of the endpoint.
     """
 
@@ -103,6 +109,8 @@ class Fast:
         self._server = server
         self._path = path
         self._unwatched = Deadlines(WATCH_AFTER_S, _Watch.begin)
+        self._middleware: list[ServerMiddleware[Any]] = []
+        self._call: CallNext = _unanswered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -143,7 +151,7 @@ class Fast:
 
     async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
         connection = _Connection(route)
-        runner = ServerRunner(self._server, connection, {})
+        ctx = _context(request, connection, _Channel(answer), http)
         http.scope[_CAME] = None
         # anyio's way to cancel waits for its threads: else they would work for nobody, and others begin beside them.
         with anyio.CancelScope() as scope:
@@ -151,7 +159,7 @@ class Fast:
             self._unwatched.set(watch)
             try:
                 async with connection:
-                    said = await runner.on_request(_Context(http, answer), request["method"], request["params"])
+                    said = result_dict(await self._answering()(ctx))
                 text, status = _result(answer.number, said, http.scope[_CAME]), 200
             except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
                 refused = modern_error_data(error)
@@ -164,6 +172,49 @@ class Fast:
                 # Requests live as long as their connections, and answers are large.
                 del http.scope[_CAME]
             await answer.end(text, status)
+
+    def _answering(self) -> CallNext:
+        """The server's middleware, one before the other; it is other middleware once the configuration has changed."""
+        if self._middleware != self._server.middleware:
+            self._middleware = [*self._server.middleware]
+            self._call = reduce(_before, reversed(self._middleware), _unanswered)
+        return self._call
+
+
+def _before(call_next: CallNext, middleware: ServerMiddleware[Any]) -> CallNext:
+    return lambda ctx: middleware(ctx, call_next)
+
+
+async def _unanswered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
+    raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+
+
+def _context(
+    request: dict[str, Any], connection: _Connection, channel: _Channel, http: Request
+) -> ServerRequestContext[Any, Any]:
+    """A request as middleware gets it, made as the SDK's runner makes it."""
+    meta = _meta(request["params"])
+    return ServerRequestContext(
+        session=ServerSession(cast("DispatchContext[Any]", channel), connection, request_meta=meta),
+        lifespan_context={},
+        protocol_version=connection.protocol_version,
+        method=request["method"],
+        params=request["params"],
+        request_id=request["id"],
+        meta=meta,
+        request=http,
+    )
+
+
+def _meta(params: dict[str, Any]) -> RequestParamsMeta | None:
+    """`_meta` as a model of the SDK gives it, which looks at the token alone: `None` if that is none."""
+    said = params["_meta"]
+    if "progressToken" not in said:
+        return said
+    try:
+        return RequestParams.model_validate(params, by_name=False).meta
+    except ValidationError:
+        return None
 
 
 class _Connection(Connection):
@@ -195,27 +246,13 @@ class _Connection(Connection):
             await self.exit_stack.__aexit__(*raised)
 
 
-class _Context:
-    """What the server's session is given to reach the client by: a `DispatchContext` for one exchange."""
+class _Channel:
+    """How a session of the SDK reaches the client of one request: of a `DispatchContext` what a session uses."""
 
     can_send_request = False
-    progress_token = None
 
-    def __init__(self, http: Request, answer: _Answer) -> None:
-        self.message_metadata = ServerMessageMetadata(request_context=http)
-        self.request_id = answer.number
-        self._http = http
+    def __init__(self, answer: _Answer) -> None:
         self._answer = answer
-
-    @property
-    def transport(self) -> TransportContext:
-        """What carries the request, as the SDK says it."""
-        return TransportContext(kind="streamable-http", can_send_request=False, headers=self._http.headers)
-
-    @property
-    def cancel_requested(self) -> anyio.Event:
-        """Never set: a request is cancelled by the end of its connection, where it stands."""
-        return anyio.Event()
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
