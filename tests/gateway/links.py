@@ -117,7 +117,7 @@ async def _longest_turn():
         return longest
 
 
-async def turns():
+async def turns(count=100):
     """Let all go on that can."""
-    for _ in range(100):
+    for _ in range(count):
         await asyncio.sleep(0)

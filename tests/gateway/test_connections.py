@@ -6,10 +6,11 @@ import asyncio
 import socket
 import threading
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
-from gateway.links import SOON_S
+from gateway.links import SOON_S, turns
 from louver.errors import UpstreamUnavailable
 from louver.gateway.connections import Connections
 from louver.gateway.reading_h11 import ByH11
@@ -18,11 +19,18 @@ from louver.limits import MAX_UPSTREAM_PENDING
 
 
 class Hasty(asyncio.Protocol):
-    """An upstream that answers as soon as anything has come, and of a large request reads no more."""
+    """An upstream that answers as soon as anything has come, and of a large request reads no more.
 
-    def __init__(self, transports, said):
+    Args:
+        transports: Where its own are noted.
+        said: What it answers.
+        ends: Whether it ends the connection then.
+    """
+
+    def __init__(self, transports, said, *, ends):
         self._transports = transports
         self._said = said
+        self._ends = ends
 
     def connection_made(self, transport):
         self._transport = transport
@@ -32,13 +40,16 @@ class Hasty(asyncio.Protocol):
         if len(data) > 1000:
             self._transport.pause_reading()
         self._transport.write(self._said)
+        if self._ends:
+            self._transport.close()
 
 
 @asynccontextmanager
-async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno"):
+async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *, ends=False):
     """Connections to one by that name of its host, and those that it has taken."""
     transports = []
-    server = await asyncio.get_running_loop().create_server(lambda: Hasty(transports, said), "127.0.0.1", 0)
+    made = partial(Hasty, transports, said, ends=ends)
+    server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
     connections = Connections(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
     try:
         async with asyncio.timeout(SOON_S):
@@ -63,41 +74,6 @@ async def test_what_has_more_to_send_takes_no_other_request(size, connected):
         assert len(transports) == connected
 
 
-class Speaker(asyncio.Protocol):
-    """An upstream that says the same to whatever it is asked, and may end the connection then."""
-
-    def __init__(self, said, transports, *, ends):
-        self._said, self._transports, self._ends = said, transports, ends
-
-    def connection_made(self, transport):
-        self._transports.append(transport)
-
-    def data_received(self, data):
-        self._transports[-1].write(self._said)
-        if self._ends:
-            self._transports[-1].close()
-
-
-@asynccontextmanager
-async def answered(said, *, ends=False):
-    """The answer of one, of which the head has been read, and what it says that by."""
-    transports = []
-    serve = asyncio.get_running_loop().create_server(lambda: Speaker(said, transports, ends=ends), "127.0.0.1", 0)
-    async with asyncio.timeout(SOON_S), await serve as server:
-        connections = Connections(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
-        try:
-            yield await connections.request("POST", {}), transports[-1]
-        finally:
-            await connections.close()
-            transports[-1].abort()
-
-
-async def turns(count):
-    """So many turns of the event loop."""
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 LARGE = 64 * 1024 * 1024
 
@@ -106,12 +82,13 @@ LARGE = 64 * 1024 * 1024
 async def test_an_upstream_waits_for_who_reads_its_answer():
     """Ours: `MAX_UPSTREAM_PENDING`, beside what the system keeps for both."""
     said = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % LARGE + bytes(LARGE)
-    async with answered(said) as (reply, transport):
+    async with hasty("127.0.0.1", said) as (connections, transports):
+        reply = await connections.request("POST", {})
         size = 0
         for _ in range(2):
             # All of it would come in some 250.
             await turns(2000)
-            assert transport.get_write_buffer_size() > LARGE / 2
+            assert transports[0].get_write_buffer_size() > LARGE / 2
             size += len(await reply.piece())
         while (piece := await reply.piece()) is not None:
             size += len(piece)
@@ -126,15 +103,15 @@ async def test_a_connection_that_was_full_is_read_from_again():
     async with hasty("127.0.0.1", head % size + bytes(size)) as (connections, transports):
         for _ in range(2):
             reply = await connections.request("POST", {})
-            await turns(100)
+            await turns()
             read = 0
             while (piece := await reply.piece()) is not None:
                 read += len(piece)
             assert read == size
         assert len(transports) == 1
-        # Nor is it seen to end else, before it would be used again.
+        # Were it not read from, its end would be seen only once it is used again.
         transports[0].close()
-        await turns(100)
+        await turns()
         assert not connections._all
 
 
@@ -150,8 +127,9 @@ async def test_tiny_pieces_leave_others_their_turns(monkeypatch):
             await asyncio.sleep(0)
             had += 1
 
-    async with answered(CHUNKED + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n") as (reply, _):
-        await turns(10)
+    async with hasty("127.0.0.1", CHUNKED + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n") as (connections, _):
+        reply = await connections.request("POST", {})
+        await turns()
         beside = asyncio.create_task(another())
         read = 0
         while await reply.piece() is not None:
@@ -164,8 +142,9 @@ async def test_tiny_pieces_leave_others_their_turns(monkeypatch):
 @pytest.mark.anyio
 async def test_what_is_not_http_is_told_as_such_once_its_connection_has_ended():
     """Ours: that is what is the matter, whoever looks late."""
-    async with answered(CHUNKED + b"1\r\nx\r\nno length\r\n", ends=True) as (reply, _):
-        await turns(100)
+    async with hasty("127.0.0.1", CHUNKED + b"1\r\nx\r\nno length\r\n", ends=True) as (connections, _):
+        reply = await connections.request("POST", {})
+        await turns()
         assert await reply.piece() == b"x"
         with pytest.raises(UpstreamUnavailable, match="its answer is not HTTP"):
             await reply.piece()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS
-from mcp_types.methods import validate_client_request
 
 from louver.core.json import members
 from louver.errors import UnknownResult, UpstreamError
@@ -147,7 +146,6 @@ class Forward:
 
     async def _listen(self, turn: Turn, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Tell of changes until the client goes; what it watches is watched at the upstreams meanwhile."""
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         wanted: dict[str, Any] = (ctx.params or {}).get("notifications") or {}
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         if len(uris) > MAX_WATCHED:
