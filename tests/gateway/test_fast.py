@@ -359,6 +359,31 @@ async def test_a_client_that_goes_takes_its_call_with_it():
     assert heard.sent == []
 
 
+@pytest.mark.parametrize("has_left", [False, True])
+async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
+    """Ours: as asyncio has it, also where the client has gone as well."""
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def waits(_ctx, _call_next):
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+            await asyncio.sleep(0)
+
+    heard = Heard()
+    calling = asyncio.create_task(post(Fast(_never, served(waits), "/mcp"), body(), heard=heard))
+    await started.wait()
+    if has_left:
+        heard.left.set()
+        await cancelled.wait()
+    calling.cancel()
+    await asyncio.wait([calling])
+    assert calling.cancelled()
+    assert heard.sent == []
+
+
 async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypatch):
     """Ours: else the next request would begin the same beside it, and another one."""
     monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
