@@ -9,8 +9,9 @@
 
 One client that reads the whole answer and does nothing with it, as in `wire`. What is behind answers what was prepared.
 Candidates take turns of several calls in a row. The same program is some percent faster after one start than after
-another, for as long as it runs: for `call` and `call 2025` all processes are started anew for every round, and the twin
-of direct has one of its own. Peers need a network when they are first used.
+another, for as long as it runs: for `call` and `call 2025` all processes are started anew for every round, in which all
+share the server behind, but for the twin of direct; and a time is one against direct in the same round. Peers need a
+network when they are first used.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import subprocess
 from contextlib import ExitStack, contextmanager
 from random import Random
+from statistics import median
 from subprocess import DEVNULL, PIPE
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -62,15 +64,24 @@ def run(setting: Setting) -> Iterator[Group]:
 
 
 def _over_http(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
-    found: dict[tuple[str, int], dict[str, list[float]]] = {}
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
     rng = Random(SEED)
     for _ in range(setting.rounds):
         for case, size, works in _launched(setting, peers):
-            times = found.setdefault((case, size), {})
-            for name, taken in _times(works, 1, CALLS, rng).items():
-                times.setdefault(name, []).extend(taken)
-    for (case, size), times in found.items():
-        yield _group(case, "issues", size, "direct", times)
+            taken = {name: time for name, (time,) in _times(works, 1, CALLS, rng).items()}
+            found.setdefault((case, size), []).append(taken)
+    for (case, size), rounds in found.items():
+        yield _group(case, "issues", size, "direct", _as_usual("direct", rounds))
+
+
+def _as_usual(baseline: str, rounds: list[dict[str, float]]) -> dict[str, list[float]]:
+    """The times of each round as if the baseline had taken its median there; its own as they are."""
+    own = [taken[baseline] for taken in rounds]
+    usual = median(own)
+    names = {name: None for taken in rounds for name in taken if name != baseline}
+    return {baseline: own} | {
+        name: [taken[name] / taken[baseline] * usual for taken in rounds if name in taken] for name in names
+    }
 
 
 def _launched(setting: Setting, peers: list[Peer]) -> Iterator[tuple[str, int, dict[str, Request]]]:
