@@ -339,8 +339,8 @@ async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     assert (len(watched.bodies), len(heard.sent)) == ((0, 2) if said == "eu" else (1, 0))
 
 
-async def test_a_client_that_goes_takes_its_call_with_it():
-    """2026-07-28: closing the response is the cancellation."""
+def waiting():
+    """Middleware that answers nothing; and when it has begun, and is cancelled."""
     started, cancelled = asyncio.Event(), asyncio.Event()
 
     async def waits(_ctx, _call_next):
@@ -349,7 +349,14 @@ async def test_a_client_that_goes_takes_its_call_with_it():
             await asyncio.Event().wait()
         finally:
             cancelled.set()
+            await asyncio.sleep(0)
 
+    return waits, started, cancelled
+
+
+async def test_a_client_that_goes_takes_its_call_with_it():
+    """2026-07-28: closing the response is the cancellation."""
+    waits, started, cancelled = waiting()
     heard = Heard()
     calling = asyncio.create_task(post(Fast(_never, served(waits), "/mcp"), body(), heard=heard))
     await started.wait()
@@ -362,16 +369,7 @@ async def test_a_client_that_goes_takes_its_call_with_it():
 @pytest.mark.parametrize("has_left", [False, True])
 async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
     """Ours: as asyncio has it, also where the client has gone as well."""
-    started, cancelled = asyncio.Event(), asyncio.Event()
-
-    async def waits(_ctx, _call_next):
-        started.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-            await asyncio.sleep(0)
-
+    waits, started, cancelled = waiting()
     heard = Heard()
     calling = asyncio.create_task(post(Fast(_never, served(waits), "/mcp"), body(), heard=heard))
     await started.wait()
