@@ -9,9 +9,9 @@
 
 One client that reads the whole answer and does nothing with it, as in `wire`. What is behind answers what was prepared.
 Candidates take turns of several calls in a row. The same program is some percent faster after one start than after
-another, for as long as it runs: for `call` and `call 2025` all processes are started anew for every round, in which all
-share the server behind, but for the twin of direct; and a time is one against direct in the same round. Peers need a
-network when they are first used.
+another, for as long as it runs. So for `call` and `call 2025` all processes are started anew for every round, and times
+are compared within a round, where all but the twin of direct share the server behind. Peers need a network when they
+are first used.
 """
 
 from __future__ import annotations
@@ -68,20 +68,18 @@ def _over_http(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
     rng = Random(SEED)
     for _ in range(setting.rounds):
         for case, size, works in _launched(setting, peers):
-            taken = {name: time for name, (time,) in _times(works, 1, CALLS, rng).items()}
-            found.setdefault((case, size), []).append(taken)
+            found.setdefault((case, size), []).append(_round(works, CALLS, rng))
     for (case, size), rounds in found.items():
         yield _group(case, "issues", size, "direct", _as_usual("direct", rounds))
 
 
-def _as_usual(baseline: str, rounds: list[dict[str, float]]) -> dict[str, list[float]]:
+def _as_usual(baseline: str, rounds: list[dict[str, float]]) -> list[dict[str, float]]:
     """The times of each round as if the baseline had taken its median there; its own as they are."""
-    own = [taken[baseline] for taken in rounds]
-    usual = median(own)
-    names = {name: None for taken in rounds for name in taken if name != baseline}
-    return {baseline: own} | {
-        name: [taken[name] / taken[baseline] * usual for taken in rounds if name in taken] for name in names
-    }
+    usual = median(taken[baseline] for taken in rounds)
+    return [
+        {name: time if name == baseline else time / taken[baseline] * usual for name, time in taken.items()}
+        for taken in rounds
+    ]
 
 
 def _launched(setting: Setting, peers: list[Peer]) -> Iterator[tuple[str, int, dict[str, Request]]]:
@@ -259,27 +257,30 @@ def _timed(
     rounds: int,
     calls: int = CALLS,
 ) -> Group:
+    rng = Random(SEED)
     turns = {**works, baseline + TWIN: works[baseline]}
-    return _group(case, payload, size, baseline, _times(turns, rounds, calls, Random(SEED)))
+    return _group(case, payload, size, baseline, [_round(turns, calls, rng) for _ in range(rounds)])
 
 
-def _times(works: Mapping[str, Request | _Start], rounds: int, calls: int, rng: Random) -> dict[str, list[float]]:
-    """The seconds that a call took in each round."""
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(rounds):
-        for name in rng.sample(list(works), len(works)):
-            work = works[name]
-            started = perf_counter()
-            for _ in range(calls):
-                work.send()
-            times[name].append((perf_counter() - started) / calls)
-            if isinstance(work, _Start):
-                work.end()
-    return times
+def _round(works: Mapping[str, Request | _Start], calls: int, rng: Random) -> dict[str, float]:
+    """The seconds that a call took, when each had its turn."""
+    taken = dict.fromkeys(works, 0.0)
+    for name in rng.sample(list(works), len(works)):
+        work = works[name]
+        started = perf_counter()
+        for _ in range(calls):
+            work.send()
+        taken[name] = (perf_counter() - started) / calls
+        if isinstance(work, _Start):
+            work.end()
+    return taken
 
 
-def _group(case: str, payload: str, size: int, baseline: str, times: Mapping[str, list[float]]) -> Group:
-    return Group(case, payload, size, "s", baseline, tuple(row(name, found) for name, found in times.items()))
+def _group(case: str, payload: str, size: int, baseline: str, rounds: list[dict[str, float]]) -> Group:
+    """What was measured in all rounds; a peer may not have started in each."""
+    names = dict.fromkeys(name for taken in rounds for name in taken)
+    rows = (row(name, [taken[name] for taken in rounds if name in taken]) for name in names)
+    return Group(case, payload, size, "s", baseline, tuple(rows))
 
 
 def _held(servers: Mapping[str, Serving]) -> list[Row]:

@@ -15,7 +15,7 @@ from benchmarks.measuring import Candidate, OtherAnswer, compare, measured
 from benchmarks.payloads import PAYLOADS, SIZES
 from benchmarks.proxies import STDIO_UPSTREAM
 from benchmarks.results import Group, Row
-from benchmarks.scenarios import SCENARIOS, Setting, adversarial, scenario
+from benchmarks.scenarios import SCENARIOS, Setting, adversarial, gateway, scenario
 from benchmarks.scenarios.gateway import _as_usual, _Start
 from core.corpus import rows
 from docs.pages import DOCS
@@ -141,7 +141,9 @@ def test_search_is_measured_beside_fastmcp():
 def test_a_time_is_one_against_the_baseline_in_the_same_round():
     """*Ours*: what a round is slower in, it is slower in for all; a peer may not have started in one."""
     rounds = [{"direct": 1.0, "peer": 2.0}, {"direct": 4.0, "peer": 8.0}, {"direct": 2.0}]
-    assert _as_usual("direct", rounds) == {"direct": [1.0, 4.0, 2.0], "peer": [4.0, 4.0]}
+    assert _as_usual("direct", rounds) == [{"direct": 1.0, "peer": 4.0}, {"direct": 4.0, "peer": 4.0}, {"direct": 2.0}]
+    (direct, peer) = gateway._group("call", "issues", 0, "direct", _as_usual("direct", rounds)).rows
+    assert (direct.name, direct.median, peer.name, peer.median) == ("direct", 2.0, "peer", 4.0)
 
 
 def test_a_start_is_timed_to_its_first_answer_alone():
