@@ -309,6 +309,30 @@ async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():
     assert await answer() == [503, b"ending"]
 
 
+@pytest.mark.parametrize(
+    ("method", "headers"), [("GET", []), ("POST", [(b"mcp-method", b"subscriptions/listen"), (b"accept", b"*/*")])]
+)
+async def test_streams_are_not_waited_for(method, headers):
+    """Ours: they go on for as long as the process does."""
+    begun = asyncio.Event()
+
+    async def app(scope, receive, send):
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def send(message):
+        pass
+
+    doors = Doors(app)
+    stream = asyncio.create_task(
+        doors({"type": "http", "method": method, "path": "/mcp", "headers": headers}, None, send)
+    )
+    await begun.wait()
+    async with asyncio.timeout(SOON_S):
+        await doors.drain(60 * SOON_S, lambda: None)
+        await stream
+
+
 @every_era
 @pytest.mark.parametrize("end", ["SIGTERM", "EOF"])
 async def test_the_end_over_stdio_leaves_nothing_behind(folder, era, end):

@@ -108,6 +108,7 @@ async def serve(
 
 _MOST_BACKLOG: Final = 2048
 _UNLIMITED_FILES: Final = 1_000_000
+_LISTENS: Final = (b"mcp-method", b"subscriptions/listen")
 
 
 def _most_files() -> int:
@@ -178,8 +179,7 @@ class Doors:
             ended = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
-        headers = dict[bytes, bytes](scope["headers"])
-        is_stream = scope["method"] == "GET" or headers.get(b"mcp-method") == b"subscriptions/listen"
+        is_stream = scope["method"] == "GET" or _LISTENS in scope["headers"]
         answering = asyncio.current_task()
         assert answering is not None, "requests are answered in tasks"
         self._open[answering] = is_stream

@@ -20,11 +20,12 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter
 
 from louver.core.json import canonical
 from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS, AUDIT_SWEPT_S
+from louver.server.aside import in_thread
 from louver.server.audit_file import key_of, opened_to_write, reason
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Audit:
         """
         entry = _Entry(record)
         self._waiting.append(entry)
-        await to_thread.run_sync(self._flush, limiter=self._one_at_a_time)
+        await in_thread(self._flush, self._one_at_a_time)
         if not entry.is_written:
             raise AuditFailed("the audit record of this call cannot be written, so there is no answer")
 
