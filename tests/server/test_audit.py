@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +83,38 @@ async def test_calls_at_once_are_written_together(file):
         await asyncio.gather(*(audit.write(record(correlation=str(number))) for number in range(100)))
         assert len(kept(file)) == 100
     assert len(commits) < 50
+
+
+async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
+    """Ours: a call that a script leaves, or that ends with the process, does not wait for its thread."""
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def clock():
+        loop.call_soon_threadsafe(begun.set)
+        assert go_on.wait(5)
+        return NOW
+
+    class Waited:
+        """A lock that lets its holder go on once another wants it."""
+
+        def __enter__(self):
+            if not lock.acquire(blocking=False):
+                go_on.set()
+                lock.acquire()
+
+        def __exit__(self, *raised):
+            lock.release()
+
+    lock = threading.Lock()
+    with closing(Audit(file)) as audit:
+        audit._clock, audit._sweeps_at, audit._writing = clock, 0.0, Waited()
+        cut = asyncio.create_task(audit.write(record(correlation="cut")))
+        await begun.wait()
+        cut.cancel()
+        await asyncio.wait([cut])
+        await audit.write(record(correlation="next"))
+    assert [each.correlation for each in kept(file)] == ["cut", "next"]
 
 
 async def test_old_records_go_when_the_file_is_opened_and_once_a_day(file):

@@ -18,14 +18,14 @@ import sqlite3
 import time
 from collections import deque
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, to_thread
 
 from louver.core.json import canonical
 from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS, AUDIT_SWEPT_S
-from louver.server.aside import in_thread
 from louver.server.audit_file import key_of, opened_to_write, reason
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Audit:
         self._clock = clock
         self._waiting: deque[_Entry] = deque()
         self._one_at_a_time = CapacityLimiter(1)
+        self._writing = Lock()
         self._database: sqlite3.Connection | None = opened_to_write(self._path)
         self._sweeps_at = 0.0
         try:
@@ -108,19 +109,25 @@ class Audit:
         """
         entry = _Entry(record)
         self._waiting.append(entry)
-        await in_thread(self._flush, self._one_at_a_time)
+        await to_thread.run_sync(self._flush, limiter=self._one_at_a_time)
         if not entry.is_written:
             raise AuditFailed("the audit record of this call cannot be written, so there is no answer")
 
     def close(self) -> None:
         """Write what still waits, and write no more."""
-        if self._database is not None:
-            self._flush()
-            self._database.close()
-            self._database = None
+        with self._writing:
+            if self._database is not None:
+                self._write_all()
+                self._database.close()
+                self._database = None
 
     def _flush(self) -> None:
         """Write all that waits; whoever comes next finds that done."""
+        # A thread works on when asyncio cancels who waits for it, and the limiter lets the next one begin.
+        with self._writing:
+            self._write_all()
+
+    def _write_all(self) -> None:
         entries = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if not entries:
             return
