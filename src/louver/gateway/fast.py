@@ -18,6 +18,7 @@ from itertools import product
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
+import anyio
 from mcp import MCPError
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -44,7 +45,6 @@ from louver.gateway.sessions import LOOPBACK
 from louver.gateway.wire import Result
 from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
 from louver.protocol.names import PREFIX
-from louver.server.aside import give_up
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ _USUAL: Final = {
 """Headers that must be there, with the values that are not looked into any further."""
 
 _USUAL_TOGETHER: Final = frozenset(product(*_USUAL.values()))
+"""The same, to be asked at once."""
 
 _CAME: Final = f"{PREFIX}came"
 """Where a request that is answered here knows what an upstream answered to it."""
@@ -156,30 +157,25 @@ class Fast:
         connection = _Connection(route)
         ctx = _context(request, connection, _Channel(answer), http)
         http.scope[_CAME] = None
-        answering = asyncio.current_task()
-        assert answering is not None, "requests are answered in tasks"
-        watch = _Watch(http.receive, answer, answering)
-        self._unwatched.set(watch)
-        try:
-            async with connection:
-                said = result_dict(await self._answering()(ctx))
-            text, status = _result(answer.number, said, http.scope[_CAME]), 200
-        except asyncio.CancelledError:
-            # Another may have cancelled it too.
-            if not watch.has_given_up or answering.uncancel():
-                raise
-            return
-        except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
-            refused = modern_error_data(error)
-            error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
-            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
-            status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
-        finally:
-            self._unwatched.lift(watch)
-            watch.end()
-            # Requests live as long as their connections, and answers are large.
-            del http.scope[_CAME]
-        await answer.end(text, status)
+        # anyio's way to cancel waits for its threads: else they would work for nobody, and others begin beside them.
+        with anyio.CancelScope() as scope:
+            watch = _Watch(http.receive, answer, scope)
+            self._unwatched.set(watch)
+            try:
+                async with connection:
+                    said = result_dict(await self._answering()(ctx))
+                text, status = _result(answer.number, said, http.scope[_CAME]), 200
+            except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
+                refused = modern_error_data(error)
+                error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
+                text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
+                status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
+            finally:
+                self._unwatched.lift(watch)
+                watch.end()
+                # Requests live as long as their connections, and answers are large.
+                del http.scope[_CAME]
+            await answer.end(text, status)
 
     def _answering(self) -> CallNext:
         """The server's middleware, one before the other; it is other middleware once the configuration has changed."""
@@ -353,11 +349,10 @@ class _Watch:
     Args:
         receive: Of the request.
         answer: Likewise.
-        answering: The task that answers, which is given up when the client has gone.
+        answering: Cancelled when the client has gone.
     """
 
-    def __init__(self, receive: Receive, answer: _Answer, answering: asyncio.Task[Any]) -> None:
-        self.has_given_up = False
+    def __init__(self, receive: Receive, answer: _Answer, answering: anyio.CancelScope) -> None:
         self._receive = receive
         self._answer = answer
         self._answering = answering
@@ -382,8 +377,7 @@ class _Watch:
                 await self._answer.ping()
             else:
                 break
-        self.has_given_up = True
-        give_up(self._answering)
+        self._answering.cancel()
 
 
 def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:
