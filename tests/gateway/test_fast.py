@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
-import anyio.to_thread
 import mcp_types as types
 import pytest
 from mcp import MCPError
@@ -20,6 +19,7 @@ from mcp.server import Server
 from louver.gateway import fast, wire
 from louver.gateway.clients import RawMessage
 from louver.gateway.fast import Fast, in_front_of, note_what_came
+from louver.server.aside import in_thread
 
 pytestmark = pytest.mark.anyio
 
@@ -394,7 +394,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
         ended.append("thread")
 
     async def works(_ctx, _call_next):
-        await anyio.to_thread.run_sync(work)
+        await in_thread(work)
         ended.append("kept")
         await anyio.lowlevel.checkpoint()
         ended.append("answered")
@@ -413,6 +413,32 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
     assert heard.sent == []
 
 
+async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
+    """Ours: it ends as if its call had been cancelled before."""
+    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    started, go_on = asyncio.Event(), threading.Event()
+
+    def work():
+        loop.call_soon_threadsafe(started.set)
+        assert go_on.wait(5)
+
+    async def works(_ctx, _call_next):
+        await in_thread(work)
+        return dict(RESULT)
+
+    loop = asyncio.get_running_loop()
+    heard = Heard()
+    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    await started.wait()
+    heard.left.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    go_on.set()
+    await calling
+    assert heard.sent == []
+    assert calling.cancelling() == 0
+
+
 @pytest.mark.parametrize("has_left", [False, True])
 async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_left):
     """Ours: it ends within seconds, whatever they do."""
@@ -424,7 +450,7 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
         assert go_on.wait(5)
 
     async def works(_ctx, _call_next):
-        await anyio.to_thread.run_sync(work)
+        await in_thread(work)
 
     loop = asyncio.get_running_loop()
     heard = Heard()
@@ -435,9 +461,9 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
         for _ in range(20):
             await asyncio.sleep(0)
     calling.cancel()
-    done, _ = await asyncio.wait([calling], timeout=4)
+    await asyncio.wait([calling])
     go_on.set()
-    assert done
+    assert calling.cancelled()
     assert heard.sent == []
 
 

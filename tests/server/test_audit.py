@@ -19,6 +19,7 @@ from louver.errors import AuditFailed, InvalidInput
 from louver.limits import AUDIT_SWEPT_S
 from louver.server.audit import Audit
 from louver.server.audit_trail import Trail
+from louver.server.giving_up import give_up
 from server.audited import ANN, BOB, DAY_S, NOW, record
 from server.kept import Clock
 
@@ -115,6 +116,29 @@ async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
         await asyncio.wait([cut])
         await audit.write(record(correlation="next"))
     assert [each.correlation for each in kept(file)] == ["cut", "next"]
+
+
+async def test_a_record_is_written_though_its_call_is_given_up(file):
+    """PRIVACY.md, "Audit": its tool has run."""
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def clock():
+        loop.call_soon_threadsafe(begun.set)
+        assert go_on.wait(5)
+        return NOW
+
+    with closing(Audit(file)) as audit:
+        audit._clock, audit._sweeps_at = clock, 0.0
+        first = asyncio.create_task(audit.write(record(correlation="first")))
+        await begun.wait()
+        calls = [asyncio.create_task(audit.write(record(correlation=name))) for name in ("second", "third")]
+        await asyncio.sleep(0)
+        for call in calls:
+            give_up(call)
+        go_on.set()
+        await asyncio.wait([first, *calls])
+    assert [each.correlation for each in kept(file)] == ["first", "second", "third"]
 
 
 async def test_old_records_go_when_the_file_is_opened_and_once_a_day(file):

@@ -14,6 +14,7 @@ import louver
 from louver.core.json import digest
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.server import search as search_module
+from louver.server.aside import in_thread
 from louver.server.asked import Asking
 from louver.server.attach import projecting
 from louver.server.search import Search
@@ -523,12 +524,11 @@ async def test_a_list_is_read_once_for_all_who_search_it_at_once(monkeypatch):
     """Ours: in a thread, so that who does not search need not wait for it."""
     made_by = []
 
-    async def run_sync(work, *arguments):
-        made_by.append(work.__name__)
-        return await actual(work, *arguments)
+    async def noted(work):
+        made_by.append(work.func.__name__)
+        return await in_thread(work)
 
-    actual = search_module.to_thread.run_sync
-    monkeypatch.setattr(search_module.to_thread, "run_sync", run_sync)
+    monkeypatch.setattr(search_module, "in_thread", noted)
     made = notes(30)
     louver.attach(made.server, search=True)
 

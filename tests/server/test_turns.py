@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, ListToolsResult, Tool
 import louver
 from louver.limits import MAX_TURN_S
 from louver.server.aside import found_or_made
+from louver.server.giving_up import give_up
 from louver.server.turns import by_turns
 from server.wire import OLD, connect
 
@@ -77,7 +78,8 @@ def test_a_process_that_ends_begins_nothing_more():
     assert made == ["a"]
 
 
-async def test_what_is_given_up_ends_with_the_thing_that_is_being_made():
+@pytest.mark.parametrize("by_scope", [True, False])
+async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope):
     """Ours: nothing more is made for nobody, and no other begins beside it."""
     loop, begun, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
     scope, made = anyio.CancelScope(), []
@@ -93,14 +95,17 @@ async def test_what_is_given_up_ends_with_the_thing_that_is_being_made():
 
     making = asyncio.create_task(make_all())
     await begun.wait()
-    scope.cancel()
+    if by_scope:
+        scope.cancel()
+    else:
+        give_up(making)
     for _ in range(20):
         await asyncio.sleep(0)
     assert not making.done()
     go_on.set()
-    await making
+    await asyncio.wait([making])
     assert made == ["a"]
-    assert scope.cancelled_caught
+    assert (scope.cancelled_caught, making.cancelled()) == (by_scope, not by_scope)
 
 
 async def test_lists_that_are_looked_at_in_turns_are_learnt_in_the_order_in_which_they_came():

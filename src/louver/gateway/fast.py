@@ -18,7 +18,6 @@ from itertools import product
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-import anyio
 from mcp import MCPError
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -45,6 +44,7 @@ from louver.gateway.sessions import LOOPBACK
 from louver.gateway.wire import Result
 from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
 from louver.protocol.names import PREFIX
+from louver.server.giving_up import give_up
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -154,28 +154,43 @@ class Fast:
         return None
 
     async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
+        http.scope[_CAME] = None
+        answering = asyncio.current_task()
+        assert answering is not None, "requests are answered in tasks"
+        watch = _Watch(http.receive, answer, answering)
+        self._unwatched.set(watch)
+        try:
+            text, status = await self._said(request, route, http, answer)
+            if watch.has_given_up:
+                # It was cancelled after its last wait.
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            # Another may have cancelled it too.
+            if not watch.has_given_up or answering.uncancel():
+                raise
+            return
+        finally:
+            self._unwatched.lift(watch)
+            watch.end()
+            # Requests live as long as their connections, and answers are large.
+            del http.scope[_CAME]
+        await answer.end(text, status)
+
+    async def _said(
+        self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer
+    ) -> tuple[bytes, int]:
+        """The text and the status of the answer."""
         connection = _Connection(route)
         ctx = _context(request, connection, _Channel(answer), http)
-        http.scope[_CAME] = None
-        # anyio's way to cancel waits for its threads: else they would work for nobody, and others begin beside them.
-        with anyio.CancelScope() as scope:
-            watch = _Watch(http.receive, answer, scope)
-            self._unwatched.set(watch)
-            try:
-                async with connection:
-                    said = result_dict(await self._answering()(ctx))
-                text, status = _result(answer.number, said, http.scope[_CAME]), 200
-            except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
-                refused = modern_error_data(error)
-                error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
-                text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
-                status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
-            finally:
-                self._unwatched.lift(watch)
-                watch.end()
-                # Requests live as long as their connections, and answers are large.
-                del http.scope[_CAME]
-            await answer.end(text, status)
+        try:
+            async with connection:
+                said = result_dict(await self._answering()(ctx))
+            return _result(answer.number, said, http.scope[_CAME]), 200
+        except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
+            refused = modern_error_data(error)
+            error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
+            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
+            return text, ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
 
     def _answering(self) -> CallNext:
         """The server's middleware, one before the other; it is other middleware once the configuration has changed."""
@@ -349,10 +364,11 @@ class _Watch:
     Args:
         receive: Of the request.
         answer: Likewise.
-        answering: Cancelled when the client has gone.
+        answering: The task that answers, which is given up when the client has gone.
     """
 
-    def __init__(self, receive: Receive, answer: _Answer, answering: anyio.CancelScope) -> None:
+    def __init__(self, receive: Receive, answer: _Answer, answering: asyncio.Task[Any]) -> None:
+        self.has_given_up = False
         self._receive = receive
         self._answer = answer
         self._answering = answering
@@ -377,7 +393,8 @@ class _Watch:
                 await self._answer.ping()
             else:
                 break
-        self._answering.cancel()
+        self.has_given_up = True
+        give_up(self._answering)
 
 
 def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:

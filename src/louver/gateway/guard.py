@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import anyio
-from anyio import to_thread
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from louver.gateway.eras import modern_result
-from louver.server.aside import until_given_up
+from louver.server.aside import in_thread, until_given_up
 from louver.server.principals import principal_of
 from louver.server.raw import Raw
 from louver.server.seen import apart
@@ -94,7 +93,7 @@ class Guard:
             made = partial(self.policed.answered, raw, tool, principal)
         else:
             made = partial(self.policed.let_through, raw)
-        return (await to_thread.run_sync(made) if raw.is_large else made()).value
+        return (await in_thread(made) if raw.is_large else made()).value
 
     async def _tool(self, session: Session, name: str) -> dict[str, Any]:
         """The definition of a tool that is there.

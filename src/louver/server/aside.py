@@ -5,6 +5,7 @@ A small value is seen to on the loop all the same; so is what of a list is known
 
 from __future__ import annotations
 
+import asyncio
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,10 +13,13 @@ from anyio import from_thread, to_thread
 
 from louver.core.measure import is_heavier
 from louver.limits import MAX_READ_ON_LOOP
+from louver.server.giving_up import unhurried
 from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from anyio import CapacityLimiter
 
     from louver.core.json import Json
 
@@ -30,31 +34,47 @@ async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
         value: What it works on; over `MAX_READ_ON_LOOP` bytes are large.
         function: It may be called in a thread.
     """
-    return await to_thread.run_sync(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
+    return await in_thread(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
 
 
-class _GivenUp(Exception):
-    """Nobody wants it any more; nor is anybody left to be told so."""
+async def in_thread(function: Callable[[], _Made]) -> _Made:
+    """What a function makes in a thread, unless nobody wants it by the time that there is one."""
+
+    def work(look: Callable[[], None]) -> _Made:
+        look()
+        return function()
+
+    return await until_given_up(work)
 
 
-async def until_given_up(work: Callable[[Callable[[], None]], _Made]) -> _Made:
-    """What is made in a thread of many things, as long as somebody wants it.
+class _GivenUp(asyncio.CancelledError):
+    """Nobody wants it any more."""
+
+
+async def until_given_up(work: Callable[[Callable[[], None]], _Made], limiter: CapacityLimiter | None = None) -> _Made:
+    """What is made in a thread of many things, as long as somebody wants it. Who gives it up waits for the thread.
 
     Args:
         work: Calls what it is given before each thing, which raises once nobody wants it any more.
+        limiter: Says how many threads there may be; anyio's own, if none is given.
     """
-    is_given_up = Event()
+    is_over = Event()
 
     def look() -> None:
         from_thread.check_cancelled()
-        if is_given_up.is_set():
+        if given_up.is_set() or is_over.is_set():
             raise _GivenUp
 
     try:
-        return await to_thread.run_sync(work, look)
+        with unhurried() as given_up:
+            return await to_thread.run_sync(work, look, limiter=limiter)
+    except _GivenUp:
+        # By now it is cancelled, which is raised where it waits.
+        await asyncio.sleep(0)
+        raise
     finally:
-        # What anyio cancels is known in the thread, and waited for; asyncio's own way, by which processes end, is not.
-        is_given_up.set()
+        # Where asyncio cancels it, nobody waits for the thread.
+        is_over.set()
 
 
 async def found_or_made(

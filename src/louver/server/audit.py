@@ -21,11 +21,12 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter
 
 from louver.core.json import canonical
 from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS, AUDIT_SWEPT_S
+from louver.server.aside import until_given_up
 from louver.server.audit_file import key_of, opened_to_write, reason
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class Audit:
         """
         entry = _Entry(record)
         self._waiting.append(entry)
-        await to_thread.run_sync(self._flush, limiter=self._one_at_a_time)
+        # It is written though nobody waits for the answer any more.
+        await until_given_up(lambda _: self._flush(), self._one_at_a_time)
         if not entry.is_written:
             raise AuditFailed("the audit record of this call cannot be written, so there is no answer")
 

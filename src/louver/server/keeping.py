@@ -15,13 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
-
 from louver.core.infer import infer
 from louver.core.measure import is_larger
 from louver.limits import MAX_ON_LOOP
 from louver.protocol.receipt import Applied
 from louver.protocol.shaped import Shaped
+from louver.server.aside import in_thread
 
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
@@ -69,10 +68,10 @@ async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
         return Kept(value, by, by.validator.is_valid(value), is_partial=value != output.value)
 
     if plan.looks_at_more(output.value, MAX_ON_LOOP):
-        return await to_thread.run_sync(lambda: judged(plan(output.value)))
+        return await in_thread(lambda: judged(plan(output.value)))
     value = plan(output.value)
     is_quick = (declared is not None and declared.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
-    return judged(value) if is_quick else await to_thread.run_sync(judged, value)
+    return judged(value) if is_quick else await in_thread(lambda: judged(value))
 
 
 def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:

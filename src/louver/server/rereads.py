@@ -17,9 +17,9 @@ against it is told as if there were nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
 from mcp import MCPError
 from mcp_types.methods import validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -35,6 +35,7 @@ from louver.protocol.names import PROJECTION_LITERAL, RESULT
 from louver.protocol.output import Output
 from louver.protocol.results import Read, out_of_pages
 from louver.server.accounts import account
+from louver.server.aside import in_thread
 from louver.server.keeping import Kept, keep, receipt
 from louver.server.refusals import protocol_error
 from louver.server.wire import result_dict
@@ -95,7 +96,7 @@ class Rereads:
                 kept = await keep(entry, wanted.projection, _output(about, value))
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the result does not satisfy its projected schema")
-            part = await to_thread.run_sync(_part, uri, wanted, kept, about)
+            part = await in_thread(partial(_part, uri, wanted, kept, about))
             return self._said(uri, wanted, part, ctx)
         except LouverError as error:
             raise protocol_error(error) from None

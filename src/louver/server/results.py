@@ -20,12 +20,11 @@ from copy import copy
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import to_thread
-
 from louver.core.json import canonical, compact
 from louver.errors import LouverError, UnknownResult
 from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
 from louver.protocol.names import RESULTS_URI
+from louver.server.aside import in_thread
 from louver.server.bindings import holder
 from louver.server.stores import MEMORY, store_at
 from louver.server.sweeping import Sweeping
@@ -164,7 +163,7 @@ class Results:
             about, value = (json.loads(part.decode("utf-8", "surrogatepass")) for part in stored)
             return About(**about), value
 
-        return await to_thread.run_sync(found)
+        return await in_thread(found)
 
     def _key(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> str:
         """What a result is found by."""
@@ -176,7 +175,7 @@ class Results:
         def put() -> bool:
             return self._store.put(key, expires, (_bytes(compact(asdict(about))), _bytes(text)))
 
-        is_kept = await to_thread.run_sync(put)
+        is_kept = await in_thread(put)
         self._sweeping.sweep_in(seconds)
         return is_kept
 

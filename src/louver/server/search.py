@@ -17,10 +17,10 @@ Source: SEP-1821; DISCLOSURE.md, "Search".
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from anyio import to_thread
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.catalogue.rankings import Rankings
@@ -31,6 +31,7 @@ from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINU
 from louver.protocol.capability import searchable
 from louver.protocol.names import FILTERING_LITERAL, QUERY
 from louver.protocol.query import queried
+from louver.server.aside import in_thread
 from louver.server.matches import matches_a_page
 from louver.server.rates import Rates, asker
 from louver.server.refusals import protocol_error
@@ -118,7 +119,7 @@ class Search:
         async with self._making:
             ranking = self._rankings.find(who, tools)
             if ranking is None:
-                ranking = await to_thread.run_sync(self._rankings.made, who, tools)
+                ranking = await in_thread(partial(self._rankings.made, who, tools))
                 self._rankings.keep(who, ranking)
             return ranking
 

@@ -35,6 +35,7 @@ from louver.limits import (
     SCRIPT_CPU_S,
     SCRIPT_HARD_WALL_S,
 )
+from louver.server.giving_up import give_up
 
 pytestmark = pytest.mark.anyio
 
@@ -431,6 +432,30 @@ async def test_a_fault_of_the_host_counts_whatever_the_child_says_before_it_know
     with other, pytest.raises(ZeroDivisionError):
         async with wall.held():
             await Bridge(Channel(heard, writer), ["srv"], Broken(), wall).run("")
+
+
+async def test_calls_that_a_script_leaves_end_in_peace(sandbox):
+    """*Ours*: also when its client goes meanwhile."""
+    ending, let_go, ended = asyncio.Event(), asyncio.Event(), []
+
+    class Lingering:
+        async def call(self, server, tool, arguments, options):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ending.set()
+                await let_go.wait()
+                ended.append(tool)
+
+    running = asyncio.create_task(run(sandbox, "srv.echo() result(1)", Lingering()))
+    await ending.wait()
+    give_up(running)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not running.done()
+    let_go.set()
+    await asyncio.wait([running])
+    assert ended == ["echo"]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
-
-from anyio import to_thread
 
 from louver.core.preview import fitted, preview
 from louver.errors import ToolFailed
+from louver.server.aside import in_thread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ class ExportedFiles:
         name = _NO_NAME.sub("_", about.tool)[:100].strip(_AT_THE_ENDS) or "export"
         path = self._folder / f"{name}-{secrets.token_hex(8)}.json"
         try:
-            await to_thread.run_sync(_write, path, text)
+            await in_thread(partial(_write, path, text))
         except OSError as error:
             raise ToolFailed(f"the file cannot be written: {error.strerror}", tool=about.tool) from None
         note = "The file is written on the machine of the gateway, for its user: you may not be able to read it."

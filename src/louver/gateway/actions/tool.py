@@ -15,7 +15,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import to_thread
 from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
@@ -34,7 +33,7 @@ from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RES
 from louver.protocol.output import blocks, find_output, texts_of
 from louver.protocol.query import queried
 from louver.protocol.results import kept_at
-from louver.server.aside import aside
+from louver.server.aside import aside, in_thread
 from louver.server.matches import at_once
 from louver.server.previews import can_be_kept
 from louver.server.results import About
@@ -310,10 +309,10 @@ async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
     if output is None or not can_be_kept(output):
         message = f"{name} has run, and its answer is no object and no array: nothing is exported, here it is"
         raise ToolFailed(message, tool=name, content=blocks(result))
-    text = await to_thread.run_sync(compact, output.value)
+    text = await in_thread(partial(compact, output.value))
     size = len(text.encode("utf-8", "surrogatepass"))
     put = await exports.put(text, About(name, wrapper=output.wrapper), call.asked.turn.ctx)
-    return {**put, **await to_thread.run_sync(told, output.value, size)}
+    return {**put, **await in_thread(partial(told, output.value, size))}
 
 
 async def _found(result: dict[str, Any]) -> Output | None:

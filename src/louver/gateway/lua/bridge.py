@@ -45,6 +45,7 @@ from louver.limits import (
     MAX_SCRIPT_RESULT_DEPTH,
     SCRIPT_CPU_S,
 )
+from louver.server.giving_up import unhurried
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,8 +118,8 @@ class Bridge:
 
     async def stopped(self) -> None:
         """Wait until the calls have ended."""
-        # Unshielded, anyio would cancel them again in every turn of the event loop, all the time that it takes.
-        with anyio.CancelScope(shield=True):
+        # Else who is cancelled meanwhile would cancel them again: by anyio in every turn of the event loop.
+        with anyio.CancelScope(shield=True), unhurried():
             await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _do(self, said: dict[str, Any]) -> None:

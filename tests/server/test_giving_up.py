@@ -1,0 +1,200 @@
+"""Giving up what a task does, once it has waited for what would go on without it."""
+
+import asyncio
+import threading
+from contextlib import suppress
+
+import anyio
+import pytest
+from anyio.to_thread import current_default_thread_limiter
+
+from louver.server.aside import in_thread, until_given_up
+from louver.server.giving_up import give_up, unhurried
+
+pytestmark = pytest.mark.anyio
+
+
+class Work:
+    """What a thread does, until it is let go on.
+
+    Args:
+        error: What it raises then.
+    """
+
+    def __init__(self, error=None):
+        self.begun, self.go_on = asyncio.Event(), threading.Event()
+        self._loop, self._error = asyncio.get_running_loop(), error
+
+    def __call__(self):
+        self._loop.call_soon_threadsafe(self.begun.set)
+        assert self.go_on.wait(5)
+        if self._error is not None:
+            raise self._error
+        return "made"
+
+
+async def turns():
+    """Let others go on."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def forever():
+    """Wait for nothing."""
+    await asyncio.Event().wait()
+
+
+async def test_who_waits_for_no_thread_is_cancelled_at_once():
+    """Ours."""
+    task = asyncio.create_task(forever())
+    await turns()
+    give_up(task)
+    await turns()
+    assert task.cancelled()
+
+
+async def test_a_thread_is_waited_for_and_what_it_has_made_is_not_lost():
+    """Ours: then it ends where it waits next."""
+    work, kept = Work(), []
+
+    async def make():
+        kept.append(await in_thread(work))
+        await asyncio.sleep(0)
+        kept.append("went on")
+
+    task = asyncio.create_task(make())
+    await work.begun.wait()
+    give_up(task)
+    await turns()
+    assert not task.done()
+    work.go_on.set()
+    await asyncio.wait([task], timeout=5)
+    assert task.cancelled()
+    assert kept == ["made"]
+
+
+async def fails():
+    """A wait that ends with the thread's error."""
+    with suppress(OSError):
+        await in_thread(Work.one)
+
+
+async def runs_out_by_anyio():
+    """A wait whose time has run out by the end of the thread."""
+    with anyio.CancelScope() as scope:
+        Work.ends = scope.cancel
+
+        def work(look):
+            Work.one()
+            look()
+
+        await until_given_up(work)
+
+
+async def runs_out_by_asyncio():
+    """Likewise, by the other's means: the thread is not waited for."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None) as waiting:
+            Work.ends = lambda: waiting.reschedule(0)
+            await in_thread(Work.one)
+
+
+@pytest.mark.parametrize("wait", [fails, runs_out_by_anyio, runs_out_by_asyncio])
+async def test_it_is_given_up_however_the_wait_ends(monkeypatch, wait):
+    """Ours: nobody would say so again."""
+    work = Work(OSError())
+    monkeypatch.setattr(Work, "one", staticmethod(work), raising=False)
+    monkeypatch.setattr(Work, "ends", staticmethod(lambda: None), raising=False)
+    after = []
+
+    async def waits():
+        with suppress(OSError):
+            await wait()
+        after.append("over")
+        await forever()
+
+    task = asyncio.create_task(waits())
+    await work.begun.wait()
+    give_up(task)
+    Work.ends()
+    await turns()
+    work.go_on.set()
+    await asyncio.wait([task], timeout=5)
+    assert task.cancelled()
+    assert task.cancelling() == 1
+
+
+async def test_what_waits_for_a_thread_is_not_begun():
+    """Ours: nobody wants it by the time that there is one."""
+    limiter = current_default_thread_limiter()
+    places, limiter.total_tokens = limiter.total_tokens, 1
+    try:
+        first, begun = Work(), []
+        holding = asyncio.create_task(in_thread(first))
+        await first.begun.wait()
+        task = asyncio.create_task(in_thread(lambda: begun.append("begun")))
+        await turns()
+        give_up(task)
+        first.go_on.set()
+        await asyncio.wait([task, holding], timeout=5)
+    finally:
+        limiter.total_tokens = places
+    assert task.cancelled()
+    assert task.cancelling() == 1
+    assert begun == []
+
+
+async def test_others_are_waited_for_too():
+    """Ours: what has been told to end does so in peace."""
+    let_go, ended = asyncio.Event(), []
+
+    async def ends():
+        try:
+            await forever()
+        finally:
+            await let_go.wait()
+            ended.append("other")
+
+    async def waits():
+        other = asyncio.create_task(ends())
+        await asyncio.sleep(0)
+        other.cancel()
+        with unhurried():
+            await asyncio.gather(other, return_exceptions=True)
+        ended.append("waited")
+        await forever()
+
+    task = asyncio.create_task(waits())
+    await turns()
+    give_up(task)
+    await turns()
+    assert ended == []
+    let_go.set()
+    await asyncio.wait([task], timeout=5)
+    assert ended == ["other", "waited"]
+    assert task.cancelled()
+
+
+async def test_within_another_wait_the_outer_one_is_over_first():
+    """Ours."""
+    work, inner_over, let_go, after = Work(), asyncio.Event(), asyncio.Event(), []
+
+    async def waits():
+        with unhurried():
+            after.append(await in_thread(work))
+            inner_over.set()
+            await let_go.wait()
+            after.append("outer")
+        await forever()
+
+    task = asyncio.create_task(waits())
+    await work.begun.wait()
+    give_up(task)
+    work.go_on.set()
+    await inner_over.wait()
+    await turns()
+    assert not task.done()
+    let_go.set()
+    await asyncio.wait([task], timeout=5)
+    assert after == ["made", "outer"]
+    assert task.cancelled()
