@@ -21,6 +21,7 @@ from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway import wire
 from louver.gateway.endpoint import Endpoint
 from louver.gateway.exchange import Exchange
+from louver.gateway.interruptible import Interruptible
 from louver.gateway.questions import Questions
 from louver.gateway.standing import hear_session
 from louver.gateway.stray import Strays
@@ -62,7 +63,7 @@ class HttpLink:
         self._endpoint = Endpoint(url, headers or {}, self._gone)
         self._listener = listener
         self._ids = count(1)
-        self._open: set[asyncio.Timeout] = set()
+        self._open: set[Interruptible] = set()
         self._closed_for: str | None = None
         self._closing: asyncio.Task[None] | None = None
         self._tasks = Tasks(self._logger)
@@ -136,12 +137,12 @@ class HttpLink:
     def _end(self, reason: str) -> asyncio.Task[None]:
         if self._closing is None:
             self._closed_for = reason
-            self._closing = asyncio.create_task(self._close())
+            self._closing = asyncio.create_task(self._close(reason))
         return self._closing
 
-    async def _close(self) -> None:
+    async def _close(self, reason: str) -> None:
         for waiting in self._open:
-            waiting.reschedule(0)
+            waiting.interrupt(UpstreamUnavailable(reason))
         await self._tasks.close()
         await self._endpoint.close()
 
@@ -149,17 +150,12 @@ class HttpLink:
         """Do something that ends when the link is closed, even while it waits for a connection."""
         if self._closed_for is not None:
             raise UpstreamUnavailable(self._closed_for)
-        waiting = asyncio.timeout(None)
-        try:
-            async with waiting:
-                self._open.add(waiting)
+        with Interruptible() as waiting:
+            self._open.add(waiting)
+            try:
                 return await work()
-        except TimeoutError:
-            if waiting.expired():
-                raise UpstreamUnavailable(self._closed_for or _CLOSED) from None
-            raise
-        finally:
-            self._open.discard(waiting)
+            finally:
+                self._open.discard(waiting)
 
     async def _send(self, answer: bytes) -> None:
         self._tasks.start((await self._endpoint.post(answer)).finish())

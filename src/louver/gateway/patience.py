@@ -5,12 +5,12 @@ Progress puts it off, and it stands still while a client is asked, who may be a 
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from louver.errors import UpstreamTimeout
 from louver.gateway.deadlines import Deadlines
+from louver.gateway.interruptible import Interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -28,7 +28,7 @@ class Patience:
     def __init__(self, deadlines: Deadlines[Patience]) -> None:
         self._deadlines = deadlines
         self._questions = 0
-        self._waiting = asyncio.timeout(None)
+        self._waiting = Interruptible()
         self._is_over = False
 
     async def wait(self, call: Call, send: Callable[[Call], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
@@ -46,17 +46,13 @@ class Patience:
             with self.held():
                 return await call.asked(method, params)
 
-        try:
-            async with self._waiting:
+        with self._waiting:
+            self._put_off()
+            try:
+                return await send(call.heard_by(heard, asked))
+            finally:
+                self._is_over = True
                 self._put_off()
-                try:
-                    return await send(call.heard_by(heard, asked))
-                finally:
-                    self._is_over = True
-                    self._put_off()
-        except TimeoutError:
-            message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
-            raise UpstreamTimeout(message) from None
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -72,7 +68,8 @@ class Patience:
     def run_out(self) -> None:
         """The call is waited for no more."""
         self._is_over = True
-        self._waiting.reschedule(0)
+        message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
+        self._waiting.interrupt(UpstreamTimeout(message))
 
     def _put_off(self) -> None:
         # A question may end after its call.
