@@ -439,6 +439,26 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
     assert calling.cancelling() == 0
 
 
+async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
+    """Ours: what ends because of that may fail at it."""
+    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    started = asyncio.Event()
+
+    async def works(_ctx, _call_next):
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise OSError
+
+    heard = Heard()
+    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    await started.wait()
+    heard.left.set()
+    await calling
+    assert heard.sent == []
+
+
 @pytest.mark.parametrize("has_left", [False, True])
 async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_left):
     """Ours: it ends within seconds, whatever they do."""

@@ -35,7 +35,7 @@ async def begun(within, ends=None):
 
 async def ended(task):
     """What a task raised."""
-    await asyncio.wait([task])
+    await asyncio.wait([task], timeout=5)
     return None if task.cancelled() else task.exception()
 
 

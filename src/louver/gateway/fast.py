@@ -162,8 +162,9 @@ class Fast:
         try:
             text, status = await self._said(request, route, http, answer)
             if watch.has_given_up:
-                # It was cancelled after its last wait.
+                # If it was cancelled after its last wait, that is raised here.
                 await asyncio.sleep(0)
+                return
         except asyncio.CancelledError:
             # Another may have cancelled it too.
             if not watch.has_given_up or answering.uncancel():

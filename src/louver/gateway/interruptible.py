@@ -4,7 +4,7 @@
         await ...                          raises `error` once
     work.interrupt(error)                  is called on the same event loop
 
-It is an `asyncio.timeout` that has no time, and costs a third of it: every call is done in two of them.
+It is an `asyncio.timeout` that has no time, and costs a third of it: a call over HTTP is done in two of them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Interruptible:
         self._cancelled_before = self._task.cancelling()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, raised: BaseException | None, _: object) -> None:
         task, self._task = self._task, None
         if self._error is None or task is None:
             return
-        if task.uncancel() <= self._cancelled_before and kind is asyncio.CancelledError:
+        if task.uncancel() <= self._cancelled_before and isinstance(raised, asyncio.CancelledError):
             raise self._error from None
 
     def interrupt(self, error: Exception) -> None:

@@ -69,7 +69,7 @@ async def until_given_up(work: Callable[[Callable[[], None]], _Made], limiter: C
         with unhurried() as given_up:
             return await to_thread.run_sync(work, look, limiter=limiter)
     except _GivenUp:
-        # By now it is cancelled, which is raised where it waits.
+        # By now it is cancelled, which is raised where it waits; within another wait it will be.
         await asyncio.sleep(0)
         raise
     finally:

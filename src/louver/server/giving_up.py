@@ -5,7 +5,8 @@
     give_up(task)                        elsewhere: it is cancelled, at once or when that is over
 
 A thread does not end when asyncio cancels who waits for it: it would work for nobody, and others would begin beside it.
-That anyio cancels is waited for in any case; that asyncio does, as processes end, is not.
+So it is if anything else cancels a task by asyncio's means, as the end of the process does, which waits for no thread.
+Where a scope of anyio's is cancelled, its threads are waited for in any case.
 """
 
 from __future__ import annotations
