@@ -138,7 +138,7 @@ async def test_a_record_is_written_though_its_call_is_given_up(file):
             give_up(call)
         go_on.set()
         await asyncio.wait([first, *calls])
-    assert [each.correlation for each in kept(file)] == ["first", "second", "third"]
+        assert [each.correlation for each in kept(file)] == ["first", "second", "third"]
 
 
 async def test_old_records_go_when_the_file_is_opened_and_once_a_day(file):
