@@ -20,6 +20,7 @@ from louver.gateway import fast, wire
 from louver.gateway.clients import RawMessage
 from louver.gateway.fast import Fast, in_front_of, note_what_came
 from louver.server.aside import in_thread
+from server.threads import Work, turns
 
 pytestmark = pytest.mark.anyio
 
@@ -416,24 +417,18 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
 async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
     """Ours: it ends as if its call had been cancelled before."""
     monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
-    started, go_on = asyncio.Event(), threading.Event()
-
-    def work():
-        loop.call_soon_threadsafe(started.set)
-        assert go_on.wait(5)
+    work = Work()
 
     async def works(_ctx, _call_next):
         await in_thread(work)
         return dict(RESULT)
 
-    loop = asyncio.get_running_loop()
     heard = Heard()
     calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
-    await started.wait()
+    await work.begun.wait()
     heard.left.set()
-    for _ in range(20):
-        await asyncio.sleep(0)
-    go_on.set()
+    await turns()
+    work.go_on.set()
     await calling
     assert heard.sent == []
     assert calling.cancelling() == 0
@@ -463,26 +458,20 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
 async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_left):
     """Ours: it ends within seconds, whatever they do."""
     monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
-    started, go_on = asyncio.Event(), threading.Event()
-
-    def work():
-        loop.call_soon_threadsafe(started.set)
-        assert go_on.wait(5)
+    work = Work()
 
     async def works(_ctx, _call_next):
         await in_thread(work)
 
-    loop = asyncio.get_running_loop()
     heard = Heard()
     calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
-    await started.wait()
+    await work.begun.wait()
     if has_left:
         heard.left.set()
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await turns()
     calling.cancel()
     await asyncio.wait([calling])
-    go_on.set()
+    work.go_on.set()
     assert calling.cancelled()
     assert heard.sent == []
 

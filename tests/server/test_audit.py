@@ -22,6 +22,7 @@ from louver.server.audit_trail import Trail
 from louver.server.giving_up import give_up
 from server.audited import ANN, BOB, DAY_S, NOW, record
 from server.kept import Clock
+from server.threads import Work
 
 pytestmark = pytest.mark.anyio
 
@@ -88,20 +89,14 @@ async def test_calls_at_once_are_written_together(file):
 
 async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
     """Ours: a call that a script leaves, or that ends with the process, does not wait for its thread."""
-    begun, go_on = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
-
-    def clock():
-        loop.call_soon_threadsafe(begun.set)
-        assert go_on.wait(5)
-        return NOW
+    clock = Work(NOW)
 
     class Waited:
         """A lock that lets its holder go on once another wants it."""
 
         def __enter__(self):
             if not lock.acquire(blocking=False):
-                go_on.set()
+                clock.go_on.set()
                 lock.acquire()
 
         def __exit__(self, *raised):
@@ -111,7 +106,7 @@ async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
     with closing(Audit(file)) as audit:
         audit._clock, audit._sweeps_at, audit._writing = clock, 0.0, Waited()
         cut = asyncio.create_task(audit.write(record(correlation="cut")))
-        await begun.wait()
+        await clock.begun.wait()
         cut.cancel()
         await asyncio.wait([cut])
         await audit.write(record(correlation="next"))
@@ -120,23 +115,16 @@ async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
 
 async def test_a_record_is_written_though_its_call_is_given_up(file):
     """PRIVACY.md, "Audit": its tool has run."""
-    begun, go_on = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
-
-    def clock():
-        loop.call_soon_threadsafe(begun.set)
-        assert go_on.wait(5)
-        return NOW
-
+    clock = Work(NOW)
     with closing(Audit(file)) as audit:
         audit._clock, audit._sweeps_at = clock, 0.0
         first = asyncio.create_task(audit.write(record(correlation="first")))
-        await begun.wait()
+        await clock.begun.wait()
         calls = [asyncio.create_task(audit.write(record(correlation=name))) for name in ("second", "third")]
         await asyncio.sleep(0)
         for call in calls:
             give_up(call)
-        go_on.set()
+        clock.go_on.set()
         await asyncio.wait([first, *calls])
         assert [each.correlation for each in kept(file)] == ["first", "second", "third"]
 

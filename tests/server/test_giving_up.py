@@ -1,7 +1,6 @@
 """Giving up what a task does, once it has waited for what would go on without it."""
 
 import asyncio
-import threading
 from contextlib import suppress
 
 import anyio
@@ -10,33 +9,9 @@ from anyio.to_thread import current_default_thread_limiter
 
 from louver.server.aside import in_thread, until_given_up
 from louver.server.giving_up import give_up, unhurried
+from server.threads import Work, turns
 
 pytestmark = pytest.mark.anyio
-
-
-class Work:
-    """What a thread does, until it is let go on.
-
-    Args:
-        error: What it raises then.
-    """
-
-    def __init__(self, error=None):
-        self.begun, self.go_on = asyncio.Event(), threading.Event()
-        self._loop, self._error = asyncio.get_running_loop(), error
-
-    def __call__(self):
-        self._loop.call_soon_threadsafe(self.begun.set)
-        assert self.go_on.wait(5)
-        if self._error is not None:
-            raise self._error
-        return "made"
-
-
-async def turns():
-    """Let others go on."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 async def forever():
@@ -55,7 +30,7 @@ async def test_who_waits_for_no_thread_is_cancelled_at_once():
 
 async def test_a_thread_is_waited_for_and_what_it_has_made_is_not_lost():
     """Ours: then it ends where it waits next."""
-    work, kept = Work(), []
+    work, kept = Work("made"), []
 
     async def make():
         kept.append(await in_thread(work))
@@ -102,7 +77,7 @@ async def runs_out_by_asyncio():
 @pytest.mark.parametrize("wait", [fails, runs_out_by_anyio, runs_out_by_asyncio])
 async def test_it_is_given_up_however_the_wait_ends(monkeypatch, wait):
     """Ours: nobody would say so again."""
-    work = Work(OSError())
+    work = Work(error=OSError())
     monkeypatch.setattr(Work, "one", staticmethod(work), raising=False)
     monkeypatch.setattr(Work, "ends", staticmethod(lambda: None), raising=False)
     after = []
@@ -177,7 +152,7 @@ async def test_others_are_waited_for_too():
 
 async def test_within_another_wait_the_outer_one_is_over_first():
     """Ours."""
-    work, inner_over, let_go, after = Work(), asyncio.Event(), asyncio.Event(), []
+    work, inner_over, let_go, after = Work("made"), asyncio.Event(), asyncio.Event(), []
 
     async def waits():
         with unhurried():

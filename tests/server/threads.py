@@ -1,0 +1,30 @@
+"""What a thread does, until it is let go on."""
+
+import asyncio
+import threading
+
+
+class Work:
+    """It begins when it is called.
+
+    Args:
+        made: What it gives then.
+        error: What it raises instead.
+    """
+
+    def __init__(self, made=None, error=None):
+        self.begun, self.go_on = asyncio.Event(), threading.Event()
+        self._loop, self._made, self._error = asyncio.get_running_loop(), made, error
+
+    def __call__(self):
+        self._loop.call_soon_threadsafe(self.begun.set)
+        assert self.go_on.wait(5)
+        if self._error is not None:
+            raise self._error
+        return self._made
+
+
+async def turns():
+    """Let others go on."""
+    for _ in range(20):
+        await asyncio.sleep(0)
