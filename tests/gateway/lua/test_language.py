@@ -447,7 +447,7 @@ async def test_calls_that_a_script_leaves_end_in_peace(sandbox):
                 await let_go.wait()
                 ended.append(tool)
 
-    running = asyncio.create_task(run(sandbox, "srv.echo() result(1)", Lingering()))
+    running = asyncio.create_task(failing(sandbox, "srv.echo() error('over')", host=Lingering()))
     await ending.wait()
     give_up(running)
     for _ in range(20):
