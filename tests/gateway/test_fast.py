@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import weakref
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from mcp import MCPError
 from mcp.server import Server
 
-from louver.gateway import fast, wire
+from louver.gateway import fast, watch, wire
 from louver.gateway.clients import RawMessage
 from louver.gateway.fast import Fast, in_front_of, note_what_came
 from louver.server.aside import in_thread
@@ -386,29 +385,21 @@ async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
 async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypatch):
     """Ours: else the next request would begin the same beside it, and another one."""
     monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
-    started, go_on = asyncio.Event(), threading.Event()
-    ended = []
-
-    def work():
-        loop.call_soon_threadsafe(started.set)
-        assert go_on.wait(5)
-        ended.append("thread")
+    work, ended = Work("thread"), []
 
     async def works(_ctx, _call_next):
-        await in_thread(work)
+        ended.append(await in_thread(work))
         ended.append("kept")
         await anyio.lowlevel.checkpoint()
         ended.append("answered")
 
-    loop = asyncio.get_running_loop()
     heard = Heard()
     calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
-    await started.wait()
+    await work.begun.wait()
     heard.left.set()
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns()
     assert not calling.done()
-    go_on.set()
+    work.go_on.set()
     await calling
     assert ended == ["thread", "kept"]
     assert heard.sent == []
@@ -478,7 +469,7 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
 
 async def test_an_answer_that_takes_long_shows_life(monkeypatch):
     """As the SDK does: else what stands between would close the connection."""
-    monkeypatch.setattr(fast, "PING_S", 0)
+    monkeypatch.setattr(watch, "PING_S", 0)
     heard = Heard()
 
     async def waits(_ctx, _call_next):

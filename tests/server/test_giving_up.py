@@ -48,50 +48,47 @@ async def test_a_thread_is_waited_for_and_what_it_has_made_is_not_lost():
     assert kept == ["made"]
 
 
-async def fails():
+async def fails(work, ends):
     """A wait that ends with the thread's error."""
-    with suppress(OSError):
-        await in_thread(Work.one)
+    ends.append(lambda: None)
+    await in_thread(work)
 
 
-async def runs_out_by_anyio():
+async def runs_out_by_anyio(work, ends):
     """A wait whose time has run out by the end of the thread."""
+
+    def works(look):
+        with suppress(OSError):
+            work()
+        look()
+
     with anyio.CancelScope() as scope:
-        Work.ends = scope.cancel
-
-        def work(look):
-            Work.one()
-            look()
-
-        await until_given_up(work)
+        ends.append(scope.cancel)
+        await until_given_up(works)
 
 
-async def runs_out_by_asyncio():
+async def runs_out_by_asyncio(work, ends):
     """Likewise, by the other's means: the thread is not waited for."""
     with suppress(TimeoutError):
         async with asyncio.timeout(None) as waiting:
-            Work.ends = lambda: waiting.reschedule(0)
-            await in_thread(Work.one)
+            ends.append(lambda: waiting.reschedule(0))
+            await in_thread(work)
 
 
 @pytest.mark.parametrize("wait", [fails, runs_out_by_anyio, runs_out_by_asyncio])
-async def test_it_is_given_up_however_the_wait_ends(monkeypatch, wait):
+async def test_it_is_given_up_however_the_wait_ends(wait):
     """Ours: nobody would say so again."""
-    work = Work(error=OSError())
-    monkeypatch.setattr(Work, "one", staticmethod(work), raising=False)
-    monkeypatch.setattr(Work, "ends", staticmethod(lambda: None), raising=False)
-    after = []
+    work, ends = Work(error=OSError()), []
 
     async def waits():
         with suppress(OSError):
-            await wait()
-        after.append("over")
+            await wait(work, ends)
         await forever()
 
     task = asyncio.create_task(waits())
     await work.begun.wait()
     give_up(task)
-    Work.ends()
+    ends[0]()
     await turns()
     work.go_on.set()
     await asyncio.wait([task], timeout=5)

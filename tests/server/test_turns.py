@@ -15,6 +15,7 @@ from louver.limits import MAX_TURN_S
 from louver.server.aside import found_or_made
 from louver.server.giving_up import give_up
 from louver.server.turns import by_turns
+from server.threads import Work, turns
 from server.wire import OLD, connect
 
 pytestmark = pytest.mark.anyio
@@ -81,12 +82,10 @@ def test_a_process_that_ends_begins_nothing_more():
 @pytest.mark.parametrize("by_scope", [True, False])
 async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope):
     """Ours: nothing more is made for nobody, and no other begins beside it."""
-    loop, begun, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
-    scope, made = anyio.CancelScope(), []
+    work, scope, made = Work(), anyio.CancelScope(), []
 
     def make(thing):
-        loop.call_soon_threadsafe(begun.set)
-        assert go_on.wait(5)
+        work()
         made.append(thing)
 
     async def make_all():
@@ -94,15 +93,14 @@ async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope)
             await found_or_made("abc", lambda thing: None, make)
 
     making = asyncio.create_task(make_all())
-    await begun.wait()
+    await work.begun.wait()
     if by_scope:
         scope.cancel()
     else:
         give_up(making)
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns()
     assert not making.done()
-    go_on.set()
+    work.go_on.set()
     await asyncio.wait([making])
     assert made == ["a"]
     assert (scope.cancelled_caught, making.cancelled()) == (by_scope, not by_scope)

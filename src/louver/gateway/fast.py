@@ -41,10 +41,10 @@ from starlette.requests import HTTPConnection, Request
 from louver.core.json import Json, is_object, members
 from louver.gateway.deadlines import Deadlines
 from louver.gateway.sessions import LOOPBACK
+from louver.gateway.watch import Watch
 from louver.gateway.wire import Result
-from louver.limits import MAX_CLIENT_LINE, PING_S, WATCH_AFTER_S
+from louver.limits import MAX_CLIENT_LINE, WATCH_AFTER_S
 from louver.protocol.names import PREFIX
-from louver.server.giving_up import give_up
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Fast:
         self._app = app
         self._server = server
         self._path = path
-        self._unwatched = Deadlines(WATCH_AFTER_S, _Watch.begin)
+        self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
         self._middleware: list[ServerMiddleware[Any]] = []
         self._call: CallNext = _unanswered
 
@@ -157,7 +157,7 @@ class Fast:
         http.scope[_CAME] = None
         answering = asyncio.current_task()
         assert answering is not None, "requests are answered in tasks"
-        watch = _Watch(http.receive, answer, answering)
+        watch = Watch(http.receive, answer.ping, answering)
         self._unwatched.set(watch)
         try:
             text, status = await self._said(request, route, http, answer)
@@ -355,47 +355,6 @@ def _again(read: list[Message], receive: Receive) -> Receive:
         return await receive() if message is None else message
 
     return again
-
-
-class _Watch:
-    """Gives a request up when its client goes, and shows the client meanwhile that it is not forgotten.
-
-    It is begun after a while, since most are answered before: a task for each would take longer than some answers.
-
-    Args:
-        receive: Of the request.
-        answer: Likewise.
-        answering: The task that answers, which is given up when the client has gone.
-    """
-
-    def __init__(self, receive: Receive, answer: _Answer, answering: asyncio.Task[Any]) -> None:
-        self.has_given_up = False
-        self._receive = receive
-        self._answer = answer
-        self._answering = answering
-        self._watching: asyncio.Task[None] | None = None
-
-    def begin(self) -> None:
-        """The answer takes long."""
-        self._watching = asyncio.create_task(self._watch())
-
-    def end(self) -> None:
-        """The answer is known, or will never be."""
-        if self._watching is not None:
-            self._watching.cancel()
-
-    async def _watch(self) -> None:
-        while True:
-            try:
-                async with asyncio.timeout(PING_S):
-                    while (await self._receive())["type"] != "http.disconnect":
-                        pass
-            except TimeoutError:
-                await self._answer.ping()
-            else:
-                break
-        self.has_given_up = True
-        give_up(self._answering)
 
 
 def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:

@@ -36,6 +36,7 @@ from louver.limits import (
     SCRIPT_HARD_WALL_S,
 )
 from louver.server.giving_up import give_up
+from server.threads import turns
 
 pytestmark = pytest.mark.anyio
 
@@ -438,8 +439,10 @@ async def test_calls_that_a_script_leaves_end_in_peace(sandbox):
     """*Ours*: also when its client goes meanwhile."""
     ending, let_go, ended = asyncio.Event(), asyncio.Event(), []
 
-    class Lingering:
+    class Lingering(Tools):
         async def call(self, server, tool, arguments, options):
+            if tool != "linger":
+                return await super().call(server, tool, arguments, options)
             try:
                 await asyncio.Event().wait()
             finally:
@@ -447,15 +450,16 @@ async def test_calls_that_a_script_leaves_end_in_peace(sandbox):
                 await let_go.wait()
                 ended.append(tool)
 
-    running = asyncio.create_task(failing(sandbox, "srv.echo() error('over')", host=Lingering()))
-    await ending.wait()
+    script = "srv.linger() srv.echo():await() error('over')"
+    running = asyncio.create_task(failing(sandbox, script, host=Lingering()))
+    async with asyncio.timeout(5):
+        await ending.wait()
     give_up(running)
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns()
     assert not running.done()
     let_go.set()
-    await asyncio.wait([running])
-    assert ended == ["echo"]
+    await asyncio.wait([running], timeout=5)
+    assert ended == ["linger"]
 
 
 @pytest.mark.parametrize(
