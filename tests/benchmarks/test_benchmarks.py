@@ -16,7 +16,7 @@ from benchmarks.payloads import PAYLOADS, SIZES
 from benchmarks.proxies import STDIO_UPSTREAM
 from benchmarks.results import Group, Row
 from benchmarks.scenarios import SCENARIOS, Setting, adversarial, gateway, scenario
-from benchmarks.scenarios.gateway import _as_usual, _Start
+from benchmarks.scenarios.gateway import _as_usual, _middle, _Start
 from core.corpus import rows
 from docs.pages import DOCS
 from gateway.served import children
@@ -136,6 +136,12 @@ def test_search_is_measured_beside_fastmcp():
     verdicts = [verdict for verdict in claims.judged({"search": groups}) if verdict.claim.case in scores]
     assert len(verdicts) == 6
     assert [verdict.line for verdict in verdicts if not verdict.passes] == []
+
+
+def test_of_several_turns_in_a_round_the_median_counts():
+    """*Ours*: each candidate's own; a turn of a few milliseconds may be disturbed alone."""
+    turns = [{"direct": 1.0, "peer": 9.0}, {"direct": 7.0, "peer": 3.0}, {"direct": 2.0, "peer": 4.0}]
+    assert _middle(turns) == {"direct": 2.0, "peer": 4.0}
 
 
 def test_a_time_is_one_against_the_baseline_in_the_same_round():
