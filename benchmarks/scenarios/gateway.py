@@ -10,9 +10,10 @@
 One client that reads the whole answer and does nothing with it, as in `wire`. What is behind answers what was prepared.
 Candidates take turns of several calls in a row. The same program is some percent faster after one start than after
 another, for as long as it runs. So for `call` and `call 2025` all processes are started anew for every round, and times
-are compared within a round, where all but the twin of direct share the server behind. A turn is short there (20 calls
-of 1 kB take 20 ms), and what it is of direct varies by a seventh from turn to turn: each has several in a round, whose
-median counts. Peers need a network when they are first used.
+are compared within a round. A turn is short there (20 calls of 1 kB take 20 ms), and what it is of direct varies by a
+seventh from turn to turn: each has several in a round, whose median counts. Each has processes of its own, also behind
+it: a server that others call too in their turns answers faster than one that waits meanwhile. Peers need a network when
+they are first used.
 """
 
 from __future__ import annotations
@@ -93,16 +94,21 @@ def _as_usual(baseline: str, rounds: list[dict[str, float]]) -> list[dict[str, f
 
 def _launched(setting: Setting, peers: list[Peer]) -> Iterator[tuple[str, int, dict[str, Request]]]:
     with ExitStack() as stack:
-        behind = stack.enter_context(upstream())
-        servers = {"direct": behind, "louver": stack.enter_context(louver("--url", behind.url))}
-        servers |= {"direct" + TWIN: stack.enter_context(upstream()), **started(stack, peers, behind.url)}
+
+        def behind() -> Serving:
+            return stack.enter_context(upstream())
+
+        servers = {name: behind() for name in ("direct", "direct" + TWIN)}
+        servers |= {name: stack.enter_context(louver("--url", behind().url)) for name in ("louver", TWO)}
+        for peer in peers:
+            servers |= started(stack, [peer], behind().url)
         for version, case in ((MODERN, "call"), (HANDSHAKE, "call 2025")):
             with _opened(servers, version) as clients:
                 for size in setting.sizes("100 kB"):
-                    works = {name: _call(client, size) for name, client in clients.items()}
+                    works = {name: _call(client, size) for name, client in clients.items() if name != TWO}
                     _compare(works, size)
                     if version == MODERN:
-                        works[TWO] = _call(clients["louver"], size, TWO_FIELDS)
+                        works[TWO] = _call(clients[TWO], size, TWO_FIELDS)
                         _compare_kept(works[TWO], size)
                     _send(works.values(), CALLS)
                     yield case, size, works
