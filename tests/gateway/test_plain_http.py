@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from louver.gateway.plain_http import plain_answer, plain_request
+from louver.gateway.plain_http import PlainHeads, plain_answer, plain_request
 from louver.limits import MAX_HTTP_HEAD
 
 POST = b"POST /mcp HTTP/1.1\r\n"
@@ -128,6 +128,33 @@ def test_a_plain_answer_is_what_h11_reads(data):
     assert (answer.status_code, answer.http_version) == (200, b"1.1")
     assert dict(answer.headers) == head.fields
     assert framing(answer.headers) == [head.fields[b"content-length"]]
+
+
+@given(
+    st.lists(heads | changed, max_size=3).flatmap(lambda some: st.lists(st.sampled_from(some or [POST]), max_size=6))
+)
+@example(
+    [
+        POST + b"host: h\r\ncontent-length: 3\r\n" + rest
+        for rest in (b"\r\nabc", b"\r\nxyz", b"x: y\r\n\r\nabc", b"\r\n")
+    ]
+)
+@example([POST + b"host: h\r\n" + rest for rest in (b"content-length: 3\r\n\r\n", b"content-length: 3\r\n", b"\r\n")])
+@pytest.mark.parametrize("read", [plain_request, plain_answer])
+def test_heads_on_one_connection_are_each_read_as_if_alone(read, said):
+    """Ours: what was said before is nothing to a message, whether it begins likewise or not."""
+    connection = PlainHeads(read)
+    assert [connection.read(data) for data in said] == [read(data) for data in said]
+
+
+def test_a_head_that_comes_again_is_not_read_again():
+    """Ours: nearly all are as the last one was."""
+    read = []
+    connection = PlainHeads(lambda data: read.append(data) or plain_request(data))
+    head = POST + b"host: h\r\ncontent-length: 3\r\n\r\n"
+    for data in (head + b"abc", head, head + b"xyz"):
+        assert connection.read(data).length == 3
+    assert read == [head + b"abc"]
 
 
 NEEDED = b"host: h\r\ncontent-length: 3\r\n"

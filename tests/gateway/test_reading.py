@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 import pytest
 
 from louver.gateway import reading
+from louver.gateway.plain_http import PlainHeads, plain_answer
 from louver.gateway.reading import END, Head, NotHttp, PlainFirst
 from louver.gateway.reading_h11 import ByH11
 from louver.gateway.reading_httptools import ByHttptools
 from louver.limits import MAX_HTTP_HEAD
 
-EACH = [ByHttptools, ByH11, partial(PlainFirst, ByHttptools), partial(PlainFirst, ByH11)]
+
+def plain_first(other):
+    """What reads the first answer of a connection."""
+    return PlainFirst(PlainHeads(plain_answer), other)
+
+
+EACH = [ByHttptools, ByH11, lambda: plain_first(ByHttptools), lambda: plain_first(ByH11)]
 OK = b"HTTP/1.1 200 OK\r\n"
 
 each = pytest.mark.parametrize("made", EACH)
@@ -160,7 +166,7 @@ def nobody():
 @pytest.mark.parametrize("more", [b"more", b""])
 def test_a_plain_answer_needs_no_other_reader(fields, at, more):
     """Ours: its head has come as one, as heads do."""
-    first = PlainFirst(nobody)
+    first = plain_first(nobody)
     head = OK + fields + b"\r\n"
     for piece in (head + b"hello"[:at], b"hello"[at:]):
         first.feed(piece)

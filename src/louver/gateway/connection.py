@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.reading import Head, NotHttp, reader
+from louver.gateway.reading import Head, NotHttp, readers
 from louver.limits import MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class Connection(asyncio.Protocol):
         self._lost = lost
         self._transport: asyncio.Transport | None = None
         self._coming = select.poll()
-        self._reader = reader()
+        self._next_reader = readers()
+        self._reader = self._next_reader()
         self._unread = 0
         self._at_once = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -172,7 +173,7 @@ class Connection(asyncio.Protocol):
         if self._reader.is_last or self._is_sending():
             self.close()
         else:
-            self._reader = reader()
+            self._reader = self._next_reader()
             self._take_more()
             self._free(self)
 

@@ -13,7 +13,7 @@ would be refused, is left to the SDK, body and all; so the words of a refusal ar
 from __future__ import annotations
 
 import asyncio
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import product
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Self, cast
@@ -121,8 +121,8 @@ class Fast:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if len(headers) != len(scope["headers"]) or not _are_usual(headers):
+        headers = _usual(tuple(scope["headers"]))
+        if headers is None:
             await self._app(scope, receive, send)
             return
         read: list[Message] = [await receive()]
@@ -136,7 +136,7 @@ class Fast:
             return
         await self._serve(request, route, Request(scope, receive), _Answer(request["id"], send))
 
-    def _route(self, request: dict[str, Any], headers: dict[str, str]) -> InboundModernRoute | None:
+    def _route(self, request: dict[str, Any], headers: Mapping[str, str]) -> InboundModernRoute | None:
         """Who asks, if the request and its headers fit as the SDK wants them to."""
         route = classify_inbound_request(request, headers=headers)
         if not isinstance(route, InboundModernRoute):
@@ -323,6 +323,14 @@ class _Answer:
             self._streams = True
             await self._send({"type": "http.response.start", "status": 200, "headers": _STREAM})
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+# Of the last request alone: one client often says the same again, and nobody's credentials stay for longer.
+@lru_cache(maxsize=1)
+def _usual(said: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str] | None:
+    """The headers of a request, if they are as usual."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in said}
+    return headers if len(headers) == len(said) and _are_usual(headers) else None
 
 
 def _are_usual(headers: dict[str, str]) -> bool:

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from louver.gateway.plain_cycle import PlainCycle
-from louver.gateway.plain_http import plain_request
+from louver.gateway.plain_http import PlainHeads, plain_request
 from louver.limits import CLIENT_SILENCE_S
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Front(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The client is there."""
         self._together = Together(transport)
+        self._heads = PlainHeads(plain_request)
         self._is_plain = True
         self._missing = 0
         self._ahead = b""
@@ -70,7 +71,7 @@ class Front(H11Protocol):
             self._ahead += data
             if len(self._ahead) > HIGH_WATER_LIMIT:
                 self.flow.pause_reading()
-        elif (head := _plain(data)) is not None:
+        elif (head := self._plain(data)) is not None:
             self._begin(head)
             self._read_body(data[head.end :])
         else:
@@ -87,6 +88,13 @@ class Front(H11Protocol):
         elif not self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
             # Of the next request, which came ahead, the rest has not come.
             self._expect_more()
+
+    def _plain(self, data: bytes) -> PlainHead | None:
+        """The head of a plain request, if no more than that and its body have come, and the body is not large."""
+        head = self._heads.read(data)
+        if head is None or head.length > HIGH_WATER_LIMIT or len(data) - head.end > head.length:
+            return None
+        return head
 
     def _expect_more(self) -> None:
         """Close the connection unless the client says more, in time."""
@@ -154,12 +162,6 @@ class Front(H11Protocol):
         finally:
             # uvicorn may refuse what has come and then fail: asyncio ends the connection at once.
             self._together.flush()
-
-
-def _plain(data: bytes) -> PlainHead | None:
-    """The head of a plain request, if no more than that and its body have come, and the body is not large."""
-    head = plain_request(data)
-    return None if head is None or head.length > HIGH_WATER_LIMIT or len(data) - head.end > head.length else head
 
 
 class Together:

@@ -6,15 +6,19 @@ r"""The heads of plain HTTP/1.1 messages, which nearly all are.
 
 Plain is what can be read in one way only: written as above, each field once, with a length, without a coding, another
 protocol, or a word on the connection but that it is kept. Such a head is read by one regular expression, at a tenth of
-what h11 takes. The rest is not refused here: it is for who knows all of HTTP.
+what h11 takes; one that is as the last on its connection was, not at all. The rest is not refused here: it is for who
+knows all of HTTP.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from louver.limits import MAX_HTTP_HEAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class PlainHead(NamedTuple):
@@ -31,6 +35,27 @@ class PlainHead(NamedTuple):
     fields: dict[bytes, bytes]
     length: int
     end: int
+
+
+class PlainHeads:
+    """The heads on one connection, of which most are like the one before.
+
+    Args:
+        read: Reads the head that data begin with, as `plain_request` and `plain_answer` do.
+    """
+
+    def __init__(self, read: Callable[[bytes], PlainHead | None]) -> None:
+        self._read = read
+        self._text = b""
+        self._last: PlainHead | None = None
+
+    def read(self, data: bytes) -> PlainHead | None:
+        """The head that the data begin with; `None` if that is not plain, or not whole."""
+        # Its text ends with an empty line: what comes behind that is not of the head.
+        if self._last is None or not data.startswith(self._text):
+            self._last = self._read(data)
+            self._text = b"" if self._last is None else data[: self._last.end]
+        return self._last
 
 
 def plain_request(data: bytes) -> PlainHead | None:

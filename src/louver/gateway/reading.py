@@ -13,7 +13,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from louver.gateway.plain_http import plain_answer
+from louver.gateway.plain_http import PlainHeads, plain_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,10 +76,12 @@ class PlainFirst:
     """Reads a plain answer, and leaves any other to another reader.
 
     Args:
+        heads: The heads on its connection.
         other: Makes that reader.
     """
 
-    def __init__(self, other: Callable[[], Reader]) -> None:
+    def __init__(self, heads: PlainHeads, other: Callable[[], Reader]) -> None:
+        self._heads = heads
         self._make_other = other
         self._other: Reader | None = None
         self._parts: deque[Part] = deque()
@@ -101,7 +103,7 @@ class PlainFirst:
             self._is_last, self._is_cut = True, self._missing > 0
         elif self._has_begun:
             self._read_body(data)
-        elif (head := plain_answer(data)) is not None:
+        elif (head := self._heads.read(data)) is not None:
             self._has_begun = True
             self._missing = head.length
             self._parts.append(Head(200, head.fields))
@@ -139,9 +141,10 @@ class PlainFirst:
                 self._parts.append(END)
 
 
-def reader() -> Reader:
-    """Reads the next answer of a connection."""
-    return PlainFirst(_made)
+def readers() -> Callable[[], Reader]:
+    """What reads the next answer of a connection, again and again."""
+    heads = PlainHeads(plain_answer)
+    return lambda: PlainFirst(heads, _made)
 
 
 def _made() -> Reader:
