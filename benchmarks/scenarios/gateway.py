@@ -63,6 +63,7 @@ def run(setting: Setting) -> Iterator[Group]:
     yield from _over_http(setting, [peer for peer in peers if peer is FASTMCP])
     yield _memory_over_http(setting, [peer for peer in peers if peer is FASTMCP])
     yield from _over_stdio(setting, peers)
+    yield _memory_over_stdio(setting, peers)
     yield from _lists(setting, [peer for peer in peers if peer is FASTMCP])
     yield _among_tools(setting)
     yield _first_call(setting, [peer for peer in peers if peer is FASTMCP])
@@ -146,7 +147,17 @@ def _over_stdio(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
                 works = {name: _call(client, size) for name, client in clients.items()}
                 _compare(works, size)
                 yield _timed("call, stdio behind", "issues", size, "louver", works, setting.rounds)
-        yield _memory("over stdio", _held(servers))
+
+
+def _memory_over_stdio(setting: Setting, peers: list[Peer]) -> Group:
+    """Memory after the same calls of all."""
+    with ExitStack() as stack:
+        servers = {"louver": stack.enter_context(louver("--", *STDIO_UPSTREAM))}
+        servers |= started(stack, peers, *STDIO_UPSTREAM)
+        with _opened(servers, HANDSHAKE) as clients:
+            for client in clients.values():
+                _send([_call(client, size) for size in setting.sizes("100 kB")], CALLS_BEFORE_MEMORY)
+        return _memory("over stdio", _held(servers))
 
 
 def _lists(setting: Setting, peers: list[Peer]) -> Iterator[Group]:
