@@ -186,6 +186,12 @@ class UpstreamInvalidOutput(UpstreamError):
     code = "UPSTREAM_INVALID_OUTPUT"
 
 
+class ToolChanged(UpstreamError):
+    """A tool of the upstream is not what it was when it was first listed, and is blocked for that."""
+
+    code = "TOOL_CHANGED"
+
+
 class NotSpoken(UpstreamError):
     """A server that is checked answers, but does not speak the protocol revision."""
 

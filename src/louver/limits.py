@@ -272,6 +272,10 @@ MAX_TOOL_BYTES = 256 * 1024
 """Bytes of a tool's definition that an upstream lists, about, without its icons; a larger one is left out. The
 largest of GitHub's schemas has 74 kB; one of 8 MB took seconds on the event loop."""
 
+MAX_KNOWN_DEFINITIONS = 100_000
+"""Tools of an upstream whose definitions are remembered, ten times those of a large list: 20 MB. Whether a further one
+has changed is not known, so it is not told, and is blocked where changes are."""
+
 MAX_INTEGER_DIGITS = 10_000
 """Digits of an integer of an upstream; reading and writing one takes time by the square of them."""
 

@@ -211,7 +211,7 @@ WRONG = {
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
         "unknown key 'timeout': expected one of 'policy', 'views', 'defaultViews', 'readyViews', 'descriptions', "
-        "'isolation', 'timeoutSeconds'",
+        "'isolation', 'onChange', 'timeoutSeconds'",
     ),
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',

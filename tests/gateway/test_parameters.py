@@ -11,6 +11,7 @@ from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
+from louver.gateway.definitions import Definitions
 from louver.gateway.session import Session
 from louver.gateway.upstream import GATEWAY
 from louver.server import turns
@@ -110,7 +111,9 @@ async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monk
     async def told(method, params):
         pass
 
-    session = Session("one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda tools: None)
+    session = Session(
+        "one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda tools: None, Definitions("one", "warn")
+    )
     await session.open()
     try:
         turn = Itself(Client(STATELESS, GATEWAY))

@@ -16,6 +16,7 @@ from gateway.served import at, config, fixture, serving
 from louver.errors import UpstreamUnavailable
 from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff
+from louver.gateway.definitions import Definitions
 from louver.gateway.session import Session
 from louver.gateway.upstream import GATEWAY
 from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MIN_BACKOFF_S
@@ -147,7 +148,17 @@ async def test_an_upstream_that_ends_while_it_opens_has_not_opened():
     async def told(method, params):
         pass
 
-    session = Session("one", link, GATEWAY, 1, Audience(), told, lambda *end: ends.append(end), lambda tools: None)
+    session = Session(
+        "one",
+        link,
+        GATEWAY,
+        1,
+        Audience(),
+        told,
+        lambda *end: ends.append(end),
+        lambda tools: None,
+        Definitions("one", "warn"),
+    )
     with pytest.raises(UpstreamUnavailable, match="it has ended"):
         await session.open()
     assert links[0].is_closed

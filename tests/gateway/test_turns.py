@@ -15,6 +15,7 @@ from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, Upst
 from louver.gateway import turns as module
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
+from louver.gateway.definitions import Definitions
 from louver.gateway.http import HttpLink
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
@@ -54,6 +55,7 @@ async def session_over(make_link, *clients, timeout_s=30):
         told,
         lambda *end: None,
         lambda tools: None,
+        Definitions("one", "warn"),
     )
     await session.open()
     try:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from louver.catalogue.principals import Principal
     from louver.catalogue.rules import Rule
     from louver.gateway.auth.settings import Auth
+    from louver.gateway.definitions import OnChange
     from louver.gateway.discovery.service import Inspect
     from louver.server.asked import Argument
     from louver.server.listing import Listing
@@ -72,6 +73,7 @@ class Upstream:
         ready_views: Whether it gets the views that ship for it, if it is a server that there are some for.
         descriptions: The folder of its files of descriptions, which is there.
         isolation: `None` where the client's transport and era decide.
+        on_change: What becomes of a tool that is defined otherwise than before.
         timeout_seconds: How long it may take to answer.
         guidance: What is said of its tools' answers, and when.
         policy: Who may see what of it; `None` where everybody may see everything.
@@ -89,6 +91,7 @@ class Upstream:
     ready_views: bool = False
     descriptions: Path | None = None
     isolation: Isolation | None = None
+    on_change: OnChange = "warn"
     timeout_seconds: float = 30
     guidance: tuple[Rule, ...] = ()
     policy: Policy | None = None

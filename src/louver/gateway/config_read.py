@@ -107,6 +107,7 @@ class Source:
             ready_views=settings.get("readyViews", False),
             descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
             isolation=settings.get("isolation"),
+            on_change=settings.get("onChange", "warn"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
             policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),

@@ -289,6 +289,7 @@ class Gateway:
             each.timeout_seconds,
             isolated=each.isolation == "session" if each.isolation is not None else not self._serves_one,
             per_era=each.transport == "http",
+            on_change=each.on_change,
             guard=None if each.policy is None else _guard(each.name, each.policy),
         )
 

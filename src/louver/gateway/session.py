@@ -26,7 +26,7 @@ from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, LOG_LEVEL_META_KEY, UNSU
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from louver.core.json import members
-from louver.errors import UpstreamUnavailable
+from louver.errors import ToolChanged, UpstreamUnavailable
 from louver.gateway.changes import ACKNOWLEDGED, ENDED, Changes
 from louver.gateway.eras import enveloped, is_modern, without_envelope
 from louver.gateway.link import Call, unasked, unheard
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.audience import Audience
     from louver.gateway.clients import Caller, Client
+    from louver.gateway.definitions import Definitions
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
 
@@ -65,6 +66,7 @@ class Session:
         told: Gets every notification that no call belongs to, beside who is served.
         ended: Called when the connection ends by itself, with the reason.
         listed: Gets the tools that were listed.
+        definitions: What the upstream's tools are.
         guard: Says what of what it says reaches clients, if it is under a policy.
     """
 
@@ -78,6 +80,7 @@ class Session:
         told: Callable[[str, Params], Awaitable[None]],
         ended: Callable[[Session, str], None],
         listed: Callable[[list[dict[str, Any]]], None],
+        definitions: Definitions,
         guard: Guard | None = None,
     ) -> None:
         self.lists = Lists()
@@ -91,6 +94,8 @@ class Session:
         self._told = told
         self._ended = ended
         self._listed = listed
+        self._definitions = definitions
+        self._blocked: set[str] = set()
         self._turns = Turns()
         self._deadlines = deadlines_of(timeout_s)
         self._patiences: set[Patience] = set()
@@ -188,6 +193,8 @@ class Session:
         """
         if (kept := self.lists.find(method, params)) is not None:
             return kept
+        if self._blocked and method == "tools/call" and (params or {}).get("name") in self._blocked:
+            raise ToolChanged(f"upstream {self._name!r}: the tool is not what it was when it was first listed: blocked")
         state = self.lists.state
         if self._guard is not None:
             turn = self._guard.quiet(turn)
@@ -344,11 +351,18 @@ class Session:
         """The answer to a request, kept if it is a list that may be."""
         if method == "tools/list":
             async with self._in_order:
-                result = await without_bad_tools(result)
+                result = await self._without_blocked(await without_bad_tools(result))
                 self._parameters.learn(await wanted_by(result["tools"]))
                 self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
+
+    async def _without_blocked(self, result: dict[str, Any]) -> dict[str, Any]:
+        """A list of tools without those that are blocked, which are remembered for calls."""
+        tools: list[dict[str, Any]] = result["tools"]
+        blocked = await self._definitions.blocked(tools)
+        self._blocked = self._blocked.difference(tool["name"] for tool in tools) | blocked
+        return {**result, "tools": [tool for tool in tools if tool["name"] not in blocked]} if blocked else result
 
     async def _tools_page(self, place: dict[str, Any]) -> dict[str, Any]:
         if (page := self.lists.find("tools/list", place)) is not None:

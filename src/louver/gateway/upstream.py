@@ -28,6 +28,7 @@ from louver.core.json import is_object
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff, Backoffs
+from louver.gateway.definitions import Definitions
 from louver.gateway.eras import is_modern
 from louver.gateway.link import RefusesAll, unheard
 from louver.gateway.negotiation import Hello
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
     from louver.gateway.clients import Client
+    from louver.gateway.definitions import OnChange
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
 
@@ -62,6 +64,7 @@ class Terms:
         isolated: Whether each client of the handshake era has a session of its own.
         per_era: Whether it can be spoken to in both eras at once: over HTTP, but not one process.
         guard: Stands before it, if it is under a policy.
+        on_change: What becomes of a tool that is defined otherwise than before.
     """
 
     link: Callable[[Listener], Link]
@@ -69,6 +72,7 @@ class Terms:
     isolated: bool
     per_era: bool
     guard: Guard | None = None
+    on_change: OnChange = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,7 @@ class Upstream:
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
         self._safe: set[str] = set()
+        self._definitions = Definitions(name, terms.on_change)
         self._failures = Backoff()
         # Of clients, by what they say in their opening: each would else come again as another.
         self._refused = Backoffs()
@@ -206,6 +211,7 @@ class Upstream:
             for client in place.audience.everybody:
                 self._place(self._key(client)).audience.take(client, place.audience)
         self._safe, self._failures, self._refused = set(), Backoff(), Backoffs()
+        self._definitions = Definitions(self.name, terms.on_change)
         self.problem = self.says = None
         self._let_go()
         self._is_closed = False
@@ -282,6 +288,7 @@ class Upstream:
             self._told if _serves_modern(key) else unheard,
             self._ended,
             partial(_note_safe, self._safe),
+            self._definitions,
             self.guard,
         )
         try:
