@@ -91,8 +91,10 @@ async def test_a_tool_that_becomes_another_is_told_and_served(tmp_path):
             served.says("upstream 'it': tool 'read' is defined otherwise than before$")
             assert await client.call("read") == (False, "read")
             # Each change is told once, and a new tool is none.
-            await client.turn(read="Read two users.", other="Another.")
+            await client.turn(other="Another.")
             assert set(await client.listed()) == {"read", "turn", "other"}
+            await client.turn(read="Read two users.")
+            assert (await client.listed())["read"] == "Read two users."
     told = [line for line in served.said if "defined otherwise" in line]
     assert len(told) == 2
     assert "canary" not in "".join(served.said)
