@@ -9,9 +9,11 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from gateway.gateways import gateway
+from gateway.served import stateless
 
 from .run import HANDSHAKE, STATELESS, StockError
 from .suite import client_score, server_score
@@ -47,8 +49,8 @@ NOT_SENT = {"ClientMcpMethodHeader_initialize", "ClientMcpMethodHeader_notificat
 
 @contextmanager
 def everything():
-    """The URL of the fixture server, which lives as long as the block."""
-    command = [sys.executable, str(FIXTURES / "everything.py"), "--http", "0"]
+    """The URL of the fixture server, with a tool that can be projected; it lives as long as the block."""
+    command = [sys.executable, str(FIXTURES / "everything.py"), "--structured", "--http", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             url = process.stdout.readline().strip()
@@ -103,6 +105,11 @@ def test_through_the_gateway_the_score_is_the_same(revision):
         direct = server_score(url, revision)
         with gateway("--url", url) as through:
             assert server_score(through, revision) == direct
+            listed = {
+                tool["name"]: tool for tool in httpx2.post(through, **stateless("tools/list")).json()["result"]["tools"]
+            }
+    # It was so though one of the tools is not listed as the server lists it.
+    assert "_projection" in listed["test_structured_content"]["inputSchema"]["properties"]
 
 
 @pytest.mark.parametrize(("scenario", "revision"), CLIENT_CHECKS)
