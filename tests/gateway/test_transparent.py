@@ -66,11 +66,11 @@ def gateway(everything):
         yield served.url
 
 
-async def answers(client):
+async def answers(client, requests=REQUESTS):
     """What the requests are answered with."""
     found = []
     async with asyncio.timeout(60):
-        for method, params in REQUESTS:
+        for method, params in requests:
             answer = await client.request(method, **params)
             del answer["id"]
             found.append(answer)
@@ -102,6 +102,27 @@ async def test_over_stdio_every_answer_is_the_same(era):
     """Likewise."""
     async with raw(EVERYTHING, era) as direct, raw([*LOUVER, "--", *EVERYTHING], era) as through:
         await same(direct, through)
+
+
+OF_AN_ERA = {*ASKS, "test_missing_capability", "test_input_required_result_prompt"}
+"""What a server answers otherwise in each era to a client that can be asked nothing."""
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+async def test_before_a_server_of_the_other_revision_alone_every_answer_is_that_of_one_that_has_both(everything, era):
+    """GATEWAY.md, "Transparency first": both eras on both sides in every combination."""
+    other = STATELESS if era == HANDSHAKE else HANDSHAKE
+    requests = [(method, params) for method, params in REQUESTS if params.get("name") not in OF_AN_ERA]
+    with at_a_url("everything", "--http", "0", "--only", other) as url, serving("--url", url) as served:
+        async with raw(everything, era) as direct, raw(served.url, era) as through:
+            for request, expected, found in zip(
+                requests, await answers(direct, requests), await answers(through, requests), strict=True
+            ):
+                assert found == expected, request
+            # What is logged for whom nobody has said a level is the server's to say.
+            assert [note for note in through.notes if note["method"] != "notifications/message"] == [
+                note for note in direct.notes if note["method"] != "notifications/message"
+            ]
 
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])

@@ -75,7 +75,7 @@ class Endpoint:
         """End the session and all connections."""
         if self._connections is None:
             return
-        if self._session is not None:
+        if self._current is not None:
             with suppress(TimeoutError, UpstreamError):
                 async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
                     (await self._send("DELETE", self._common())).close()
@@ -128,14 +128,19 @@ class Endpoint:
         """Wait until no call does that."""
         await self._nobody_resumes.wait()
 
+    @property
+    def _current(self) -> str | None:
+        """The session of requests: none in the stateless era, though a refused `initialize` may have begun one."""
+        return None if self.is_modern else self._session
+
     def _common(self) -> dict[str, str]:
-        known = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._session}
+        known = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._current}
         return {name: value for name, value in known.items() if value is not None}
 
     async def _send(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Response:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
-        session = self._session
+        session = self._current
         response = Response(await self._connections.request(verb, {**self._headers, **headers}, content))
         if verb == "POST" and response.status == 404 and session is not None:
             response.close()

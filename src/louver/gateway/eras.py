@@ -74,6 +74,11 @@ def modern_result(method: str, result: dict[str, Any], server_info: Any) -> dict
 def handshake_result(method: str, result: dict[str, Any]) -> dict[str, Any]:
     """A result of 2026-07-28, for a client of the handshake era: objects alone can be structured there."""
     rest = {key: value for key, value in result.items() if key not in _OF_2026}
+    if is_object(meta := rest.get("_meta")) and SERVER_INFO_META_KEY in meta:
+        # Who answers was said once, when the connection was opened.
+        rest["_meta"] = {key: value for key, value in meta.items() if key != SERVER_INFO_META_KEY}
+        if not rest["_meta"]:
+            del rest["_meta"]
     if "structuredContent" in rest and not is_object(rest["structuredContent"]):
         del rest["structuredContent"]
     if method == "tools/list" and isinstance(rest.get("tools"), list):
