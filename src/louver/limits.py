@@ -178,6 +178,9 @@ MAX_UPSTREAM_DEPTH = 128
 MIN_BACKOFF_S = 0.25
 """First wait before an upstream that failed is tried again, in seconds; each further one is twice as long."""
 
+LAST_WORDS = 10
+"""Lines of a server's standard error that are shown where it is not there."""
+
 MAX_BACKOFF_S = 30.0
 """Longest such wait: after five failures in a row an upstream is left alone for so long."""
 
@@ -185,7 +188,8 @@ DISCOVER_TIMEOUT_S = 5.0
 """How long an upstream may take to say that it speaks 2026-07-28."""
 
 OPENING_TIMEOUT_S = 30.0
-"""How long an upstream may take to open, in seconds: `npx` downloads a server first."""
+"""How long an upstream may take to open at least, in seconds: `npx` downloads a server first. One that may be silent
+for longer while it is called may be so then, too."""
 
 MAX_FAILURES = 5
 """Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""

@@ -227,6 +227,22 @@ def test_a_server_that_is_not_there_is_shown(config, command, bad, told):
     assert "Traceback" not in done.stderr
 
 
+def test_the_last_words_of_a_server_that_is_not_there_are_told(config):
+    """Ours: they often say what to do, and those of a server that is there are of no interest here."""
+    script = "import sys; print('begun', file=sys.stderr); raise SystemExit('set API_KEY')"
+    talkative = (
+        f"import os, sys; print('listening', file=sys.stderr, flush=True); os.execv({LOUVER[0]!r}, sys.argv[1:])"
+    )
+    servers = {
+        "dead": {"command": sys.executable, "args": ["-c", script]},
+        "live": {"command": sys.executable, "args": ["-c", talkative, *EXAMPLE]},
+    }
+    done = louver("check", "--config", config(**servers))
+    assert done.returncode == 1
+    assert done.stderr.endswith("louver: dead: begun\nlouver: dead: set API_KEY\n")
+    assert "listening" not in done.stderr
+
+
 def test_views_that_do_not_fit_are_found_before_serving(config):
     """`louver check` holds default views against the tools."""
     server = {"command": EXAMPLE[0], "args": EXAMPLE[1:]}

@@ -127,6 +127,13 @@ def test_a_pattern_with_an_escaped_backslash_cannot_stall_the_python_backend():
     assert without_slow_patterns(schema) == {}
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_divides_many_numbers_is_not_quick(backend: Any):
+    """Ours: it divides in Python, so large values are for a thread."""
+    assert not validator({"items": {"properties": {"price": {"multipleOf": 0.01}}}}, backend).is_quick
+    assert validator({"items": {"enum": [{"multipleOf": 1}]}}, backend).is_quick is (backend == "jsonschema-rs")
+
+
 @pytest.mark.parametrize("divisor", [0.01, 0.07, 1, 3, 2.0, 1.5, 1e-10, 5e-324, 1e308, 1e22, 10**400])
 def test_both_backends_divide_as_the_numbers_are_written(divisor: float):
     """2020-12 validation, 6.2.1: 19.99 is a multiple of 0.01, though the nearest floats are none of each other."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import threading
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from gateway.links import SOON_S, turns
 from louver.errors import UpstreamUnavailable
+from louver.gateway import connections as module
 from louver.gateway.connections import Connections
 from louver.gateway.reading_h11 import ByH11
 from louver.gateway.resolving import _text
@@ -231,9 +237,80 @@ async def test_each_address_of_a_host_is_tried(monkeypatch):
         assert await (await connections.request("POST", {})).piece() == b"no"
 
 
+async def why(url):
+    """Why an upstream cannot be reached."""
+    connections = Connections(url)
+    with pytest.raises(UpstreamUnavailable) as failed:
+        await connections.request("POST", {})
+    await connections.close()
+    return failed.value.message.removeprefix("the upstream cannot be reached: ")
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("host", ["nothing.invalid", f"{'a' * 64}.invalid"])
-async def test_a_host_without_an_address_cannot_be_reached(host):
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [("nothing.invalid", "its host is not known"), (f"{'a' * 64}.invalid", "its host is no name of one")],
+)
+async def test_a_host_without_an_address_cannot_be_reached(host, reason):
     """RFC 6761 has no such names; and labels have at most 63 bytes."""
-    with pytest.raises(UpstreamUnavailable, match="cannot be reached"):
-        await Connections(f"http://{host}/mcp").request("POST", {})
+    assert await why(f"http://{host}/mcp") == reason
+
+
+@pytest.mark.anyio
+async def test_a_port_where_nobody_listens_is_told_in_words():
+    """Ours: what a class of Python is called tells nobody anything."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        assert await why(f"http://127.0.0.1:{taken.getsockname()[1]}/mcp") == "connection refused"
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_takes_long_is_told_with_its_bound(monkeypatch):
+    """Likewise."""
+    resolver = Resolver()
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    monkeypatch.setattr(module, "UPSTREAM_CONNECT_SECONDS", 0.01)
+    try:
+        assert await why("http://mcp.invalid/mcp") == "it has not connected within 0.01 s"
+    finally:
+        resolver.may_say.set()
+
+
+@pytest.mark.anyio
+async def test_a_server_without_tls_is_told_as_such():
+    """Ours: `https` where the server speaks `http` is a slip that many make."""
+    async with hasty("127.0.0.1") as (plain, _):
+        assert await why(f"https://127.0.0.1:{plain._port}/mcp") == "it does not speak TLS as it should, or not at all"
+
+
+@pytest.mark.anyio
+async def test_a_certificate_that_nobody_vouches_for_is_told_as_such(tmp_path):
+    """Ours: in OpenSSL's words, which tell an old one from one of another host."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(self_signed(tmp_path))
+    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=context)
+    async with server:
+        told = await why(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
+    assert told.startswith("its certificate is not trusted: self")
+
+
+def self_signed(folder):
+    """A file with a certificate that vouches for itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(
+        issuer_name=name,
+        subject_name=name,
+        public_key=key.public_key(),
+        serial_number=1,
+        not_valid_before=now - timedelta(days=1),
+        not_valid_after=now + timedelta(days=1),
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    file = folder / "server.pem"
+    file.write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+        + made.sign(key, hashes.SHA256()).public_bytes(pem)
+    )
+    return file

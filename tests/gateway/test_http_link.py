@@ -532,7 +532,7 @@ async def test_an_answer_in_tiny_pieces_holds_up_nobody(link):
 async def test_a_host_that_there_cannot_be_is_told(ears):
     async with opened(HttpLink("http://a..b/mcp", listener=ears)) as link:
         error = await fails(call(link, "echo"), UpstreamUnavailable)
-    assert str(error).startswith("the upstream cannot be reached: Unicode")
+    assert str(error) == "the upstream cannot be reached: its host is no name of one"
 
 
 async def test_an_interim_answer_is_none(link):
@@ -686,7 +686,7 @@ async def test_an_upstream_that_is_not_there_is_told_without_its_url(ears):
     """Ours: a URL may hold a secret."""
     async with opened(HttpLink("http://127.0.0.1:1/?key=secret", listener=ears)) as link:
         error = await fails(call(link, "echo"), UpstreamUnavailable)
-    assert str(error) == "the upstream cannot be reached: ConnectionRefusedError"
+    assert str(error) == "the upstream cannot be reached: connection refused"
 
 
 async def test_no_proxy_is_taken_from_the_environment(faulty, ears, monkeypatch):

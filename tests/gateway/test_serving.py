@@ -98,7 +98,7 @@ def test_what_stands_behind_is_told_cell_by_cell(folder):
         assert cells(served.said[start : start + 3]) == [
             ["server", "transport", "protocol", "tools", "projectable", "state"],
             ["works", "stdio", "2025-11-25", "3", "2", "ready"],
-            ["dead", "http", "", "", "", "the upstream cannot be reached: ConnectionRefusedError"],
+            ["dead", "http", "", "", "", "the upstream cannot be reached: connection refused"],
         ]
 
 

@@ -14,6 +14,7 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS
 from louver.catalogue.policy import Policy
 from louver.errors import UpstreamTimeout, UpstreamUnavailable
 from louver.gateway import backoff
+from louver.gateway import session as session_module
 from louver.gateway import upstream as module
 from louver.gateway.calls import watching
 from louver.gateway.clients import Client, Itself
@@ -131,6 +132,23 @@ async def end(made):
 
 def client(era=HANDSHAKE, name="a client"):
     return Client(era, Hello(era, {"name": name}, {}))
+
+
+class Mute(Living):
+    """One that takes everything, and answers nothing."""
+
+    async def call(self, call):
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("least_s", "timeout_s", "waited_s"), [(0.01, 0.02, 0.02), (0.02, 0.01, 0.02)])
+async def test_a_server_may_take_as_long_to_open_as_to_answer(monkeypatch, least_s, timeout_s, waited_s):
+    """Ours: one that is downloaded first may need more than the least, and says nothing meanwhile."""
+    monkeypatch.setattr(session_module, "OPENING_TIMEOUT_S", least_s)
+    made = upstream(Mute, timeout_s=timeout_s)
+    with pytest.raises(UpstreamUnavailable, match=f"'initialize' within {waited_s} s"):
+        await made.session(client())
+    await end(made)
 
 
 async def test_an_opening_that_never_began_does_not_count(monkeypatch):

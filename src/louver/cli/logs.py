@@ -1,4 +1,4 @@
-"""What a serving command writes of itself: lines on standard error, for a reader or for a program.
+"""What a command that reaches servers writes of itself: lines on standard error, for a reader or for a program.
 
     text    louver: upstream 'memory' is not there: its process has ended
             louver: memory: what the server itself has written to its standard error
@@ -10,11 +10,13 @@ No line holds a value of a tool's output. Libraries that would quote what they r
 from __future__ import annotations
 
 import logging
+from collections import deque
 from datetime import UTC, datetime
 from typing import Final, Literal
 
 from louver.core.json import compact
 from louver.gateway.gateway import UPSTREAMS
+from louver.limits import LAST_WORDS
 
 Form = Literal["text", "json"]
 
@@ -22,12 +24,31 @@ _QUIET: Final = {"mcp": logging.CRITICAL, "httpx2": logging.WARNING, "uvicorn": 
 """The SDK's errors quote messages, and httpx2 tells every URL, which may hold a secret."""
 
 
-def configure(form: Form) -> None:
-    """Write logs from here on."""
+def configure(form: Form, level: int = logging.INFO) -> None:
+    """Write logs from here on, of this level and above."""
     handler = logging.StreamHandler()
+    handler.setLevel(level)
     handler.setFormatter(_Json() if form == "json" else _Text("louver: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     quieten()
+
+
+class LastWords(logging.Handler):
+    """Keeps what servers have written last to their standard error: it tells why one is not there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: dict[str, deque[str]] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line, if it is a server's."""
+        if record.name.startswith(UPSTREAMS):
+            lines = self._lines.setdefault(record.name.removeprefix(UPSTREAMS), deque(maxlen=LAST_WORDS))
+            lines.append(record.getMessage())
+
+    def of(self, upstream: str) -> list[str]:
+        """The lines of one server."""
+        return list(self._lines.get(upstream, ()))
 
 
 def quieten() -> None:

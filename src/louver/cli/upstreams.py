@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from louver.cli import terminal
+from louver.cli import logs, terminal
 from louver.errors import InvalidInput
 from louver.gateway.config import Config
 from louver.gateway.gateway import Gateway
@@ -51,12 +52,19 @@ def only(config: Config, name: str | None) -> Config:
 
 @asynccontextmanager
 async def opened(config: Config) -> AsyncGenerator[tuple[Gateway, list[State]]]:
-    """A gateway that serves nobody, and what stands behind it."""
+    """A gateway that serves nobody, and what stands behind it; of what is not there its last words are told."""
+    logs.configure("text", logging.WARNING)
+    words = logs.LastWords()
+    logging.getLogger().addHandler(words)
     gateway = Gateway(config, serves_one=False)
     try:
-        yield gateway, await gateway.open()
+        states = await gateway.open()
+        yield gateway, states
     finally:
         await gateway.close()
+    for state in states:
+        for line in words.of(state.name) if state.problem is not None else ():
+            terminal.say(f"{state.name}: {line}")
 
 
 def table(states: Sequence[State]) -> Table:

@@ -71,10 +71,12 @@ def validator(schema: Schema, backend: Backend | None = None) -> Validator:
 class _Rust:
     """The backend of the extra `fast`."""
 
-    is_quick = True
-
     def __init__(self, schema: Schema) -> None:
         import jsonschema_rs
+
+        divides = any("multipleOf" in part for part in _parts(schema))
+        own: Any = {"keywords": {"multipleOf": _Multiple}} if divides else {}
+        self.is_quick = not divides
 
         linear, bounded = jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(MAX_BACKTRACKS)
         self._validator: Any = None
@@ -83,7 +85,7 @@ class _Rust:
             readable = without_slow_patterns(schema, _if_plain) if leave_out else schema
             try:
                 self._validator = jsonschema_rs.Draft202012Validator(
-                    readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns
+                    readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns, **own
                 )
                 return
             except ValueError:
@@ -211,9 +213,24 @@ def _multiple(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iter
     """`multipleOf` of the numbers that are written; the backend's own divides the nearest floats."""
     from jsonschema import ValidationError
 
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and _written(value) % _written(argument):
+    if not _is_divided(value, _written(argument)):
         yield ValidationError("not a multiple")
+
+
+class _Multiple:
+    """Likewise for `jsonschema-rs`, whose own divides the nearest floats of large numbers from 0.61 on."""
+
+    def __init__(self, _parent: Any, argument: Any, _path: Any) -> None:
+        self._divisor = _written(argument)
+
+    def validate(self, value: Json) -> None:
+        if not _is_divided(value, self._divisor):
+            raise ValueError("not a multiple")
+
+
+def _is_divided(value: Json, divisor: int | Fraction) -> bool:
+    """Whether a value is no number, or a multiple."""
+    return not isinstance(value, int | float) or isinstance(value, bool) or not _written(value) % divisor
 
 
 def _written(number: float) -> int | Fraction:

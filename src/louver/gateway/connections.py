@@ -7,6 +7,9 @@ about to do so: `UPSTREAM_IDLE_SECONDS`.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import ssl
 from base64 import b64encode
 from collections import deque
 from functools import cache
@@ -20,8 +23,6 @@ from louver.gateway.resolving import Resolver
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
-    import ssl
-
     from louver.gateway.connection import Reply
 
 
@@ -91,7 +92,7 @@ class Connections:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 connection = await self._connected()
         except (OSError, UnicodeError) as error:  # of time that has run out, and of hosts that no address can have
-            raise UpstreamUnavailable(f"the upstream cannot be reached: {type(error).__name__}") from None
+            raise UpstreamUnavailable(f"the upstream cannot be reached: {_reason(error)}") from None
         self._all.add(connection)
         self._none_left.clear()
         if self._is_closed:
@@ -123,6 +124,24 @@ class Connections:
         self._all.discard(connection)
         if not self._all:
             self._none_left.set()
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    """Why there is no connection, without the URL, which may hold a secret."""
+    match error:
+        case UnicodeError():
+            return "its host is no name of one"
+        case socket.gaierror():
+            return "its host is not known"
+        case TimeoutError() if error.errno is None:
+            return f"it has not connected within {UPSTREAM_CONNECT_SECONDS:g} s"
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
+        case ssl.SSLError():
+            return "it does not speak TLS as it should, or not at all"
+        case _:
+            # asyncio's own words hold the address.
+            return os.strerror(error.errno).lower() if error.errno is not None else type(error).__name__
 
 
 @cache

@@ -32,7 +32,7 @@ from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavai
 from louver.gateway.eras import is_modern
 from louver.gateway.link import Call, unasked, unheard
 from louver.gateway.shapes import checked
-from louver.limits import DISCOVER_TIMEOUT_S, OPENING_TIMEOUT_S
+from louver.limits import DISCOVER_TIMEOUT_S
 
 if TYPE_CHECKING:
     from louver.gateway.link import Link
@@ -97,8 +97,13 @@ class Opened:
         return members(self.opening.get("capabilities")).get("tools") is not None
 
 
-async def negotiate(link: Link, hello: Hello) -> Opened:
+async def negotiate(link: Link, hello: Hello, timeout_s: float) -> Opened:
     """Open the protocol over a link that is connected.
+
+    Args:
+        link: The link.
+        hello: Who connects.
+        timeout_s: How long `initialize` may take.
 
     Raises:
         MCPError: The upstream speaks no revision that we do.
@@ -106,7 +111,7 @@ async def negotiate(link: Link, hello: Hello) -> Opened:
     """
     if not is_modern(hello.version):
         try:
-            return await _initialize(link, hello)
+            return await _initialize(link, hello, timeout_s)
         except MCPError as refused:
             try:
                 return await _discover(link, hello)
@@ -124,7 +129,7 @@ async def negotiate(link: Link, hello: Hello) -> Opened:
         # Or refuse it by the status alone.
         if error.fields.get("status") not in _NOT_KNOWN:
             raise
-    return await _initialize(link, hello)
+    return await _initialize(link, hello, timeout_s)
 
 
 async def _discover(link: Link, hello: Hello) -> Opened:
@@ -143,11 +148,11 @@ async def _discover(link: Link, hello: Hello) -> Opened:
     return Opened(version, checked("server/discover", opening))
 
 
-async def _initialize(link: Link, hello: Hello) -> Opened:
+async def _initialize(link: Link, hello: Hello, timeout_s: float) -> Opened:
     link.speak(None)
     offered = hello.version if hello.version in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
     params = {**hello.said, "protocolVersion": offered, "capabilities": hello.capabilities, "clientInfo": hello.info}
-    opening = await _answer(link, "initialize", params, OPENING_TIMEOUT_S)
+    opening = await _answer(link, "initialize", params, timeout_s)
     version = opening.get("protocolVersion")
     if not isinstance(version, str) or version not in HANDSHAKE_PROTOCOL_VERSIONS:
         raise UpstreamInvalidOutput("the upstream answers 'initialize' with a protocol revision that is not known")

@@ -39,7 +39,7 @@ from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.tasks import Tasks
 from louver.gateway.turns import Turns
-from louver.limits import MAX_LOG_LINE, STAYED_S
+from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, STAYED_S
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Session:
     async def _negotiated(self, hello: Hello) -> Opened:
         try:
             await self._link.open()
-            return await negotiate(self._link, hello)
+            return await negotiate(self._link, hello, max(self._timeout_s, OPENING_TIMEOUT_S))
         except BaseException:  # whoever is cancelled leaves no link open either
             await _to_its_end(self._link.close())
             raise
