@@ -178,6 +178,9 @@ MAX_UPSTREAM_DEPTH = 128
 MIN_BACKOFF_S = 0.25
 """First wait before an upstream that failed is tried again, in seconds; each further one is twice as long."""
 
+MAX_TOLD_PATHS = 5
+"""Fields that an output does not have, of which each is told in words; all stand in the receipt."""
+
 LAST_WORDS = 10
 """Lines of a server's standard error that are shown where it is not there."""
 

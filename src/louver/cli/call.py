@@ -10,8 +10,10 @@ import asyncio
 import os
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
+from anyio import fail_after
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
@@ -24,8 +26,10 @@ from louver.client.wire import Wire
 from louver.core import json
 from louver.core.projection import Projection
 from louver.errors import InvalidInput, InvalidProjection, LouverError
+from louver.limits import OPENING_TIMEOUT_S
 from louver.protocol.names import PROJECTION_LITERAL
 from louver.protocol.output import is_structured
+from louver.server.unmatched import unmatched_in
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -64,8 +68,13 @@ def run(arguments: Namespace) -> int:
 async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:
     refusals: list[int] = []
     try:
-        async with Client(_opened(server, refusals), mode="auto") as client:
-            result = await _result(client, options.tool, given, meta)
+        with fail_after(OPENING_TIMEOUT_S) as opening:
+            async with Client(_opened(server, refusals), mode="auto") as client:
+                opening.deadline = inf
+                result = await _result(client, options.tool, given, meta)
+    except TimeoutError:
+        terminal.say(f"the server has not opened within {OPENING_TIMEOUT_S:g} s")
+        return 1
     except (OSError, MCPError, ExceptionGroup) as error:
         terminal.say(f"the server cannot be opened: {_reason(error)}{_refusal(refusals)}")
         return 1
@@ -116,6 +125,10 @@ def _show(result: dict[str, Any]) -> None:
     if receipt is not None:
         told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
         terminal.say(json.compact(told))
+        for sentence in unmatched_in(receipt):
+            terminal.say(sentence)
+        if any("," in path for path in json.strings(receipt.get("unmatched"))):
+            terminal.say("an option takes one field, and stands once for each")
 
 
 def _opened(server: str | list[str], refusals: list[int]) -> Any:

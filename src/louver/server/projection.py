@@ -27,6 +27,7 @@ from louver.server.asked import Asked, Asking, RefusedArgument, refuse
 from louver.server.content import write_output
 from louver.server.keeping import keep, receipt
 from louver.server.refusals import error_result
+from louver.server.unmatched import unmatched_in
 from louver.server.wire import envelope_of, result_dict
 
 if TYPE_CHECKING:
@@ -194,7 +195,10 @@ class ProjectedCalls:
                 await checkpoint()
         self._schemas.remember(kept.by)
         said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
-        return Answered(_with_receipt(result, asked, said), asked, kept.by, kept.is_partial)
+        answer = _with_receipt(result, asked, said)
+        if asked.by == "argument":
+            _note_unmatched(answer, said.to_wire())
+        return Answered(answer, asked, kept.by, kept.is_partial)
 
 
 def left_alone(result: dict[str, Any]) -> Reason | None:
@@ -211,6 +215,13 @@ def _with_receipt(result: dict[str, Any], asked: Asked, said: Applied | NotAppli
         # Nobody asked, and nothing was done.
         return result
     return {**result, "_meta": {**members(result.get("_meta")), asked.key: said.to_wire()}}
+
+
+def _note_unmatched(result: dict[str, Any], receipt: dict[str, Any]) -> None:
+    """Tell in the answer what the receipt tells of fields that are not there."""
+    if sentences := unmatched_in(receipt):
+        note = {"type": "text", "text": f"NOTE: {'; '.join(sentences)}"}
+        result["content"] = [*(result.get("content") or []), note]
 
 
 def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:

@@ -37,6 +37,7 @@ from louver.server.aside import aside, in_thread
 from louver.server.matches import at_once
 from louver.server.previews import can_be_kept
 from louver.server.results import About
+from louver.server.unmatched import unmatched_in
 from louver.server.warnings import CODES
 
 if TYPE_CHECKING:
@@ -293,6 +294,8 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
     said |= {each["code"]: each.get("message") for each in warnings if each.get("code") in CODES}
     others = [block for block in own if block.get("type") != "text"]
     receipt = meta.get(PROJECTION_LITERAL)
+    if unmatched := unmatched_in(members(receipt)):
+        said["NOTE"] = "; ".join(unmatched)
     return {
         "content": [{"type": "text", "text": compact(said)}, *others],
         "structuredContent": said,
