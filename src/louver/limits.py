@@ -178,6 +178,9 @@ MAX_UPSTREAM_DEPTH = 128
 MIN_BACKOFF_S = 0.25
 """First wait before an upstream that failed is tried again, in seconds; each further one is twice as long."""
 
+MAX_URI_PARTS = 64
+"""Parts of a resource's address by which is looked for what it is a part of."""
+
 MAX_TOLD_PATHS = 5
 """Fields that an output does not have, of which each is told in words; all stand in the receipt."""
 
@@ -208,6 +211,10 @@ A server that lacks something ends within the first few.
 
 MAX_SESSIONS = 200
 """Sessions with one upstream, of clients that each have their own."""
+
+UNUSED_S = 60.0
+"""How long a session of one client must not have been used, in seconds, to end where there are `MAX_SESSIONS` and
+another client comes. Clients that crash say no goodbye, and the SDK waits half an hour for them."""
 
 MAX_UNREAD = 10_000
 """Notifications that wait for one client to read them: as many as are kept for one that comes again (`MAX_EVENTS`)."""

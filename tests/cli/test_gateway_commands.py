@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from gateway.auth.issuer import issuer
-from gateway.served import fixture, serving
+from gateway.served import children, fixture, lives, serving
+from louver.cli import call, main
 
 LOUVER = [sys.executable, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
@@ -48,6 +51,50 @@ def test_a_tool_is_called_with_a_projection():
     receipt = json.loads(done.stderr.strip().splitlines()[-1].removeprefix("louver: "))
     assert receipt["applied"] is True
     assert "projectedSchema" not in receipt
+
+
+def test_fields_that_there_are_not_are_told_in_words():
+    """Ours: a slip would else look like an empty answer."""
+    done = louver("call", TARGET, *PROFILE, "--include", "nmae", "--include", "id,email")
+    assert (done.returncode, done.stdout) == (0, "{}\n")
+    assert done.stderr.splitlines()[-3:] == [
+        "louver: the output has no field 'id,email'",
+        "louver: the output has no field 'nmae'; did you mean 'name'?",
+        "louver: an option takes one field, and stands once for each",
+    ]
+
+
+SLEEPS = [sys.executable, "-c", "import os, sys, time; os.write(2, b'here\\n'); time.sleep(600)"]
+"""A server that does not look at its input."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "command", [["check", "--", *SLEEPS], ["call", shlex.join(SLEEPS), "tool"]], ids=["check", "call"]
+)
+def test_a_command_that_is_told_to_end_ends_what_it_has_started(command, number):
+    """Ours: nobody else would."""
+    with subprocess.Popen([*LOUVER, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until_it_sleeps(process.pid)
+        (server,) = children(process.pid)
+        process.send_signal(number)
+        process.wait(20)
+    assert process.returncode == 128 + number
+    assert not lives(server)
+
+
+def until_it_sleeps(pid):
+    """Wait until a command has started its server."""
+    until = time.monotonic() + 30
+    while not any("time.sleep(600)" in line for line in children(pid).values()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_server_that_does_not_open_is_given_up(monkeypatch):
+    """Ours: within a bound, as by the gateway."""
+    monkeypatch.setattr(call, "OPENING_TIMEOUT_S", 0.5)
+    assert main(["call", shlex.join(SLEEPS), "tool"]) == 1
 
 
 @pytest.mark.parametrize("options", [["--exclude", "**.email"], ["--view", "minimal"], []])

@@ -27,6 +27,7 @@ class Ears:
     def __init__(self, **answers):
         self.notes = []
         self.questions = []
+        self.open = []
         self.answers = answers
         self.gone_for = asyncio.get_running_loop().create_future()
         self._noted = asyncio.Condition()
@@ -40,6 +41,9 @@ class Ears:
         self.questions.append((method, params))
         answer = self.answers[method]
         return await answer(params) if callable(answer) else answer
+
+    def listens(self, is_open):
+        self.open.append(is_open)
 
     def gone(self, reason):
         assert not self.gone_for.done(), "it was told twice"

@@ -134,16 +134,16 @@ OTHER = {**TOOL, "description": "Read it all."}
 async def test_what_a_model_is_told_of_a_tool_is_its_definition(other):
     """Ours: the same that a policy pins. What a host shows beside it may change."""
     known = Definitions("it", "block")
-    assert await known.blocked([TOOL]) == set()
-    assert await known.blocked([{**TOOL, **other}]) == {"read"}
-    assert await known.blocked([{**TOOL, "title": "Reading", "icons": []}]) == set()
+    assert await known.learn([TOOL]) == set()
+    assert await known.learn([{**TOOL, **other}]) == {"read"}
+    assert await known.learn([{**TOOL, "title": "Reading", "icons": []}]) == set()
 
 
 async def test_a_tool_that_leaves_and_comes_again_as_another_is_blocked():
     """Ours: leaving the list is no way round."""
     known = Definitions("it", "block")
     for tools, blocked in (([TOOL], set()), ([], set()), ([OTHER], {"read"}), ([TOOL], set())):
-        assert await known.blocked(tools) == blocked
+        assert await known.learn(tools) == blocked
 
 
 async def test_tools_beyond_the_bound_are_blocked_where_changes_are(monkeypatch, caplog):
@@ -151,6 +151,6 @@ async def test_tools_beyond_the_bound_are_blocked_where_changes_are(monkeypatch,
     monkeypatch.setattr(module, "MAX_KNOWN_DEFINITIONS", 2)
     assert limits.MAX_KNOWN_DEFINITIONS > 2
     many = [{**TOOL, "name": name} for name in ("read", "write", "third")]
-    assert await Definitions("it", "block").blocked(many) == {"third"}
-    assert await Definitions("it", "warn").blocked(many) == set()
+    assert await Definitions("it", "block").learn(many) == {"third"}
+    assert await Definitions("it", "warn").learn(many) == set()
     assert not caplog.records

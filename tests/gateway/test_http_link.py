@@ -285,6 +285,8 @@ async def test_the_stream_of_a_session_is_opened_anew(session, ears):
     await seen(session, "GET", 2)
     await call(session, "change")
     await ears.hears(1)
+    # In between nothing could be told.
+    assert ears.open == [True, False, True]
 
 
 async def test_an_upstream_need_have_no_such_stream(session, ears):
@@ -295,6 +297,7 @@ async def test_an_upstream_need_have_no_such_stream(session, ears):
         await asyncio.wait(session._tasks._tasks)
     assert len(await seen(session, "GET")) == 1
     assert not ears.gone_for.done()
+    assert ears.open == []
 
 
 async def test_an_answer_that_comes_too_late_harms_nobody(session, ears, server, caplog):

@@ -112,7 +112,7 @@ async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monk
         pass
 
     session = Session(
-        "one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda tools: None, Definitions("one", "warn")
+        "one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda change: None, Definitions("one", "warn")
     )
     await session.open()
     try:

@@ -156,7 +156,7 @@ async def test_an_upstream_that_ends_while_it_opens_has_not_opened():
         Audience(),
         told,
         lambda *end: ends.append(end),
-        lambda tools: None,
+        lambda change: None,
         Definitions("one", "warn"),
     )
     with pytest.raises(UpstreamUnavailable, match="it has ended"):

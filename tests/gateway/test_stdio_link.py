@@ -66,6 +66,12 @@ async def test_a_call_gets_its_result_as_it_stands(link):
     assert result["params"] == {"name": "echo", "arguments": {"a": None, "b": [2**70, "é"]}, "_meta": {"x.y/z": 1}}
 
 
+async def test_a_pipe_can_always_be_heard(link, ears):
+    """Ours: lists may be kept whose changes are told."""
+    await link.listen()
+    assert ears.open == [True]
+
+
 async def test_an_error_is_the_upstreams_own(link):
     error = await fails(call(link, "fail", code=-5, message="m", data={"a": 1}), MCPError)
     assert (error.code, error.message, error.data) == (-5, "m", {"a": 1})

@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from mcp import MCPError
 
-from gateway.links import FIXTURES, begun
+from gateway.links import FIXTURES, begun, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
+from louver.gateway import session as session_module
 from louver.gateway import turns as module
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
@@ -54,7 +55,7 @@ async def session_over(make_link, *clients, timeout_s=30):
         audience,
         told,
         lambda *end: None,
-        lambda tools: None,
+        lambda change: None,
         Definitions("one", "warn"),
     )
     await session.open()
@@ -228,3 +229,43 @@ async def test_a_call_that_never_got_there_is_not_given_up():
         calling = await begun(session.call(Named(bob), "tools/call", {"name": "silent"}))
         assert await session.asked("roots/list", None) == {"by": "bob"}
         calling.cancel()
+
+
+class Answering(Itself):
+    """A request of a client; what it is asked is answered once it is let."""
+
+    def __init__(self, client, *, answers):
+        super().__init__(client)
+        object.__setattr__(self, "is_asked", asyncio.Event())
+        object.__setattr__(self, "may_answer", asyncio.Event())
+        if answers:
+            self.may_answer.set()
+
+    async def asked(self, method, params):
+        self.is_asked.set()
+        await self.may_answer.wait()
+        return {"roots": []}
+
+
+async def test_a_client_that_answers_nothing_keeps_others_from_being_asked_for_a_while_only(monkeypatch):
+    """GATEWAY.md: one client's fate is not that of others; it may have gone without a word."""
+    monkeypatch.setattr(session_module, "PARKED_S", 0.01)
+    ann, bob = Asking("ann"), Asking("bob")
+    async with session_for(ann, bob) as session:
+        result = await session.call(Answering(ann, answers=False), "tools/call", {"name": "ask"})
+        assert result["answered"]["error"]["message"] == "the client has not answered in 0.01 s"
+        result = await session.call(Answering(bob, answers=True), "tools/call", {"name": "ask"})
+        assert result["answered"]["result"] == {"roots": []}
+
+
+async def test_a_client_that_has_a_session_to_itself_may_take_its_time(monkeypatch):
+    """Ours: nobody else waits for it, and people are slow."""
+    monkeypatch.setattr(session_module, "PARKED_S", 0.0)
+    ann = Asking("ann")
+    async with session_for(ann) as session:
+        turn = Answering(ann, answers=False)
+        asking = await begun(session.call(turn, "tools/call", {"name": "ask"}))
+        await turn.is_asked.wait()
+        await turns()
+        turn.may_answer.set()
+        assert (await asking)["answered"]["result"] == {"roots": []}

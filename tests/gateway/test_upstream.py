@@ -134,6 +134,55 @@ def client(era=HANDSHAKE, name="a client"):
     return Client(era, Hello(era, {"name": name}, {}))
 
 
+def rooms(monkeypatch, made=2):
+    """Have an upstream take so many sessions, and any that is not used make room."""
+    monkeypatch.setattr(module, "MAX_SESSIONS", made)
+    monkeypatch.setattr(module, "UNUSED_S", 0.0)
+
+
+async def test_who_has_not_used_a_session_for_longest_makes_room_for_another(monkeypatch):
+    """Ours: clients that crash say no goodbye, and would shut out all others."""
+    rooms(monkeypatch)
+    made = upstream(Living)
+    ann, bob, eve = client(name="ann"), client(name="bob"), client(name="eve")
+    first, second = await made.session(ann), await made.session(bob)
+    await first.call(Itself(ann), "tools/call", {"name": "t"})
+    assert await made.session(eve)
+    assert await made.session(ann) is first
+    # Who comes again gets another one, for which somebody else makes room.
+    assert await made.session(bob) is not second
+    await end(made)
+
+
+async def test_a_session_that_is_in_use_makes_no_room(monkeypatch):
+    """Ours: neither one with an open call, nor one over which a resource is watched."""
+    rooms(monkeypatch)
+    made = upstream(Living)
+    ann, bob = client(name="ann"), client(name="bob")
+    first, second = await made.session(ann), await made.session(bob)
+    await second.subscriptions.watch(Itself(bob), {"uri": "test://a"})
+    first._link.held.clear()
+    reading = await begun(first.call(Itself(ann), "resources/read", {"uri": "test://a"}))
+    with pytest.raises(UpstreamUnavailable, match="has 2 sessions already"):
+        await made.session(client(name="eve"))
+    first._link.held.set()
+    await reading
+    assert await made.session(client(name="eve"))
+    await end(made)
+
+
+async def test_a_session_that_was_used_lately_makes_no_room(monkeypatch):
+    """Ours: its client may think meanwhile."""
+    rooms(monkeypatch)
+    monkeypatch.setattr(module, "UNUSED_S", 3600.0)
+    made = upstream(Living)
+    for name in ("ann", "bob"):
+        await made.session(client(name=name))
+    with pytest.raises(UpstreamUnavailable, match="has 2 sessions already"):
+        await made.session(client(name="eve"))
+    await end(made)
+
+
 class Mute(Living):
     """One that takes everything, and answers nothing."""
 

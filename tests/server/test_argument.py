@@ -38,6 +38,32 @@ async def test_an_argument_is_a_request_or_a_list_of_paths(era, argument, kept):
     assert answer["_meta"]["projection"]["applied"] is True
 
 
+NOTE = "NOTE: the output has no field 'nmae'; did you mean 'name'?"
+
+
+async def test_a_model_reads_in_the_answer_which_fields_there_are_not(profiles, era):
+    """Ours: it is not shown `_meta`, and would take what is left for all that there is."""
+    async with attached(profiles.server, era, argument=True) as wire:
+        slip = await wire.call("get_profile", {"user_id": 3, "_projection": ["nmae"]})
+        good = await wire.call("get_profile", {"user_id": 3, "_projection": ["name"]})
+        by_meta = await wire.call("get_profile", {"user_id": 3}, projection={"mode": "include", "fields": ["nmae"]})
+        strict = await wire.call(
+            "get_profile", {"user_id": 3, "_projection": {"mode": "include", "fields": ["nmae"], "strict": True}}
+        )
+    assert [block["text"] for block in slip["content"]] == ["{}", NOTE]
+    assert slip["structuredContent"] == {}
+    assert slip["_meta"]["projection"]["unmatched"] == ["nmae"]
+    assert [len(answer["content"]) for answer in (good, by_meta, strict)] == [1, 1, 1]
+
+
+async def test_of_many_such_fields_few_are_told_each(profiles, era):
+    """Ours: the receipt has them all."""
+    async with attached(profiles.server, era, argument=True) as wire:
+        answer = await wire.call("get_profile", {"user_id": 3, "_projection": [f"x{number}" for number in range(9)]})
+    told = answer["content"][1]["text"].removeprefix("NOTE: ").split("; ")
+    assert told == [*(f"the output has no field 'x{number}'" for number in range(5)), "nor 4 more that were asked for"]
+
+
 async def test_the_argument_is_taken_off_before_the_tool_sees_it(profiles, era):
     """Ours."""
     async with attached(profiles.server, era, argument=True) as wire:

@@ -36,7 +36,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from louver import __version__
-from louver.cli import signals, terminal
+from louver.cli import terminal
 from louver.errors import LouverError
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             arguments = _parser().parse_args(argv)
-            with signals.raised():
-                return import_module(f"louver.cli.{arguments.command}").run(arguments)
+            return import_module(f"louver.cli.{arguments.command}").run(arguments)
         finally:
             # Here, where it can still be told that it fails.
             sys.stdout.flush()

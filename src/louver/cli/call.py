@@ -6,7 +6,6 @@ louver call "louver serve -- npx -y @modelcontextprotocol/server-memory" read_gr
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -19,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import PARSE_ERROR
 
-from louver.cli import logs, terminal
+from louver.cli import logs, signals, terminal
 from louver.cli.request import tool_arguments, write
 from louver.client.target import url_or_words
 from louver.client.wire import Wire
@@ -62,7 +61,7 @@ def run(arguments: Namespace) -> int:
         # What cannot be asked of any server is not sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
-    return asyncio.run(_run(url_or_words(arguments.target), given, meta, arguments))
+    return signals.run(_run(url_or_words(arguments.target), given, meta, arguments))
 
 
 async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from louver.cli import terminal, upstreams
+from louver.cli import signals, terminal, upstreams
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -17,7 +16,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         InvalidConfig: The configuration cannot be used.
     """
-    return asyncio.run(_run(arguments))
+    return signals.run(_run(arguments))
 
 
 async def _run(arguments: Namespace) -> int:

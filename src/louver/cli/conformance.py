@@ -6,14 +6,13 @@ louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from louver.cli import terminal
+from louver.cli import signals, terminal
 from louver.cli.request import write
 from louver.client.target import url_or_words
 from louver.conformance import baseline
@@ -42,7 +41,7 @@ def run(arguments: Namespace) -> int:
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        asyncio.run(check(server, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
+        signals.run(check(server, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
     )
     if arguments.json:
         write(as_json(report))

@@ -8,7 +8,6 @@ The fields of the tool and what becomes of each, then the schema that the caller
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from rich.table import Table
 from louver.catalogue.files import read_json
 from louver.catalogue.policy import Policy, definition_digest
 from louver.catalogue.principals import Principal
-from louver.cli import terminal, upstreams
+from louver.cli import signals, terminal, upstreams
 from louver.cli.request import write
 from louver.core.outline import outline
 from louver.core.visible import Sight
@@ -88,7 +87,7 @@ def _definition(arguments: Namespace) -> dict[str, Any] | None:
     if arguments.config is None and arguments.url is None and not arguments.command_line:
         return None
     config = upstreams.only(upstreams.read(arguments), arguments.upstream)
-    return asyncio.run(_listed(arguments.tool, config))
+    return signals.run(_listed(arguments.tool, config))
 
 
 async def _listed(tool: str, config: Any) -> dict[str, Any]:

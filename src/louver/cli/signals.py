@@ -1,6 +1,6 @@
 """Told to end, a command ends what it has started, as it does after Ctrl-C.
 
-    SIGTERM, SIGHUP    ->  SystemExit(128 + number), raised where the command is at work
+    SIGTERM, SIGHUP    ->  what it does is cancelled; then SystemExit(128 + number)
 
 Without it Python ends at once, and servers that were started and do not look at their input go on. `louver serve` has
 its own way, which lets calls come to their end.
@@ -8,31 +8,43 @@ its own way, which lets calls come to their end.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from types import FrameType
+    from collections.abc import Coroutine
+
+_T = TypeVar("_T")
 
 
-@contextmanager
-def raised() -> Generator[None]:
-    """Have the signals raised in this block, unless they are ignored, or Python does not let us."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    taken = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, _end)
+def run(work: Coroutine[Any, Any, _T]) -> _T:
+    """What is done on an event loop of its own.
+
+    Raises:
+        SystemExit: It was told to end.
+    """
+    told: list[int] = []
+
+    async def ended_in_order() -> _T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "it is run as a task"
+
+        def end(number: int) -> None:
+            told.append(number)
+            task.cancel()
+
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                # One that is ignored, as by `nohup`, stays so.
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    loop.add_signal_handler(number, end, number)
+        return await work
+
     try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+        return asyncio.run(ended_in_order())
+    except asyncio.CancelledError:
+        if not told:
+            raise
+        raise SystemExit(128 + told[0]) from None

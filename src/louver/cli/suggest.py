@@ -8,7 +8,6 @@ nothing is printed or written but names, types and sizes.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.suggestion import suggest
 from louver.catalogue.views import SUFFIX
-from louver.cli import bars, terminal, upstreams
+from louver.cli import bars, signals, terminal, upstreams
 from louver.cli.request import tool_arguments, write, write_text
 from louver.cli.samples import NoSample, chosen, known
 from louver.errors import InvalidInput, UpstreamError
@@ -36,7 +35,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         LouverError: The configuration cannot be used, a call is refused, or a file is there already.
     """
-    return asyncio.run(_run(arguments))
+    return signals.run(_run(arguments))
 
 
 async def _run(arguments: Namespace) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from louver.catalogue.ranking import Ranking
 from louver.catalogue.searched import alone
-from louver.cli import terminal, upstreams
+from louver.cli import signals, terminal, upstreams
 from louver.cli.request import write
 from louver.core.json import compact
 from louver.gateway.many import SEPARATOR, named
@@ -30,7 +29,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         LouverError: The configuration cannot be used, or has no such server; or the query is none.
     """
-    return asyncio.run(_run(arguments))
+    return signals.run(_run(arguments))
 
 
 async def _run(arguments: Namespace) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from mcp import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -29,11 +29,12 @@ from louver.errors import UpstreamUnavailable
 from louver.gateway.eras import is_modern
 from louver.gateway.negotiation import Hello
 from louver.gateway.outbox import Outbox
+from louver.limits import MAX_URI_PARTS
 from louver.protocol.names import PREFIX
 from louver.server.bindings import principal
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
@@ -42,8 +43,30 @@ if TYPE_CHECKING:
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _ASKS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+UPDATED: Final = "notifications/resources/updated"
 _KEY = f"{PREFIX}client"
 _HOST = "host"
+
+
+def wholes(uri: object) -> Iterator[str]:
+    """The addresses of a resource and of what it is a part of: the server may tell of a part of what is watched."""
+    if not isinstance(uri, str):
+        return
+    yield uri
+    for _ in range(MAX_URI_PARTS):
+        uri, slash, _ = uri.rpartition("/")
+        if not slash:
+            return
+        yield from (uri, uri + slash)
+
+
+def _part(method: str, params: dict[str, Any]) -> str | None:
+    """The part of a capability that a question wants beside the capability, if any."""
+    if method == "elicitation/create":
+        return "url" if params.get("mode") == "url" else "form"
+    if method == "sampling/createMessage" and ("tools" in params or "toolChoice" in params):
+        return "tools"
+    return None
 
 
 class RawMessage(BaseModel):
@@ -105,21 +128,27 @@ class Client:
                 f"upstream {upstream!r} is not there: the connection was opened anew meanwhile; call again"
             )
 
-    def check_can(self, method: str) -> None:
+    def check_can(self, method: str, params: Params) -> None:
         """See that the client takes questions of this kind.
 
         Raises:
             MCPError: It has not said so.
         """
         capability = _ASKS.get(method)
-        if capability is not None and capability not in self.hello.capabilities:
+        if capability is None:
+            return
+        if capability not in self.hello.capabilities:
             raise MCPError(code=METHOD_NOT_FOUND, message=f"the client has no capability {capability!r}")
+        part, said = _part(method, params or {}), members(self.hello.capabilities[capability])
+        # That it can be asked with forms need not be said.
+        if part is not None and part not in said and (said or part != "form"):
+            raise MCPError(code=INVALID_PARAMS, message=f"the client has no capability '{capability}.{part}'")
 
     def takes(self, method: str, params: Params, default: str | None = None) -> bool:
         """Whether the client wants to hear a notification; of logs as `takes_level` has it."""
         if method == "notifications/message":
             return self.takes_level(params, default)
-        return method != "notifications/resources/updated" or (params or {}).get("uri") in self.watched
+        return method != UPDATED or any(uri in self.watched for uri in wholes((params or {}).get("uri")))
 
     def takes_level(self, params: Params, default: str | None = None) -> bool:
         """Whether a log message is at or above the level that the client asked for.
@@ -148,6 +177,8 @@ class Client:
         """
         if self._session is None:
             raise MCPError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
+        # Not before it has said that it is ready.
+        await self._session._connection.initialized.wait()  # pyright: ignore[reportPrivateUsage]
         return await _asked(self, self._session, method, params, None)
 
 
@@ -292,7 +323,7 @@ class Turn:
 
 
 async def _asked(client: Client, session: ServerSession, method: str, params: Params, related: Any) -> dict[str, Any]:
-    client.check_can(method)
+    client.check_can(method, params)
     metadata = None if related is None else ServerMessageMetadata(related_request_id=related)
     try:
         answer = await session.send_request(_raw(method, params), RawResult, metadata=metadata)

@@ -1,4 +1,4 @@
-"""What the tools of an upstream are: one that has become another is told in the log, or taken away.
+"""What the tools of an upstream are: which can be called again, and which have become others.
 
 ::
 
@@ -16,6 +16,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from louver.catalogue.policy import definition_digest
+from louver.core.json import members
 from louver.limits import MAX_KNOWN_DEFINITIONS, MAX_LOG_LINE
 from louver.server.turns import by_turns
 
@@ -40,10 +41,26 @@ class Definitions:
         self._upstream = upstream
         self._blocks = on_change == "block"
         self._known: dict[str, str] = {}
+        self._safe: set[str] = set()
 
-    async def blocked(self, tools: Iterable[dict[str, Any]]) -> set[str]:
-        """The names of listed tools that are taken away."""
-        return {tool["name"] async for tool in by_turns(tools) if self._has_changed(tool) and self._blocks}
+    async def learn(self, tools: Iterable[dict[str, Any]]) -> set[str]:
+        """Look at tools that were listed; the names of those that are taken away."""
+        blocked: set[str] = set()
+        async for tool in by_turns(tools):
+            if self._has_changed(tool) and self._blocks:
+                blocked.add(tool["name"])
+            else:
+                self._note_safe(tool)
+        return blocked
+
+    def is_safe(self, tool: object) -> bool:
+        """Whether a tool of this name says of itself that a second call does no harm."""
+        return tool in self._safe
+
+    def _note_safe(self, tool: dict[str, Any]) -> None:
+        says = members(tool.get("annotations"))
+        is_safe = says.get("readOnlyHint") is True or says.get("idempotentHint") is True
+        (self._safe.add if is_safe else self._safe.discard)(tool["name"])
 
     def _has_changed(self, tool: dict[str, Any]) -> bool:
         name, digest = tool["name"], definition_digest(tool)

@@ -86,7 +86,7 @@ class HttpLink:
         if not self._endpoint.is_modern:
             questions = Questions(self._listener.asked, self._send, self._tasks)
             stream = Stream(None, self._heard, questions, self.strays)
-            self._tasks.start(hear_session(self._endpoint, stream))
+            self._tasks.start(hear_session(self._endpoint, stream, self._listener.listens))
 
     async def call(self, call: Call) -> dict[str, Any]:
         """The result of a request. Cancelling it tells the upstream.

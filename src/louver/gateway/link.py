@@ -93,6 +93,10 @@ class Listener(Protocol):
         """
         ...
 
+    def listens(self, is_open: bool) -> None:
+        """Whether that can be heard from now on: over HTTP of 2025 it has a stream of its own, which may break off."""
+        ...
+
     def gone(self, reason: str) -> None:
         """The connection has ended without having been closed."""
         ...

@@ -57,8 +57,7 @@ async def answered(
             return result
         asked: dict[str, Any] = result.get("inputRequests") or {}
         if asked:
-            answers = await asyncio.gather(*(_ask(turn, question) for question in asked.values()))
-            said = {**params, ANSWERS: dict(zip(asked, answers, strict=True))}
+            said = {**params, ANSWERS: await _all_asked(turn, asked)}
         else:
             # It only wants to be asked again.
             await asyncio.sleep(wait_s)
@@ -66,6 +65,16 @@ async def answered(
         if STATE in result:
             said = {**said, STATE: result[STATE]}
     raise MCPError(code=INTERNAL_ERROR, message=f"the upstream has asked more than {MAX_ROUNDS} times in one call")
+
+
+async def _all_asked(turn: Caller, questions: dict[str, Any]) -> dict[str, Any]:
+    """The answers; if one is refused, the others are taken back."""
+    asking = {key: asyncio.ensure_future(_ask(turn, question)) for key, question in questions.items()}
+    try:
+        return dict(zip(asking, await asyncio.gather(*asking.values()), strict=True))
+    finally:
+        for each in asking.values():
+            each.cancel()
 
 
 async def _ask(turn: Caller, question: Any) -> dict[str, Any]:
@@ -240,7 +249,7 @@ class _Call:
         Raises:
             MCPError: It has not answered, cannot be asked this, or the call is over before it has.
         """
-        self._client.check_can(method)
+        self._client.check_can(method, params)
         self._count += 1
         key = f"q{self._count}"
         self._questions[key] = {"method": method} if params is None else {"method": method, "params": params}

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, LOG_LEVEL_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
@@ -28,6 +28,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from louver.core.json import members
 from louver.errors import ToolChanged, UpstreamUnavailable
 from louver.gateway.changes import ACKNOWLEDGED, ENDED, Changes
+from louver.gateway.clients import UPDATED, wholes
 from louver.gateway.eras import enveloped, is_modern, without_envelope
 from louver.gateway.link import Call, unasked, unheard
 from louver.gateway.lists import CHANGES, TOOLS_CHANGED, Lists, without_bad_tools
@@ -39,7 +40,7 @@ from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.tasks import Tasks
 from louver.gateway.turns import Turns
-from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, STAYED_S
+from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_OF_ONE_ALONE: Final = frozenset({"notifications/progress", "notifications/tasks/status"})
+"""What is of one client's request, and says of whose only by a name that another may have given too."""
+
+_OF_ONE: Final = _OF_ONE_ALONE | {"notifications/message"}
+"""What belongs to the one request that is open, if it can be of one client alone."""
+
 
 class Session:
     """One connection.
@@ -65,7 +72,7 @@ class Session:
         audience: Who is served over it.
         told: Gets every notification that no call belongs to, beside who is served.
         ended: Called when the connection ends by itself, with the reason.
-        listed: Gets the tools that were listed.
+        changed: Is told of each notification that a list has changed: other sessions may have heard none.
         definitions: What the upstream's tools are.
         guard: Says what of what it says reaches clients, if it is under a policy.
     """
@@ -79,7 +86,7 @@ class Session:
         audience: Audience,
         told: Callable[[str, Params], Awaitable[None]],
         ended: Callable[[Session, str], None],
-        listed: Callable[[list[dict[str, Any]]], None],
+        changed: Callable[[str], None],
         definitions: Definitions,
         guard: Guard | None = None,
     ) -> None:
@@ -93,7 +100,7 @@ class Session:
         self._timeout_s = timeout_s
         self._told = told
         self._ended = ended
-        self._listed = listed
+        self._list_changed = changed
         self._definitions = definitions
         self._blocked: set[str] = set()
         self._turns = Turns()
@@ -107,6 +114,7 @@ class Session:
         self._opened_at = monotonic()
         self._has_answered = False
         self._gone_for: str | None = None
+        self._listens = False
         self._changes: Changes | None = None
         self._subscriptions: Subscriptions | None = None
         self._parameters = Parameters(self.tools)
@@ -131,6 +139,11 @@ class Session:
     def has_stayed(self) -> bool:
         """Whether it has been of use: it has answered a client, or been there for `STAYED_S`."""
         return self._has_answered or monotonic() - self._opened_at >= STAYED_S
+
+    @property
+    def idle_s(self) -> float:
+        """For how long no client has waited for it, in seconds."""
+        return self._turns.idle_s
 
     def joined(self) -> None:
         """Another client is served over it, which has asked for no log level."""
@@ -162,7 +175,7 @@ class Session:
             told_of = self._changes_told()
             self._changes = Changes(self._name, self._link, self._hello.envelope, told_of, self._changed)
         else:
-            self.lists.told_of = self._changes_told()
+            self._settle_lists()
         self._subscriptions = Subscriptions(
             self._name, self._audience, self._changes, self.call, self._ask, self._may_say, self._timeout_s
         )
@@ -226,12 +239,13 @@ class Session:
 
     def has_asked(self, client: Client, token: object) -> bool:
         """Whether a client is asked something, of which it tells progress by this token."""
-        return (client, token) in self._questions
+        return token is not None and (client, token) in self._questions
 
     async def heard(self, method: str, params: Params) -> None:
         """What the upstream says that no call belongs to."""
         if method in CHANGES:
-            self._forget(method)
+            self.forget(method)
+            self._list_changed(method)
             await self._storms.put(method, params)
         else:
             await self._tell(method, params)
@@ -263,6 +277,20 @@ class Session:
                 standing.enter_context(patience.held())
             return await self._asked(client, ask, method, params)
 
+    def forget(self, change: str) -> None:
+        """Forget what a notification says has changed."""
+        self.lists.forget(change)
+        if change == TOOLS_CHANGED:
+            self._parameters.forget()
+
+    def listens(self, is_open: bool) -> None:
+        """Whether the upstream can tell of changes from now on: no list is kept that it cannot."""
+        self._listens = is_open
+        for change in CHANGES:
+            self.forget(change)
+        if self._opened is not None:
+            self._settle_lists()
+
     def gone(self, reason: str) -> None:
         """The connection has ended by itself."""
         self._gone_for = reason
@@ -270,28 +298,52 @@ class Session:
             self._changes.stop()
         self._ended(self, reason)
 
+    def _settle_lists(self) -> None:
+        """Of which lists changes are told, in the handshake era."""
+        self.lists.told_of = self._changes_told() if self._listens else frozenset()
+
     def _may_say(self, method: str, params: Params) -> bool:
         return self._guard is None or self._guard.policed.may_say(method, (params or {}).get("uri"))
 
     def _said(self, method: str, params: Params) -> Params:
         return params if self._guard is None else self._guard.policed.said(method, params)
 
-    async def _tell(self, method: str, params: Params) -> None:
+    async def _tell(self, method: str, params: Params, knows: Client | None = None) -> None:
+        """Tell everybody but who knows already."""
         if not self._may_say(method, params):
             return
         params = self._said(method, params)
-        await self._told(method, params)
-        if method == "notifications/message" and (turn := self._turns.meant) is not None:
+        for said in self._as_watched(params) if method == UPDATED else (params,):
+            await self._told(method, said)
+        if method in _OF_ONE and (turn := self._turns.meant) is not None:
             await self._heard(turn, method, params)
             return
-        for client in list(self._audience.clients):
+        others = [client for client in self._audience.clients if client is not knows]
+        if method in _OF_ONE_ALONE and len(others) > 1:
+            logger.info("upstream %r: %r is told to nobody: several clients could be meant", self._name, method)
+            return
+        for client in others:
             if client.takes(method, params, self._default_level):
                 client.hear(method, params)
 
+    def _as_watched(self, params: Params) -> list[Params]:
+        """What is said of a resource, also as of what it is a part of: streams of 2026-07-28 go by the address."""
+        uri = (params or {}).get("uri")
+        watched = [each for each in wholes(uri) if each != uri and each in self._audience.watched]
+        return [params, *({**(params or {}), "uri": each} for each in watched)]
+
     async def _heard(self, turn: Caller, method: str, params: Params) -> None:
         """What the upstream says that belongs to a request, told without what it says only because of others."""
+        if method in CHANGES:
+            self.forget(method)
+            self._list_changed(method)
         if method != "notifications/message" or turn.client.takes_level(params, self._default_level):
             await turn.heard(method, params)
+        # Said because of one request, but of what others have seen too.
+        if method in CHANGES:
+            await self._storms.put(method, params, turn.client)
+        elif method == UPDATED:
+            await self._tell(method, params, turn.client)
 
     @property
     def _default_level(self) -> str | None:
@@ -309,13 +361,14 @@ class Session:
         params: Params,
     ) -> dict[str, Any]:
         """What a client answers, remembered as asked meanwhile."""
-        token = members((params or {}).get("_meta")).get("progressToken")
-        if token is None:
-            return await ask(method, params)
-        question = client, token
+        question = client, members((params or {}).get("_meta")).get("progressToken")
         self._questions.append(question)
         try:
-            return await ask(method, params)
+            # While one of several is asked, it cannot be told whom other questions are for.
+            async with asyncio.timeout(PARKED_S if len(self._audience.clients) > 1 else None):
+                return await ask(method, params)
+        except TimeoutError:
+            raise MCPError(code=INVALID_REQUEST, message=f"the client has not answered in {PARKED_S:g} s") from None
         finally:
             self._questions.remove(question)
 
@@ -344,7 +397,7 @@ class Session:
             if refused.error.code != HEADER_MISMATCH:
                 raise
         # Refused before anything ran: the tool has changed since it was listed.
-        self._forget(TOOLS_CHANGED)
+        self.forget(TOOLS_CHANGED)
         return await self._answer(call._replace(headers=await self._parameters.headers(said["name"], arguments)))
 
     async def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
@@ -353,14 +406,13 @@ class Session:
             async with self._in_order:
                 result = await self._without_blocked(await without_bad_tools(result))
                 self._parameters.learn(await wanted_by(result["tools"]))
-                self._listed(result["tools"])
         self.lists.keep(method, params, result, state)
         return result
 
     async def _without_blocked(self, result: dict[str, Any]) -> dict[str, Any]:
         """A list of tools without those that are blocked, which are remembered for calls."""
         tools: list[dict[str, Any]] = result["tools"]
-        blocked = await self._definitions.blocked(tools)
+        blocked = await self._definitions.learn(tools)
         self._blocked = self._blocked.difference(tool["name"] for tool in tools) | blocked
         return {**result, "tools": [tool for tool in tools if tool["name"] not in blocked]} if blocked else result
 
@@ -371,12 +423,6 @@ class Session:
         said = enveloped(place, self._hello.envelope) if self.is_modern else place
         return await self._kept("tools/list", place, await self._ask("tools/list", said), state)
 
-    def _forget(self, change: str) -> None:
-        """Forget what a notification says has changed."""
-        self.lists.forget(change)
-        if change == TOOLS_CHANGED:
-            self._parameters.forget()
-
     async def _changed(self, method: str, params: Params) -> None:
         """What the upstream says in the stream that it keeps open for changes."""
         if method == ACKNOWLEDGED:
@@ -385,7 +431,7 @@ class Session:
         elif method == ENDED:
             self.lists.told_of = frozenset()
             for change in CHANGES:
-                self._forget(change)
+                self.forget(change)
         else:
             await self.heard(method, params)
 

@@ -16,19 +16,21 @@ from louver.errors import UpstreamError
 from louver.limits import MAX_UPSTREAM_RETRY_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from louver.gateway.endpoint import Endpoint
     from louver.gateway.stream import Stream
 
 
-async def hear_session(endpoint: Endpoint, stream: Stream) -> None:
-    """Hear it, until there is none."""
+async def hear_session(endpoint: Endpoint, stream: Stream, is_open: Callable[[bool], None]) -> None:
+    """Hear it, until there is none; it is told when it begins, and when it breaks off."""
     loop = asyncio.get_running_loop()
     failures = 0
     while True:
         await endpoint.nobody_resumes()
         before, began = stream.events, loop.time()
         try:
-            if not await _hear_once(endpoint, stream):
+            if not await _hear_once(endpoint, stream, is_open):
                 return
         except UpstreamError:
             # What was too large would be sent again.
@@ -40,12 +42,16 @@ async def hear_session(endpoint: Endpoint, stream: Stream) -> None:
         await asyncio.sleep(delay)
 
 
-async def _hear_once(endpoint: Endpoint, stream: Stream) -> bool:
+async def _hear_once(endpoint: Endpoint, stream: Stream, is_open: Callable[[bool], None]) -> bool:
     """Hear it until it ends; `False` if the upstream has no such stream."""
     response = await endpoint.get(stream.last)
     try:
         if response.status == 200 and response.is_stream:
-            await stream.answer(response)
+            is_open(True)
+            try:
+                await stream.answer(response)
+            finally:
+                is_open(False)
             return True
         return response.status >= 500
     finally:

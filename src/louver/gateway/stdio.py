@@ -88,7 +88,8 @@ class StdioLink:
         """Nothing: a pipe is the same in every revision."""
 
     async def listen(self) -> None:
-        """Nothing: what no call tells comes over the same pipe."""
+        """What no call tells comes over the same pipe."""
+        self._listener.listens(True)
 
     async def call(self, call: Call) -> dict[str, Any]:
         """The result of a request. Cancelling it tells the upstream.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from logging import Logger
 
+    from louver.gateway.clients import Client
     from louver.gateway.link import Params
 
 
@@ -26,24 +27,24 @@ class Storms:
     """The changes of one session.
 
     Args:
-        tell: Is told as few.
+        tell: Is told as few, each with who knows of it already.
         logger: Hears of what could not be told.
     """
 
-    def __init__(self, tell: Callable[[str, Params], Awaitable[None]], logger: Logger) -> None:
+    def __init__(self, tell: Callable[[str, Params, Client | None], Awaitable[None]], logger: Logger) -> None:
         self._tell = tell
         self._tasks = Tasks(logger)
         self._calming: set[str] = set()
         self._came: dict[str, Params] = {}
 
-    async def put(self, method: str, params: Params) -> None:
-        """Tell of a change, now or soon."""
+    async def put(self, method: str, params: Params, knows: Client | None = None) -> None:
+        """Tell of a change, now or soon: then also whoever knows of it."""
         if method in self._calming:
             self._came[method] = params
             return
         self._calming.add(method)
         self._tasks.start(self._calm(method))
-        await self._tell(method, params)
+        await self._tell(method, params, knows)
 
     async def close(self) -> None:
         """Tell nothing any more."""
@@ -53,7 +54,7 @@ class Storms:
         try:
             await asyncio.sleep(CALM_S)
             while method in self._came:
-                await self._tell(method, self._came.pop(method))
+                await self._tell(method, self._came.pop(method), None)
                 await asyncio.sleep(CALM_S)
         finally:
             self._calming.discard(method)

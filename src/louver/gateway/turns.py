@@ -47,7 +47,13 @@ class Turns:
 
     def __init__(self) -> None:
         self._open: list[Caller] = []
+        self._last = monotonic()
         self._given_up: list[_GivenUp] = []
+
+    @property
+    def idle_s(self) -> float:
+        """For how long none has been open, in seconds."""
+        return 0.0 if self._open else monotonic() - self._last
 
     @property
     def clients(self) -> set[Client]:
@@ -80,6 +86,7 @@ class Turns:
             raise
         finally:
             self._open.remove(turn)
+            self._last = monotonic()
 
     def _give_up(self, client: Client, late: asyncio.Event) -> None:
         self._forget()

@@ -18,28 +18,27 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mcp import MCPError
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from louver import __version__
-from louver.core.json import is_object
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff, Backoffs
+from louver.gateway.clients import Client
 from louver.gateway.definitions import Definitions
 from louver.gateway.eras import is_modern
 from louver.gateway.link import RefusesAll, unheard
 from louver.gateway.negotiation import Hello
 from louver.gateway.session import Session
 from louver.gateway.tasks import Tasks
-from louver.limits import MAX_SESSIONS
+from louver.limits import MAX_SESSIONS, UNUSED_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
-    from louver.gateway.clients import Client
     from louver.gateway.definitions import OnChange
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
@@ -115,7 +114,6 @@ class Upstream:
         self._places: dict[Hashable, _Place] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, asyncio.Task[Session]] = {}
-        self._safe: set[str] = set()
         self._definitions = Definitions(name, terms.on_change)
         self._failures = Backoff()
         # Of clients, by what they say in their opening: each would else come again as another.
@@ -185,7 +183,7 @@ class Upstream:
 
     def is_safe(self, method: str, params: Params) -> bool:
         """Whether a request is of a tool that says of itself that a second call does no harm."""
-        return method == "tools/call" and (params or {}).get("name") in self._safe
+        return method == "tools/call" and self._definitions.is_safe((params or {}).get("name"))
 
     async def leave(self, client: Client) -> None:
         """A client has gone."""
@@ -210,7 +208,7 @@ class Upstream:
         for place in before.values():
             for client in place.audience.everybody:
                 self._place(self._key(client)).audience.take(client, place.audience)
-        self._safe, self._failures, self._refused = set(), Backoff(), Backoffs()
+        self._failures, self._refused = Backoff(), Backoffs()
         self._definitions = Definitions(self.name, terms.on_change)
         self.problem = self.says = None
         self._let_go()
@@ -258,11 +256,23 @@ class Upstream:
 
     def _opening_of(self, key: Hashable, client: Client | None) -> asyncio.Task[Session]:
         if (opening := self._opening.get(key)) is None:
-            if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS:
+            if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS and not self._has_made_room():
                 raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
             opening = self._opening[key] = asyncio.create_task(self._open(key, client))
             opening.add_done_callback(partial(self._opened, key))
         return opening
+
+    def _has_made_room(self) -> bool:
+        """Whether a session is ended that one client has for itself, and has not used for long: it may have gone."""
+        idle = {
+            session.idle_s: key
+            for key, session in self._sessions.items()
+            if isinstance(key, Client) and session.idle_s > UNUSED_S and not self._places[key].audience.wants
+        }
+        if not idle:
+            return False
+        self._ending.start(self._sessions.pop(idle[max(idle)]).close())
+        return True
 
     def _opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
         """An opening is over, which may never have begun."""
@@ -287,7 +297,7 @@ class Upstream:
             place.audience,
             self._told if _serves_modern(key) else unheard,
             self._ended,
-            partial(_note_safe, self._safe),
+            self._list_changed,
             self._definitions,
             self.guard,
         )
@@ -311,6 +321,11 @@ class Upstream:
         self.says = session.opened.name
         self._sessions[key] = session
         return session
+
+    def _list_changed(self, change: str) -> None:
+        """What one session has heard holds for all: the upstream may have told no other."""
+        for session in self._sessions.values():
+            session.forget(change)
 
     def _check_may_open(self, backoff: Backoff) -> None:
         if (wait_s := backoff.wait_s) > 0:
@@ -360,11 +375,3 @@ def _serves_modern(key: Hashable) -> bool:
 
 async def _over(opening: asyncio.Task[Session]) -> None:
     await asyncio.wait({opening})
-
-
-def _note_safe(safe: set[str], tools: list[dict[str, Any]]) -> None:
-    """Remember which tools may be called again."""
-    for tool in tools:
-        says = tool.get("annotations")
-        is_safe = is_object(says) and (says.get("readOnlyHint") is True or says.get("idempotentHint") is True)
-        (safe.add if is_safe else safe.discard)(tool["name"])

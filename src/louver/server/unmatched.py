@@ -2,8 +2,8 @@
 
     {"unmatched": ["nmae"], "suggestions": {"nmae": "name"}}  ->  the output has no field 'nmae'; did you mean 'name'?
 
-The receipt says so too, but stands in `_meta`, which models are not shown. Who asks by the argument gets a block of text
-after the answer's own: a model would else take `{}` for all that there is.
+The receipt says so too, but stands in `_meta`, which models are not shown. Who asks by the argument gets a block of
+text after the answer's own: a model would else take `{}` for all that there is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def unmatched_in(receipt: Mapping[str, Any]) -> list[str]:
     unmatched = strings(receipt.get("unmatched"))
     told = [f"the output has no field {path!r}{_meant(meant.get(path))}" for path in unmatched[:MAX_TOLD_PATHS]]
     more = len(unmatched) - len(told)
-    return [*told, *([f"nor has it {more} more of those that were asked for"] if more else [])]
+    return [*told, *([f"nor {more} more that were asked for"] if more else [])]
 
 
 def _meant(path: object) -> str:

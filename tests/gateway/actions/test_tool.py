@@ -427,6 +427,11 @@ async def test_what_is_said_of_an_answer_stands_beside_the_data(tmp_path):
             few = await does(client, "call", id="list_people", arguments={"limit": 1}, fields=["people.id"])
             told = await does(client, "call", id="list_people", arguments={"limit": 1})
             many = await does(client, "call", id="list_people", arguments={"limit": 150})
+            slip = await does(client, "call", id="list_people", arguments={"limit": 1}, fields=["people.idd"])
+    assert slip == {
+        "data": {"people": [{}]},
+        "NOTE": "the output has no field 'people.idd'; did you mean 'people.id'?",
+    }
     assert few == {"data": {"people": [{"id": 0}]}}
     assert told["GUIDANCE"] == [{"note": "Addresses are private.", "workflow": ["Ask."]}]
     assert told.keys() == {"data", "GUIDANCE"}
