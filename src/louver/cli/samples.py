@@ -13,10 +13,10 @@ from mcp import MCPError
 
 from louver.catalogue.entry import Entry
 from louver.core.json import Json, compact, is_array, is_object, members
+from louver.core.nearest import meant, nearest
 from louver.core.view import Views
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.many import SEPARATOR
-from louver.gateway.nearest import meant, nearest
 from louver.protocol.output import find_output
 
 if TYPE_CHECKING:
