@@ -39,23 +39,26 @@ def run(arguments: Namespace) -> int:
     machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
     host, out = arguments.host, Path(arguments.out)
     found = _found(host, machine, arguments.file)
-    servers, renamed, left_out = found.taken_over(machine.home)
-    for name, why in left_out.items():
-        terminal.say(f"server {name!r} is disabled, and left out: {why}")
+    taken = found.taken_over(machine.home)
+    servers = taken.servers
+    for name, why in taken.left_out.items():
+        terminal.say(f"server {name!r} is left out, and stays where it is: {why}")
     if not servers:
-        others = "those left out" if left_out else "Louver itself"
+        others = "those left out" if taken.left_out else "Louver itself"
         raise InvalidInput(f"{found.source.path} holds no server but {others}")
     _write(out, {"mcpServers": servers})
     terminal.say(
         f"{out} has the {_count(len(servers), 'server')} of {found.source.path}, with the secrets that stand there"
     )
-    for new, old in renamed.items():
-        terminal.say(f"server {old!r} is called {new!r} in it")
+    for new, old in taken.names.items():
+        if new != old:
+            terminal.say(f"server {old!r} is called {new!r} in it")
     enabled = {name: server for name, server in servers.items() if not server.get("disabled")}
     needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
     if needed:
         terminal.say(f"where Louver runs, these environment variables must be set: {', '.join(needed)}")
-    terminal.say(f"into {found.source.path}, put this instead of them:")
+    instead = ", ".join(map(repr, taken.names.values()))
+    terminal.say(f"into {found.source.path}, put this instead of {instead}:")
     write_text(json.dumps(_snippet(host, out), indent=2, ensure_ascii=False) + "\n")
     return 0
 
