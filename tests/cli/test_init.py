@@ -96,13 +96,17 @@ def test_the_servers_of_a_host_become_a_configuration_and_the_host_gets_louver(i
         },
         "remote": {"url": "http://localhost:3000/mcp", "headers": {"API_KEY": "abc"}, "disabled": False},
     }
-    server = {"command": "louver", "args": ["serve", "--config", str(project / "mcp.json")]}
+    server = {
+        "command": "louver",
+        "args": ["serve", "--config", str(project / "mcp.json")],
+        "env": {"GITHUB_TOKEN": "${env:GITHUB_TOKEN}"},
+    }
     assert json.loads(out) == {"mcpServers": {"louver": server}}
     assert err.splitlines() == [
         f"louver: mcp.json has the 3 servers of {original}, with the secrets that stand there",
         "louver: server 'GitHub MCP' is called 'GitHub-MCP' in it",
-        "louver: where Louver runs, these environment variables must be set: GITHUB_TOKEN",
-        f"louver: into {original}, put this instead of 'GitHub MCP', 'files', 'remote':",
+        "louver: where Cursor runs, these environment variables must be set, which 'env' hands on: GITHUB_TOKEN",
+        f"louver: into {original}, under 'mcpServers', put 'louver' instead of 'GitHub MCP', 'files', 'remote':",
     ]
     assert original.read_text(encoding="utf-8") == CURSOR
 
@@ -119,8 +123,9 @@ def test_a_command_that_is_not_on_the_path_is_written_whole(init, project, monke
 def test_a_variable_with_a_default_need_not_be_set(init, project):
     """Ours: what is told to be needed is."""
     put(project / ".mcp.json", {"mcpServers": {"it": {"command": "npx", "args": ["${A:-b}", "${C}"]}}})
-    _, _, err = init("--from", "claude")
-    assert "must be set: C\n" in err
+    _, out, err = init("--from", "claude")
+    assert "must be set, which 'env' hands on: C\n" in err
+    assert json.loads(out)["mcpServers"]["louver"]["env"] == {"C": "${C}"}
 
 
 def test_what_is_written_can_be_served(init, project):
@@ -191,7 +196,7 @@ def test_a_server_that_cannot_be_taken_over_is_left_out_and_told(init, project):
     assert whys[3] == f"{file}:1: expected an object, not a string"
     assert "unknown key 'arg': " in whys[4]
     assert "there is no way to write '$${env:A}'" in whys[5]
-    assert err.splitlines()[-1] == f"louver: into {file}, put this instead of 'fits', 'on':"
+    assert err.splitlines()[-1] == f"louver: into {file}, under 'servers', put 'louver' instead of 'fits', 'on':"
 
 
 def test_where_every_server_is_left_out_nothing_is_written(init, project):
@@ -236,8 +241,9 @@ def test_what_no_variable_of_ours_can_say_is_told_by_name(init, project):
     status, out, err = init("--from", "vscode")
     assert (status, out) == (2, "")
     assert err.startswith(
-        f"louver: server 'a' is left out, and stays where it is: {file}:1: there is no way to write '$${{env:B}}', '${{env:ProgramFiles(x86)}}', '$${{C:-c}}', "
-        "'${env:}' here: expected a variable with a name of letters, digits and '_', and no '$' before it\n"
+        f"louver: server 'a' is left out, and stays where it is: {file}:1: there is no way to write '$${{env:B}}', "
+        "'${env:ProgramFiles(x86)}', '$${C:-c}', '${env:}' here: expected a variable with a name of letters, digits "
+        "and '_', and no '$' before it\n"
     )
     assert not (project / "mcp.json").exists()
 
@@ -354,6 +360,75 @@ def test_the_nearest_file_with_servers_counts(init, project):
     put(project / ".mcp.json", SERVER)
     _, _, err = init("--from", "claude", "--out", "other.json")
     assert f"the 1 server of {project / '.mcp.json'}," in err
+
+
+WITH_TOKEN = {"it": {"command": "npx", "args": ["${TOKEN}"]}}
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "key", "env"),
+    [
+        ("claude", ".mcp.json", "mcpServers", "${TOKEN}"),
+        ("cursor", ".cursor/mcp.json", "mcpServers", "${env:TOKEN}"),
+        ("vscode", ".vscode/mcp.json", "servers", "${env:TOKEN}"),
+    ],
+)
+def test_a_host_hands_on_the_variables_in_its_own_spelling(init, project, host, file, key, env):
+    """Ours: a host with a window starts Louver without the variables of a shell."""
+    put(project / file, {key: WITH_TOKEN})
+    _, out, _ = init("--from", host)
+    assert json.loads(out)[key]["louver"]["env"] == {"TOKEN": env}
+
+
+def test_claude_desktop_puts_in_no_variables(init, project):
+    """What it documents: the value itself stands there, which is not printed."""
+    put(project.parent / "home/.config/Claude/claude_desktop_config.json", {"mcpServers": WITH_TOKEN})
+    _, out, err = init("--from", "claude")
+    assert "env" not in json.loads(out)["mcpServers"]["louver"]
+    assert "louver: Claude Desktop puts in no variables: write the values of these under 'env': TOKEN\n" in err
+
+
+def test_what_is_put_in_stands_under_the_keys_of_the_host_s_file(init, project):
+    """Claude Code's servers of one project stand deeper in its file."""
+    path = put(project.parent / "home" / ".claude.json", {"projects": {str(project): SERVER}})
+    _, out, err = init("--from", "claude")
+    assert json.loads(out)["projects"][str(project)]["mcpServers"].keys() == {"louver"}
+    assert err.endswith(f"into {path}, under 'projects', '{project}', 'mcpServers', put 'louver' instead of 'it':\n")
+
+
+def test_servers_in_other_places_are_told_and_how_they_are_taken(init, project):
+    """Ours: what is told works, step by step, and no Louver hides another."""
+    home = project.parent / "home"
+    near = put(project / ".mcp.json", SERVER)
+    user = put(home / ".claude.json", {"projects": {str(project): SERVER}, "mcpServers": {"far": {"command": "b"}}})
+    put(home / ".config/Claude/claude_desktop_config.json", "{")
+    deep = f"under 'projects', '{project}', 'mcpServers'"
+    _, out, err = init("--from", "claude")
+    put(near, out)
+    how = f"and are not taken: --file {user} takes them, with another --out"
+    assert [line for line in err.splitlines() if "too" in line] == [
+        f"louver: servers stand in {user} too, {deep}, {how}",
+        f"louver: servers stand in {user} too, under 'mcpServers', {how}, once Louver has the others there",
+    ]
+    _, out, err = init("--from", "claude", "--file", str(user), "--out", "2.json")
+    assert written(project, "2.json").keys() == {"it"}
+    assert f"servers stand in {user} too, under 'mcpServers', {how}, once Louver has the others there\n" in err
+    deeper = json.loads(out)
+    assert deeper["projects"][str(project)]["mcpServers"].keys() == {"louver-2"}
+    put(user, {**json.loads(user.read_text()), **deeper})
+    _, out, err = init("--from", "claude", "--file", str(user), "--out", "3.json")
+    assert written(project, "3.json").keys() == {"far"}
+    assert json.loads(out)["mcpServers"].keys() == {"louver-3"}
+    assert "too" not in err
+
+
+def test_a_place_that_holds_louver_alone_is_passed_over(init, project):
+    """Ours: what is behind it already need not be taken again."""
+    louver = {"command": "louver", "args": ["serve", "--config", "x.json"]}
+    put(project / ".mcp.json", {"mcpServers": {"louver": louver}})
+    put(project.parent / "home" / ".claude.json", SERVER)
+    assert init("--from", "claude")[0] == 0
+    assert written(project).keys() == {"it"}
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import is_array, is_object
+from louver.cli.jsonc import plain
+from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidConfig
-from louver.gateway.config_check import check, nearest_line, schema
+from louver.gateway.config_check import check, nearest_line, parsed, schema
 from louver.gateway.config_env import HOST_VARIABLES
+from louver.gateway.config_read import text_of
 
 if TYPE_CHECKING:
     from louver.catalogue.lines import Place
@@ -62,6 +64,29 @@ class Found:
     source: Source
     text: str
     servers: Json
+
+    @classmethod
+    def read(cls, source: Source) -> Found:
+        """What stands at a place of a host's file.
+
+        Raises:
+            InvalidConfig: The file cannot be read, or is not JSON.
+        """
+        text = plain(text_of(source.path))
+        found = parsed(text, str(source.path))
+        for key in source.place:
+            found = members(found).get(str(key))
+        return cls(source, text, found)
+
+    @property
+    def names(self) -> list[str]:
+        """What the servers are called."""
+        return [*members(self.servers)]
+
+    @property
+    def is_louver_alone(self) -> bool:
+        """Whether all of them have been put behind Louver already."""
+        return is_object(self.servers) and all(map(is_louver, self.servers.values()))
 
     def taken_over(self, home: Path) -> Taken:
         """The servers as ours.
