@@ -21,6 +21,10 @@ EXAMPLE = [*LOUVER, "serve", "--example"]
 TARGET = shlex.join(EXAMPLE)
 JSON, EVENTS = "application/json", "text/event-stream"
 PROFILE = ["get_user_profile", '{"user_id": 42}']
+NO_TARGET = (
+    "there is no such command: TARGET is a URL that begins with http:// or https://, or the command that starts a "
+    "server"
+)
 
 
 def louver(*arguments):
@@ -74,7 +78,16 @@ def test_every_mode_can_be_asked_for(options):
         ([TARGET, *PROFILE, "--include", "\udcff"], 2, "cannot be sent: expected whole characters"),
         ([TARGET, *PROFILE, "--include", "a..b"], 2, "expected a name"),
         ([TARGET, "no_such_tool"], 1, "no_such_tool"),
-        (["no-such-command-anywhere", "tool"], 1, "cannot be opened: [Errno 2]"),
+        (["no-such-command-anywhere -y x", "tool"], 2, f"{NO_TARGET}; 'no-such-command-anywhere' is none"),
+        (["no-such-tool", "{}"], 2, f"{NO_TARGET}; if 'no-such-tool' is the tool, TARGET is missing before it"),
+        (["127.0.0.1:8931/mcp?k=T1", "tool"], 2, f"{NO_TARGET}; for a URL, put http:// before it"),
+        (["TOKEN=T1 npx x", "tool"], 2, f"{NO_TARGET}; a variable is set before louver itself, and not in TARGET"),
+        (["localhost/mcp", "tool"], 2, f"{NO_TARGET}; for a URL, put http:// before it"),
+        (
+            [str(EVERYTHING), "tool"],
+            2,
+            'everything.py\' is a file: put before it what runs it, as in "python server.py"',
+        ),
         ([f"{shlex.join(LOUVER)} serve -- no-such-command-anywhere", "tool"], 1, "opened: upstream 'upstream' is not"),
         (["http://127.0.0.1:9/mcp", "tool"], 1, "cannot be opened"),
     ],
@@ -85,6 +98,7 @@ def test_what_cannot_be_called_is_told(arguments, status, said):
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+    assert "T1" not in done.stderr
 
 
 def test_the_status_of_a_refusal_is_told(config, tmp_path):
