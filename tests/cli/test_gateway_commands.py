@@ -66,7 +66,13 @@ def test_every_mode_can_be_asked_for(options):
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([TARGET, "get_user_profile", "{"], 2, "not JSON"),
+        (
+            [TARGET, "get_user_profile", "{user_id: 42}"],
+            2,
+            "not JSON: Expecting property name enclosed in double quotes at offset 1; a tool's arguments are one JSON "
+            "object, for example '{\"user_id\": 42}'",
+        ),
+        ([TARGET, "get_user_profile", '{"user_id": NaN}'], 2, "no numbers of JSON; a tool's arguments are"),
         ([TARGET, "get_user_profile", "[]"], 2, "one JSON object"),
         ([TARGET, *PROFILE, "--include", "a", "--view", "b"], 2, "at a time"),
         (["", "get_user_profile"], 2, "expected a URL, or the command"),

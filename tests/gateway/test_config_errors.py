@@ -13,7 +13,12 @@ SERVERS = '{"mcpServers": {\n"a": %s}}'
 WRONG = {
     "nothing": ("", 1, "not JSON: Expecting value"),
     "not JSON": ('{"mcpServers": {},\n "louver": {}', 2, "not JSON"),
-    "a comment": ('{\n// servers\n"mcpServers": {}}', 2, "not JSON"),
+    "a comment": ('{\n// servers\n"mcpServers": {}}', 2, "not JSON: a comment, which JSON does not have"),
+    "a comma too many": (
+        '{"mcpServers": {\n"a": {"command": "a",}}}',
+        2,
+        "not JSON: a comma before the end of a list or an object, which JSON does not have",
+    ),
     "a byte order mark": (b'\xef\xbb\xbf{"mcpServers": {}}', 1, "expected at least one server"),
     "an abyss": ("[" * 100_000, 1, "not JSON"),
     "a list": ("[]", 1, "expected an object, not a list"),
