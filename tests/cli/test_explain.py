@@ -30,6 +30,7 @@ POLICY = {
             ]
         },
         "all": {"rules": [{"name": "one", "deny": ["ssn"], "hash": ["email"]}]},
+        "finds": {"rules": [{"name": "one", "deny": ["ssn"]}]},
         "get_label": {"rules": [{"name": "one", "deny": ["**.ssn"]}]},
         "get_order": {"rules": [{"name": "one", "deny": ["number"]}]},
     },
@@ -118,9 +119,9 @@ def test_a_pseudonym_is_told_without_a_key(explain):
 
 
 def test_a_tool_that_the_policy_does_not_name_is_there_for_nobody(explain):
-    status, out, err = explain("role:admin", "get_item")
+    status, out, err = explain("role:admin", "purge")
     assert (status, err) == (1, "")
-    assert out == "get_item: there for nobody, for the policy does not name it\n"
+    assert out == "purge: there for nobody, for the policy does not name it\n"
 
 
 def test_a_policy_that_does_not_fit_is_told(explain):
@@ -134,10 +135,12 @@ def test_a_tool_of_a_server_is_explained(explain):
     """Ours: with the digest by which a policy pins it."""
     server = fixture("records")
     status, out, err = explain("nobody", "find", "--", server["command"], *server["args"])
-    assert (status, out) == (1, "find: there for nobody, for the policy does not name it\n")
+    assert (status, out) == (1, "find: there for nobody, for the policy does not name it; did you mean 'finds'?\n")
     status, _, err = explain("nobody", "all", "--", server["command"], *server["args"])
     assert status == 2
     assert "there is no tool 'all'" in err
+    status, _, err = explain("nobody", "finds", "--", server["command"], *server["args"])
+    assert (status, err) == (2, "louver: there is no tool 'finds': did you mean 'find' or 'find_prose'?\n")
 
 
 @pytest.mark.parametrize(

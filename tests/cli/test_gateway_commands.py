@@ -254,7 +254,7 @@ def test_views_that_do_not_fit_are_found_before_serving(config):
     wrong = {**server, "louver": {"defaultViews": {"get_user_profile": "no_such_view"}}}
     done = louver("check", "--config", config(example=wrong))
     assert done.returncode == 1
-    assert "no_such_view" in done.stderr
+    assert "has no view 'no_such_view' to be its default: its views are 'contact', 'minimal'" in done.stderr
 
 
 def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
@@ -270,11 +270,12 @@ def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
         assert done.returncode == 1
         told = " ".join(done.stderr.split())
         for what in (
-            "a default view is given for a tool 'example__get_user_profile'",
-            "a file holds views of a tool 'no_views'",
-            "a file describes a tool 'no_text'",
+            "a default view is given for a tool 'example__get_user_profile', which it does not have; did you mean "
+            "'get_user_profile'?",
+            "a file holds views of a tool 'no_views', which it does not have louver:",
+            "a file describes a tool 'no_text', which it does not have",
         ):
-            assert f"example: {what}, which it does not have" in told
+            assert f"example: {what}" in told
 
 
 def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(config, tmp_path):

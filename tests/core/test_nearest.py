@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from louver.core.nearest import hint, nearest
+from louver.core.nearest import did_you_mean, nearest
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_among_very_many_few_are_compared():
 
 def test_an_error_ends_with_the_name_that_was_probably_meant():
     """Ours: one name at most, and nothing where none is near."""
-    assert hint("alow", ["allow", "allowed", "deny"]) == "; did you mean 'allow'?"
-    assert hint("x", ["allow", "deny"]) == ""
+    assert did_you_mean("alow", ["allow", "allowed", "deny"]) == "; did you mean 'allow'?"
+    assert did_you_mean("x", ["allow", "deny"]) == ""

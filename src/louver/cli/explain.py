@@ -19,6 +19,8 @@ from louver.catalogue.policy import Policy, definition_digest
 from louver.catalogue.principals import Principal
 from louver.cli import terminal, upstreams
 from louver.cli.request import write
+from louver.cli.samples import unknown
+from louver.core.nearest import did_you_mean
 from louver.core.outline import outline
 from louver.core.visible import Sight
 from louver.errors import InvalidInput, InvalidPolicy
@@ -45,7 +47,8 @@ def run(arguments: Namespace) -> int:
     policy, principal = Policy.read(Path(arguments.policy), _EXPLAINED), principal_of(arguments.who)
     said = policy.of(arguments.tool)
     if said is None:
-        print(f"{arguments.tool}: there for nobody, for the policy does not name it")
+        near = did_you_mean(arguments.tool, policy.tools)
+        print(f"{arguments.tool}: there for nobody, for the policy does not name it{near}")
         return 1
     definition = _definition(arguments)
     if (problem := None if definition is None else said.misfit(definition)) is not None:
@@ -96,11 +99,11 @@ async def _listed(tool: str, config: Any) -> dict[str, Any]:
         for state in states:
             if state.problem is not None:
                 raise InvalidInput(f"server {state.name!r}: {state.problem}")
-        found = [each for state in states for each in state.tools if each["name"] == tool]
-    if not found:
-        raise InvalidInput(f"there is no tool {tool!r}")
-    print(f"The definition of {tool} is {definition_digest(found[0])}, for 'digest'.")
-    return found[0]
+        found = {each["name"]: each for state in reversed(states) for each in state.tools}
+    if tool not in found:
+        raise unknown(tool, found)
+    print(f"The definition of {tool} is {definition_digest(found[tool])}, for 'digest'.")
+    return found[tool]
 
 
 def _show(said: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str, Any] | None) -> None:

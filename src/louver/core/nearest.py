@@ -30,7 +30,7 @@ def meant(near: Sequence[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
-def hint(said: str, names: Iterable[str]) -> str:
+def did_you_mean(said: str, names: Iterable[str]) -> str:
     """What is added to an error about a name: what was probably meant, if anything is near."""
     near = nearest(said, names, 1)
     return f"; {meant(near, '')}" if near else ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.lines import Place, line_of, line_of_second
 from louver.core import json
 from louver.core.json import is_array, is_object
-from louver.core.nearest import hint
+from louver.core.nearest import did_you_mean
 from louver.errors import InvalidConfig
 from louver.shipped import folder
 
@@ -136,7 +136,7 @@ def _unknown(key: str, properties: dict[str, Any]) -> str:
     below = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
     if below and key in schema()["$defs"][below]["properties"]:
         return f"unknown key {key!r}: it stands under 'louver'"
-    return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{hint(key, ours)}"
+    return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{did_you_mean(key, ours)}"
 
 
 def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> str:
