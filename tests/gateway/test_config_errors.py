@@ -58,9 +58,19 @@ WRONG = {
         "'grantKeys': expected at least 32 bytes of secret randomness",
     ),
     "a folder that is not there": (
-        SERVERS % '{"command": "a",\n"louver": {"descriptions": "nowhere"}}',
+        SERVERS % '{"command": "a",\n"louver": {"descriptions": "no/where"}}',
         3,
-        "'descriptions': there is no such folder",
+        "'descriptions': there is no such folder: 'no/where'",
+    ),
+    "a file in a folder that is not there": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keepResults": {"store": "no/where/r.db"}}}',
+        2,
+        "'store': there is no such folder: 'no/where'",
+    ),
+    "a folder of a variable that is not there": (
+        SERVERS % '{"command": "a",\n"louver": {"views": "views/${TOKEN}"}}',
+        3,
+        "'views': there is no such folder",
     ),
     "a wrong argument": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"argument": "yes"}}',
@@ -221,7 +231,7 @@ WRONG = {
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',
         3,
-        "server 'a': 'views': there is no such folder",
+        "server 'a': 'views': there is no such folder: 'views'",
     ),
     "ready views in words": (
         SERVERS % '{"command": "a", "louver": {\n"readyViews": "ready"}}',

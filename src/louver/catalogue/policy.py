@@ -262,7 +262,8 @@ class _Reader:
         )
         for name, tool in policy.tools.items():
             if not key and any(rule.fields.hash for rule in tool.rules):
-                self._wrong(("tools", name), f"tool {name!r}: 'hash' needs a secret key, which is not configured")
+                needed = "'hash' needs a secret key: 'pseudonymKey' under 'louver', at the top of the configuration"
+                self._wrong(("tools", name), f"tool {name!r}: {needed}")
         return policy
 
     def _tool(self, at: Place, said: Any) -> ToolPolicy:
