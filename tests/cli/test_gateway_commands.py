@@ -278,6 +278,26 @@ def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
             assert f"example: {what}" in told
 
 
+def test_files_of_views_that_are_not_read_are_found(config, tmp_path):
+    """`louver check`: they would be passed over without a word."""
+    folder = tmp_path / "views"
+    folder.mkdir()
+    (folder / "mcp.json").write_text("{}")
+    (folder / "broken.json").write_text("{")
+    path = config(example={"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": {"views": "views"}})
+    done = louver("check", "--config", path)
+    assert (done.returncode, done.stderr) == (1, "louver: example: 'views': the folder has no file <tool>.views.json\n")
+    views = json.dumps({"tool": "get_user_profile", "views": {"mine": ["name"]}})
+    (folder / "get_user_profile.json").write_text(views)
+    done = louver("check", "--config", path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "louver: example: 'views': 'get_user_profile.json' is not read: a file of views is called <tool>.views.json\n"
+    )
+    (folder / "get_user_profile.json").rename(folder / "get_user_profile.views.json")
+    assert louver("check", "--config", path).returncode == 0
+
+
 def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(config, tmp_path):
     """Ours: also where nothing is described on demand yet."""
     folder = tmp_path / "descriptions"
