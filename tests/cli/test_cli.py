@@ -177,7 +177,7 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
         ("call louver serve a b", f"there is a word too many: {ONE_WORD['call']}"),
         ("conformance louver serve --example", f"there is a word too many: {ONE_WORD['conformance']}"),
         ("demo T1", "there is a word too many"),
-        ("explain --as nobody --tool t npx -- --qx", "the following arguments are required: --policy"),
+        ("explain --as nobody npx -- --qx", "the following arguments are required: --tool"),
     ],
 )
 def test_what_is_wrong_on_the_command_line_is_told_by_its_command(capsys, arguments, said):

@@ -12,6 +12,7 @@
     louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
                    [--out FOLDER] [--json]
     louver explain --policy FILE --as WHO --tool TOOL [--schema FILE | -- COMMAND... | --url URL | --config FILE]
+    louver explain --config FILE [--upstream NAME] --as WHO --tool TOOL
     louver audit FILE [--by tool|principal|field] [--since 7d|TIME] [--json | --export]
     louver token (--subject NAME | --client NAME) [--scopes WORDS] [--roles WORDS] [--days NUMBER]
     louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
@@ -184,7 +185,7 @@ def _parser() -> Parser:
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
     explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")
-    explain.add_argument("--policy", metavar="FILE", required=True, help="the file of policy")
+    explain.add_argument("--policy", metavar="FILE", help="the file of policy; that of the --config by default")
     explain.add_argument(
         "--as",
         dest="who",

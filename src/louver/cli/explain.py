@@ -1,7 +1,7 @@
 """`louver explain`: what a policy lets somebody see of a tool's output, and by which rule.
 
     louver explain --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
-    louver explain --policy crm.policy.json --as nobody --tool get_customer --config mcp.json --upstream crm
+    louver explain --config mcp.json --upstream crm --as nobody --tool get_customer
 
 The fields of the tool and what becomes of each, then the schema that the caller is listed.
 """
@@ -9,6 +9,7 @@ The fields of the tool and what becomes of each, then the schema that the caller
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.policy import Rule, ToolPolicy
     from louver.core.json import Schema
+    from louver.gateway.config import Config
 
 _EXPLAINED: Final = b"\0" * 32
 """Instead of the key of pseudonyms: no value is looked at here."""
@@ -44,15 +46,19 @@ def run(arguments: Namespace) -> int:
     Raises:
         LouverError: The policy or the principal is none, the policy does not fit, or there is no such tool.
     """
-    policy, principal = Policy.read(Path(arguments.policy), _EXPLAINED), principal_of(arguments.who)
+    principal, config = principal_of(arguments.who), _config(arguments)
+    if arguments.policy is not None:
+        policy = Policy.read(Path(arguments.policy), _EXPLAINED)
+    else:
+        config, policy = _under_policy(config)
     said = policy.of(arguments.tool)
     if said is None:
         near = did_you_mean(arguments.tool, policy.tools)
         print(f"{arguments.tool}: there for nobody, for the policy does not name it{near}")
         return 1
-    definition = _definition(arguments)
+    definition = _definition(arguments, config)
     if (problem := None if definition is None else said.misfit(definition)) is not None:
-        raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=arguments.policy)
+        raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
     seen = None if definition is None else SeenTools(arguments.tool, policy).seen(definition, principal)
     _show(said, said.ruling(principal), definition)
     if seen is not None and seen.shown_schema is not None:
@@ -79,7 +85,32 @@ def principal_of(text: str) -> Principal:
     return Principal(last["subject"], last["client"], frozenset(found["scope"]), frozenset(found["role"]))
 
 
-def _definition(arguments: Namespace) -> dict[str, Any] | None:
+def _config(arguments: Namespace) -> Config | None:
+    """The servers, as far as the options name some."""
+    if arguments.config is None and arguments.url is None and not arguments.command_line:
+        return None
+    return upstreams.only(upstreams.read(arguments), arguments.upstream)
+
+
+def _under_policy(config: Config | None) -> tuple[Config, Policy]:
+    """The one server that is under a policy, and that.
+
+    Raises:
+        InvalidInput: There is none, or more than one.
+    """
+    under = [] if config is None else [(each, each.policy) for each in config.upstreams if each.policy is not None]
+    if config is None or not under:
+        raise InvalidInput(
+            "name the file of policy by --policy, or by --config a file with a server that has a 'policy'"
+        )
+    if len(under) > 1:
+        names = ", ".join(repr(each.name) for each, _ in under)
+        raise InvalidInput(f"several servers are under a policy: name one by --upstream: {names}")
+    [(upstream, policy)] = under
+    return replace(config, upstreams=(upstream,)), policy
+
+
+def _definition(arguments: Namespace, config: Config | None) -> dict[str, Any] | None:
     """The tool's definition, as far as the options lead to one.
 
     Raises:
@@ -88,13 +119,10 @@ def _definition(arguments: Namespace) -> dict[str, Any] | None:
     if arguments.schema is not None:
         schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
         return {"name": arguments.tool, "inputSchema": {}, "outputSchema": schema}
-    if arguments.config is None and arguments.url is None and not arguments.command_line:
-        return None
-    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
-    return asyncio.run(_listed(arguments.tool, config))
+    return None if config is None else asyncio.run(_listed(arguments.tool, config))
 
 
-async def _listed(tool: str, config: Any) -> dict[str, Any]:
+async def _listed(tool: str, config: Config) -> dict[str, Any]:
     async with upstreams.opened(config) as (_, states):
         for state in states:
             if state.problem is not None:
