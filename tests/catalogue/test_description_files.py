@@ -201,7 +201,11 @@ WRONG = {
     "not JSON": ('{"summary": "a",\n "examples": []', 2, "not JSON"),
     "a doubled key": ('{"summary": "a",\n"summary": "b"}', 2, "stands twice"),
     "a list": ("[]", 1, "a file of descriptions is an object with some of " + KEYS),
-    "an unknown key": ('{"summary": "a",\n\n"sumary": "b"}', 3, "unknown key 'sumary': expected one of " + KEYS),
+    "an unknown key": (
+        '{"summary": "a",\n\n"sumary": "b"}',
+        3,
+        "unknown key 'sumary': expected one of " + KEYS + "; did you mean 'summary'?",
+    ),
     "a schema": ('{\n"inputSchema": {}}', 2, "unknown key 'inputSchema'"),
     "a summary that is no text": ('{\n"summary": 1}', 2, "'summary' is a text"),
     "an empty summary": ('{"summary": " "}', 1, "'summary' is a text"),

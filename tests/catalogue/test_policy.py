@@ -146,7 +146,7 @@ def test_a_tool_must_be_the_one_that_the_rules_were_written_for(tmp_path):
     assert policy.of("get_user").misfit(TOOL) is None
     renamed = json.loads(json.dumps(TOOL).replace("phone", "fone"))
     assert policy.of("get_user").misfit(renamed) == (
-        "rule 'support' names 'contact.phone', which the output cannot have"
+        "rule 'support' names 'contact.phone', which the output cannot have; did you mean 'contact.fone'?"
     )
     assert policy.of("get_user").misfit({**TOOL, "outputSchema": None}) is None
     assert policy.of("x").misfit({"name": "x", "inputSchema": {}, "outputSchema": TOOL["outputSchema"]}) is None
@@ -189,6 +189,7 @@ WRONG = {
         of([{"name": "r"}]),
         "a rule has 'allow', 'deny', 'mask' or 'hash'; to show everything, 'allow': [\"*\"]",
     ),
+    "a word that is nearly one": (of([rule(alow=["id"])]), "'mask', 'hash'; did you mean 'allow'?"),
     "an unknown word": (of([rule(drop=["id"])]), "unknown key 'drop': expected one of 'name', 'who', 'allow'"),
     "who is no object": (of([rule(who="admin")]), "expected an object with 'scopes', 'roles', 'clients'"),
     "an unknown kind of caller": (of([rule(who={"role": ["a"]})]), "unknown key 'role'"),
@@ -203,7 +204,7 @@ WRONG = {
     "any depth where it is allowed": (of([rule(allow=["**.id"])]), "field path '**.id': "),
     "everything masked": (of([rule(mask=["*"])]), "'mask' names fields: something else cannot stand instead"),
     "everything hashed": (of([rule(hash=["*"])]), "'hash' names fields: something else cannot stand instead"),
-    "a pseudonym without a key": (of([rule(hash=["id"])]), "tool 't': 'hash' needs a secret key"),
+    "a pseudonym without a key": (of([rule(hash=["id"])]), "tool 't': 'hash' needs a secret key: 'pseudonymKey' under"),
     "errors of another kind": (of(errors="pass"), "expected one of 'constant', 'passthrough'"),
     "an unknown word that is let": (of(let=["tools"]), "expected one of 'progress', 'logging', 'elicitation'"),
     "let that is no list": (of(let="progress"), "'let' is a list"),

@@ -87,7 +87,11 @@ WHEN = {"path": "a"}
 PLAIN = "guidance: 'matches': expected a plain pattern: characters and classes in a row"
 WRONG = {
     "a text": ("always", "guidance: a rule: expected an object with 'tool', 'when', 'note', 'workflow'"),
-    "an unknown key": ({"when": WHEN, "notes": "n"}, "guidance: unknown key 'notes' in a rule: expected one of 'tool'"),
+    "an unknown key": (
+        {"when": WHEN, "notes": "n"},
+        "guidance: unknown key 'notes' in a rule: expected one of 'tool', 'when', 'note', 'workflow'; "
+        "did you mean 'note'?",
+    ),
     "no note": ({"when": WHEN}, "guidance: 'note': expected a text that is not empty"),
     "an empty note": ({"when": WHEN, "note": ""}, "guidance: 'note': expected a text that is not empty"),
     "no condition": ({"note": "n"}, "guidance: 'when': expected an object with 'path'"),

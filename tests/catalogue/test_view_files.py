@@ -79,7 +79,11 @@ WRONG = {
     "a tool without a name": ('{\n"tool": "", "views": {}}', 2, "the tool's name"),
     "no views": ('{"tool": "t"}', 1, "an object of views"),
     "views that are a list": ('{"tool": "t",\n"views": []}', 2, "an object of views"),
-    "an unknown key": ('{"tool": "t",\n\n"view": {}}', 3, "unknown key 'view'"),
+    "an unknown key": (
+        '{"tool": "t",\n\n"view": {}}',
+        3,
+        "unknown key 'view': expected one of '$schema', 'tool', 'always', 'views'; did you mean 'views'?",
+    ),
     "a doubled key": ('{"tool": "t",\n"views": {},\n"views": {}}', 3, "stands twice"),
     "a doubled view": ('{"tool": "t",\n"views": {"a": ["a"],\n"b": ["a"],\n"a": ["b"]}}', 4, "stands twice"),
     "a doubled part": (

@@ -22,6 +22,12 @@ USER = {
     "required": ["id", "name"],
 }
 ANN = {"id": 1, "name": "Ann", "boss": {"email": "b@example.com", "id": 2}}
+ONE_WORD = {
+    "ARGS": "ARGS is one word: quote the JSON object, as in '{\"user_id\": 42}'",
+    "call": 'TARGET is one word: quote a command with its arguments, as in louver call "louver serve --example"',
+    "conformance": "TARGET is one word: quote a command with its arguments, as in louver conformance "
+    '"louver serve --example"',
+}
 
 
 @pytest.fixture
@@ -146,6 +152,51 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
     assert (status, out) == (2, "")
     assert err.startswith("louver: ")
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("serve npx -y foo", "put '--' before the command that starts a server: louver serve -- npx -y ..."),
+        ("serve --stdio npx -y", "put '--' before the command that starts a server: louver serve --stdio -- npx -y"),
+        (
+            "check npx x --token=T1 y",
+            "put '--' before the command that starts a server: louver check -- npx x --token ...",
+        ),
+        ("serve npx --stdio foo", "put '--' before the command that starts a server: louver serve -- npx --stdio foo"),
+        ("serve --confg g.json", "unknown option '--confg': did you mean '--config'?"),
+        ("serve --url=http://a --qx=T1", "unknown option '--qx': the options are those above"),
+        (
+            "serve --exmple",
+            "one of the arguments -- COMMAND --url --config --example is required; unknown option '--exmple': "
+            "did you mean '--example'?",
+        ),
+        ("call http://a/mcp x --inclde T1", "unknown option '--inclde': did you mean '--include'?"),
+        ("call http://a/mcp x {user_id: T1}", f"there is a word too many: {ONE_WORD['ARGS']}"),
+        ("call a x --inclde T1", f"unknown option '--inclde': did you mean '--include'? {ONE_WORD['call']}"),
+        ("call louver serve a b", f"there is a word too many: {ONE_WORD['call']}"),
+        ("conformance louver serve --example", f"there is a word too many: {ONE_WORD['conformance']}"),
+        ("demo T1", "there is a word too many"),
+        ("explain --as nobody npx -- --qx", "the following arguments are required: --tool"),
+    ],
+)
+def test_what_is_wrong_on_the_command_line_is_told_by_its_command(capsys, arguments, said):
+    """Ours: with what was probably meant; what follows an option that is not ours may be a secret."""
+    words = arguments.split()
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    err = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert err.startswith(f"usage: louver {words[0]} ")
+    assert err.endswith(f"louver {words[0]}: error: {said}\n")
+    assert "T1" not in err
+
+
+def test_an_option_of_no_command_is_told(capsys):
+    """Ours: with the usage of the whole."""
+    with pytest.raises(SystemExit):
+        main(["--versoin", "demo"])
+    assert capsys.readouterr().err.endswith("louver: error: unknown option '--versoin': did you mean '--version'?\n")
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

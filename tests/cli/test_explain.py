@@ -30,6 +30,7 @@ POLICY = {
             ]
         },
         "all": {"rules": [{"name": "one", "deny": ["ssn"], "hash": ["email"]}]},
+        "finds": {"rules": [{"name": "one", "deny": ["ssn"]}]},
         "get_label": {"rules": [{"name": "one", "deny": ["**.ssn"]}]},
         "get_order": {"rules": [{"name": "one", "deny": ["number"]}]},
     },
@@ -118,9 +119,9 @@ def test_a_pseudonym_is_told_without_a_key(explain):
 
 
 def test_a_tool_that_the_policy_does_not_name_is_there_for_nobody(explain):
-    status, out, err = explain("role:admin", "get_item")
+    status, out, err = explain("role:admin", "purge")
     assert (status, err) == (1, "")
-    assert out == "get_item: there for nobody, for the policy does not name it\n"
+    assert out == "purge: there for nobody, for the policy does not name it\n"
 
 
 def test_a_policy_that_does_not_fit_is_told(explain):
@@ -134,10 +135,55 @@ def test_a_tool_of_a_server_is_explained(explain):
     """Ours: with the digest by which a policy pins it."""
     server = fixture("records")
     status, out, err = explain("nobody", "find", "--", server["command"], *server["args"])
-    assert (status, out) == (1, "find: there for nobody, for the policy does not name it\n")
+    assert (status, out) == (1, "find: there for nobody, for the policy does not name it; did you mean 'finds'?\n")
     status, _, err = explain("nobody", "all", "--", server["command"], *server["args"])
     assert status == 2
     assert "there is no tool 'all'" in err
+    status, _, err = explain("nobody", "finds", "--", server["command"], *server["args"])
+    assert (status, err) == (2, "louver: there is no tool 'finds': did you mean 'find' or 'find_prose'?\n")
+
+
+@pytest.fixture
+def configured(tmp_path, capfd):
+    """Run the command with a configuration alone, of servers each under a policy of the tools that are named."""
+
+    def run(tool, *more, **policies):
+        servers = {"free": {"command": "no-such-command-anywhere"}}
+        for name, tools in policies.items():
+            rules = {each: {"rules": [{"name": name, "deny": ["total"]}]} for each in tools}
+            (tmp_path / f"{name}.json").write_text(json.dumps({"version": "1", "tools": rules}))
+            servers[name] = fixture("records", policy=f"{name}.json")
+        audit = {"louver": {"audit": {"file": "audit.db"}}} if policies else {}
+        (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers, **audit}))
+        config = ["--config", str(tmp_path / "mcp.json"), *more]
+        status = main(["explain", *config, "--as", "nobody", "--tool", tool])
+        said = capfd.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def test_the_policy_that_a_configuration_names_is_taken(configured):
+    """Ours: of the one server that has one, or of that which is named."""
+    status, out, err = configured("find", one=["find"])
+    assert (status, err) == (0, "")
+    assert "By rule 'one'.\n" in out
+    assert row(out, "total") == ["dropped", "one"]
+    status, out, _ = configured("find", "--upstream", "two", one=["find"], two=["find"])
+    assert (status, "By rule 'two'.\n" in out) == (0, True)
+    status, out, err = configured("find", one=["find"], two=["find"])
+    assert (status, out) == (2, "")
+    assert err == "louver: several servers are under a policy: name one by --upstream: 'one', 'two'\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--upstream", "free"]])
+def test_where_no_policy_is_named_it_is_asked_for(configured, options):
+    """Ours."""
+    status, out, err = configured("find", *options, **({"one": ["find"]} if options else {}))
+    assert (status, out) == (2, "")
+    assert err == (
+        "louver: name the file of policy by --policy, or by --config a file with a server that has a 'policy'\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,10 @@ EXAMPLE = [*LOUVER, "serve", "--example"]
 TARGET = shlex.join(EXAMPLE)
 JSON, EVENTS = "application/json", "text/event-stream"
 PROFILE = ["get_user_profile", '{"user_id": 42}']
+NO_TARGET = (
+    "there is no such command: TARGET is a URL that begins with http:// or https://, or the command that starts a "
+    "server"
+)
 
 
 def louver(*arguments):
@@ -109,7 +113,13 @@ def test_every_mode_can_be_asked_for(options):
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([TARGET, "get_user_profile", "{"], 2, "not JSON"),
+        (
+            [TARGET, "get_user_profile", "{user_id: 42}"],
+            2,
+            "not JSON: Expecting property name enclosed in double quotes at offset 1; a tool's arguments are one JSON "
+            "object, for example '{\"user_id\": 42}'",
+        ),
+        ([TARGET, "get_user_profile", '{"user_id": NaN}'], 2, "no numbers of JSON; a tool's arguments are"),
         ([TARGET, "get_user_profile", "[]"], 2, "one JSON object"),
         ([TARGET, *PROFILE, "--include", "a", "--view", "b"], 2, "at a time"),
         (["", "get_user_profile"], 2, "expected a URL, or the command"),
@@ -121,7 +131,16 @@ def test_every_mode_can_be_asked_for(options):
         ([TARGET, *PROFILE, "--include", "\udcff"], 2, "cannot be sent: expected whole characters"),
         ([TARGET, *PROFILE, "--include", "a..b"], 2, "expected a name"),
         ([TARGET, "no_such_tool"], 1, "no_such_tool"),
-        (["no-such-command-anywhere", "tool"], 1, "cannot be opened: [Errno 2]"),
+        (["no-such-command-anywhere -y x", "tool"], 2, f"{NO_TARGET}; 'no-such-command-anywhere' is none"),
+        (["no-such-tool", "{}"], 2, f"{NO_TARGET}; if 'no-such-tool' is the tool, TARGET is missing before it"),
+        (["127.0.0.1:8931/mcp?k=T1", "tool"], 2, f"{NO_TARGET}; for a URL, put http:// before it"),
+        (["TOKEN=T1 npx x", "tool"], 2, f"{NO_TARGET}; a variable is set before louver itself, and not in TARGET"),
+        (["localhost/mcp", "tool"], 2, f"{NO_TARGET}; for a URL, put http:// before it"),
+        (
+            [str(EVERYTHING), "tool"],
+            2,
+            'everything.py\' is a file: put before it what runs it, as in "python server.py"',
+        ),
         ([f"{shlex.join(LOUVER)} serve -- no-such-command-anywhere", "tool"], 1, "opened: upstream 'upstream' is not"),
         (["http://127.0.0.1:9/mcp", "tool"], 1, "cannot be opened"),
     ],
@@ -132,6 +151,7 @@ def test_what_cannot_be_called_is_told(arguments, status, said):
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+    assert "T1" not in done.stderr
 
 
 def test_the_status_of_a_refusal_is_told(config, tmp_path):
@@ -297,7 +317,7 @@ def test_views_that_do_not_fit_are_found_before_serving(config):
     wrong = {**server, "louver": {"defaultViews": {"get_user_profile": "no_such_view"}}}
     done = louver("check", "--config", config(example=wrong))
     assert done.returncode == 1
-    assert "no_such_view" in done.stderr
+    assert "has no view 'no_such_view' to be its default: its views are 'contact', 'minimal'" in done.stderr
 
 
 def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
@@ -313,11 +333,32 @@ def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
         assert done.returncode == 1
         told = " ".join(done.stderr.split())
         for what in (
-            "a default view is given for a tool 'example__get_user_profile'",
-            "a file holds views of a tool 'no_views'",
-            "a file describes a tool 'no_text'",
+            "a default view is given for a tool 'example__get_user_profile', which it does not have; did you mean "
+            "'get_user_profile'?",
+            "a file holds views of a tool 'no_views', which it does not have louver:",
+            "a file describes a tool 'no_text', which it does not have",
         ):
-            assert f"example: {what}, which it does not have" in told
+            assert f"example: {what}" in told
+
+
+def test_files_of_views_that_are_not_read_are_found(config, tmp_path):
+    """`louver check`: they would be passed over without a word."""
+    folder = tmp_path / "views"
+    folder.mkdir()
+    (folder / "mcp.json").write_text("{}")
+    (folder / "broken.json").write_text("{")
+    path = config(example={"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": {"views": "views"}})
+    done = louver("check", "--config", path)
+    assert (done.returncode, done.stderr) == (1, "louver: example: 'views': the folder has no file <tool>.views.json\n")
+    views = json.dumps({"tool": "get_user_profile", "views": {"mine": ["name"]}})
+    (folder / "get_user_profile.json").write_text(views)
+    done = louver("check", "--config", path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "louver: example: 'views': 'get_user_profile.json' is not read: a file of views is called <tool>.views.json\n"
+    )
+    (folder / "get_user_profile.json").rename(folder / "get_user_profile.views.json")
+    assert louver("check", "--config", path).returncode == 0
 
 
 def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(config, tmp_path):

@@ -96,13 +96,17 @@ def test_the_servers_of_a_host_become_a_configuration_and_the_host_gets_louver(i
         },
         "remote": {"url": "http://localhost:3000/mcp", "headers": {"API_KEY": "abc"}, "disabled": False},
     }
-    server = {"command": "louver", "args": ["serve", "--config", str(project / "mcp.json")]}
+    server = {
+        "command": "louver",
+        "args": ["serve", "--config", str(project / "mcp.json")],
+        "env": {"GITHUB_TOKEN": "${env:GITHUB_TOKEN}"},
+    }
     assert json.loads(out) == {"mcpServers": {"louver": server}}
     assert err.splitlines() == [
         f"louver: mcp.json has the 3 servers of {original}, with the secrets that stand there",
         "louver: server 'GitHub MCP' is called 'GitHub-MCP' in it",
-        "louver: where Louver runs, these environment variables must be set: GITHUB_TOKEN",
-        f"louver: into {original}, put this instead of them:",
+        "louver: where Cursor runs, these environment variables must be set, which 'env' hands on: GITHUB_TOKEN",
+        f"louver: into {original}, under 'mcpServers', put 'louver' instead of 'GitHub MCP', 'files', 'remote':",
     ]
     assert original.read_text(encoding="utf-8") == CURSOR
 
@@ -119,8 +123,9 @@ def test_a_command_that_is_not_on_the_path_is_written_whole(init, project, monke
 def test_a_variable_with_a_default_need_not_be_set(init, project):
     """Ours: what is told to be needed is."""
     put(project / ".mcp.json", {"mcpServers": {"it": {"command": "npx", "args": ["${A:-b}", "${C}"]}}})
-    _, _, err = init("--from", "claude")
-    assert "must be set: C\n" in err
+    _, out, err = init("--from", "claude")
+    assert "must be set, which 'env' hands on: C\n" in err
+    assert json.loads(out)["mcpServers"]["louver"]["env"] == {"C": "${C}"}
 
 
 def test_what_is_written_can_be_served(init, project):
@@ -162,7 +167,48 @@ def test_vs_code_keeps_its_servers_under_another_key(init, project):
     assert "environment variables" not in err
 
 
-def test_what_a_host_asks_its_user_for_is_refused_by_name(init, project):
+def test_a_server_that_cannot_be_taken_over_is_left_out_and_told(init, project):
+    """Ours: it holds up no other, enabled or not; one that can be is there, disabled as it was."""
+    off = {"disabled": True}
+    servers = {
+        "old": {"type": "sse", "url": "http://a/sse"},
+        "asks": {"command": "a", "env": {"K": "${input:k}"}},
+        "file": {"command": "a", "envFile": ".env", **off},
+        "text": "npx",
+        "a b": {"command": "a", "arg": []},
+        "sign": {"command": "a", "args": ["$${env:A}"]},
+        "fits": {"command": "a", "args": ["${env:A}"], **off},
+        "on": {"command": "a"},
+    }
+    file = put(project / ".vscode" / "mcp.json", {"servers": servers})
+    status, out, err = init("--from", "vscode")
+    assert status == 0
+    assert written(project) == {"fits": {"command": "a", "args": ["${A}"], **off}, "on": {"command": "a"}}
+    assert json.loads(out)["servers"].keys() == {"louver"}
+    assert "must be set" not in err
+    told = dict(line.split(" is left out, and stays where it is: ") for line in err.splitlines() if "left out" in line)
+    assert list(told) == [f"louver: server {name!r}" for name in ("old", "asks", "file", "text", "a b", "sign")]
+    whys = list(told.values())
+    assert all(why.startswith(f"{file}:1: ") for why in whys)
+    assert whys[0].startswith(f"{file}:1: 'type': expected one of 'stdio', ")
+    assert whys[1] == f"{file}:1: only the host can answer '${{input:k}}': {WRITE_A_VARIABLE}"
+    assert whys[2].startswith(f"{file}:1: 'envFile': not possible here. ")
+    assert whys[3] == f"{file}:1: expected an object, not a string"
+    assert "unknown key 'arg': " in whys[4]
+    assert "there is no way to write '$${env:A}'" in whys[5]
+    assert err.splitlines()[-1] == f"louver: into {file}, under 'servers', put 'louver' instead of 'fits', 'on':"
+
+
+def test_where_every_server_is_left_out_nothing_is_written(init, project):
+    """Ours: there is nothing to put in front of."""
+    file = put(project / ".vscode" / "mcp.json", {"servers": {"old": {"type": "sse", "url": "http://a/sse"}}})
+    status, out, err = init("--from", "vscode")
+    assert (status, out) == (2, "")
+    assert err.endswith(f"louver: {file} holds no server but those left out\n")
+    assert not (project / "mcp.json").exists()
+
+
+def test_what_a_host_asks_its_user_for_is_told_by_name(init, project):
     """Ours: nobody can be asked by a process without a window."""
     content = """{"servers": {
 "a": {"command": "a", "env": {"X": "${env:X}",
@@ -170,17 +216,17 @@ def test_what_a_host_asks_its_user_for_is_refused_by_name(init, project):
 "b": {"url": "http://b/${input:who}", "headers": {"K": "${input:key}", "C": "${command:ext.token}"}}
 }}"""
     file = put(project / ".vscode" / "mcp.json", content)
-    status, out, err = init("--from", "vscode")
-    assert (status, out) == (2, "")
-    assert err == (
-        f"louver: {file}:3: only the host can answer '${{input:key}}', '${{input:who}}', '${{command:ext.token}}': "
-        "write an environment variable there instead, as '${env:TOKEN}'\n"
-    )
-    assert not (project / "mcp.json").exists()
+    _, _, err = init("--from", "vscode")
+    assert err.splitlines()[:2] == [
+        f"louver: server 'a' is left out, and stays where it is: {file}:3: only the host can answer '${{input:key}}': "
+        f"{WRITE_A_VARIABLE}",
+        f"louver: server 'b' is left out, and stays where it is: {file}:4: only the host can answer '${{input:who}}', "
+        f"'${{input:key}}', '${{command:ext.token}}': {WRITE_A_VARIABLE}",
+    ]
 
 
 @pytest.mark.parametrize("what", ["input:my key", "input:schlüssel", "workspaceFolder:root", "extensionFolder:a.b"])
-def test_what_only_the_host_can_answer_is_refused_however_it_is_named(init, project, what):
+def test_what_only_the_host_can_answer_is_told_however_it_is_named(init, project, what):
     """VS Code's variables: an input has any name, and one of several folders is named by its own."""
     put(project / ".vscode" / "mcp.json", {"servers": {"a": {"command": "a", "args": [f"x${{{what}}}/y"]}}})
     status, _, err = init("--from", "vscode")
@@ -188,20 +234,21 @@ def test_what_only_the_host_can_answer_is_refused_however_it_is_named(init, proj
     assert f":1: only the host can answer '${{{what}}}': write" in err
 
 
-def test_what_no_variable_of_ours_can_say_is_refused_by_name(init, project):
+def test_what_no_variable_of_ours_can_say_is_told_by_name(init, project):
     """Ours: it would become other text without a word."""
     args = ["${env:A}", "x$${env:B}y", "${env:ProgramFiles(x86)}", "$$${C:-c}", "${env:}"]
     file = put(project / ".vscode" / "mcp.json", {"servers": {"a": {"command": "a", "args": args}}})
     status, out, err = init("--from", "vscode")
     assert (status, out) == (2, "")
-    assert err == (
-        f"louver: {file}:1: there is no way to write '$${{env:B}}', '${{env:ProgramFiles(x86)}}', '$${{C:-c}}', "
-        "'${env:}' here: expected a variable with a name of letters, digits and '_', and no '$' before it\n"
+    assert err.startswith(
+        f"louver: server 'a' is left out, and stays where it is: {file}:1: there is no way to write '$${{env:B}}', "
+        "'${env:ProgramFiles(x86)}', '$${C:-c}', '${env:}' here: expected a variable with a name of letters, digits "
+        "and '_', and no '$' before it\n"
     )
     assert not (project / "mcp.json").exists()
 
 
-def test_a_folder_that_is_known_to_editors_only_is_refused_where_there_is_none(init, project):
+def test_a_folder_that_is_known_to_editors_only_is_told_where_there_is_none(init, project):
     """Ours: a file of the user is about no project."""
     put(project.parent / "home" / ".cursor" / "mcp.json", {"mcpServers": {"a": {"command": "${workspaceFolder}/a"}}})
     status, _, err = init("--from", "cursor")
@@ -223,34 +270,6 @@ def test_text_that_only_looks_like_a_variable_stays_text(init, project):
     assert upstream.command[-1] == f"echo ${{X%%.*}} y ${{ z a $${{X#.}} ${home}"
 
 
-def test_a_disabled_server_that_cannot_be_taken_over_is_left_out_and_told(init, project):
-    """Ours: nobody uses it, so it holds up no other; one that can be is there, disabled as it was."""
-    off = {"disabled": True}
-    servers = {
-        "old": {"type": "sse", "url": "http://a/sse", **off},
-        "asks": {"command": "a", "env": {"K": "${input:k}"}, **off},
-        "file": {"command": "a", "envFile": ".env", **off},
-        "fits": {"command": "a", "args": ["${env:A}"], **off},
-        "on": {"command": "a"},
-    }
-    file = put(project / ".vscode" / "mcp.json", {"servers": servers})
-    status, _, err = init("--from", "vscode")
-    assert status == 0
-    assert written(project) == {"fits": {"command": "a", "args": ["${A}"], **off}, "on": {"command": "a"}}
-    assert "must be set" not in err
-    told = [line for line in err.splitlines() if "left out" in line]
-    assert [line.partition(" is disabled, and left out: ")[0] for line in told] == [
-        "louver: server 'old'",
-        "louver: server 'asks'",
-        "louver: server 'file'",
-    ]
-    assert told[1].endswith(f"left out: {file}:1: only the host can answer '${{input:k}}': {WRITE_A_VARIABLE}")
-    put(file, {"servers": {"old": servers["old"]}})
-    status, _, err = init("--from", "vscode", "--out", "other.json")
-    assert status == 2
-    assert err.endswith(f"louver: {file} holds no server but those left out\n")
-
-
 def test_names_that_cannot_stand_before_a_tool_s_are_changed_and_stay_apart(init, project):
     """Ours; a name that is right stays."""
     names = ["a b", "a/b", "a-b", "x__y", "_z", "__", "github.com/servers/tree", "é"]
@@ -267,7 +286,7 @@ def test_names_that_cannot_stand_before_a_tool_s_are_changed_and_stay_apart(init
         "server-2": "é",
     }
     assert "louver: server 'a/b' is called 'a-b-3' in it" in err
-    assert "'_z'" not in err
+    assert "server '_z'" not in err
 
 
 def test_louver_itself_is_not_put_behind_louver(init, project):
@@ -343,6 +362,75 @@ def test_the_nearest_file_with_servers_counts(init, project):
     assert f"the 1 server of {project / '.mcp.json'}," in err
 
 
+WITH_TOKEN = {"it": {"command": "npx", "args": ["${TOKEN}"]}}
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "key", "env"),
+    [
+        ("claude", ".mcp.json", "mcpServers", "${TOKEN}"),
+        ("cursor", ".cursor/mcp.json", "mcpServers", "${env:TOKEN}"),
+        ("vscode", ".vscode/mcp.json", "servers", "${env:TOKEN}"),
+    ],
+)
+def test_a_host_hands_on_the_variables_in_its_own_spelling(init, project, host, file, key, env):
+    """Ours: a host with a window starts Louver without the variables of a shell."""
+    put(project / file, {key: WITH_TOKEN})
+    _, out, _ = init("--from", host)
+    assert json.loads(out)[key]["louver"]["env"] == {"TOKEN": env}
+
+
+def test_claude_desktop_puts_in_no_variables(init, project):
+    """What it documents: the value itself stands there, which is not printed."""
+    put(project.parent / "home/.config/Claude/claude_desktop_config.json", {"mcpServers": WITH_TOKEN})
+    _, out, err = init("--from", "claude")
+    assert "env" not in json.loads(out)["mcpServers"]["louver"]
+    assert "louver: Claude Desktop puts in no variables: write the values of these under 'env': TOKEN\n" in err
+
+
+def test_what_is_put_in_stands_under_the_keys_of_the_host_s_file(init, project):
+    """Claude Code's servers of one project stand deeper in its file."""
+    path = put(project.parent / "home" / ".claude.json", {"projects": {str(project): SERVER}})
+    _, out, err = init("--from", "claude")
+    assert json.loads(out)["projects"][str(project)]["mcpServers"].keys() == {"louver"}
+    assert err.endswith(f"into {path}, under 'projects', '{project}', 'mcpServers', put 'louver' instead of 'it':\n")
+
+
+def test_servers_in_other_places_are_told_and_how_they_are_taken(init, project):
+    """Ours: what is told works, step by step, and no Louver hides another."""
+    home = project.parent / "home"
+    near = put(project / ".mcp.json", SERVER)
+    user = put(home / ".claude.json", {"projects": {str(project): SERVER}, "mcpServers": {"far": {"command": "b"}}})
+    put(home / ".config/Claude/claude_desktop_config.json", "{")
+    deep = f"under 'projects', '{project}', 'mcpServers'"
+    _, out, err = init("--from", "claude")
+    put(near, out)
+    how = f"and are not taken: --file {user} takes them, with another --out"
+    assert [line for line in err.splitlines() if "too" in line] == [
+        f"louver: servers stand in {user} too, {deep}, {how}",
+        f"louver: servers stand in {user} too, under 'mcpServers', {how}, once Louver has the others there",
+    ]
+    _, out, err = init("--from", "claude", "--file", str(user), "--out", "2.json")
+    assert written(project, "2.json").keys() == {"it"}
+    assert f"servers stand in {user} too, under 'mcpServers', {how}, once Louver has the others there\n" in err
+    deeper = json.loads(out)
+    assert deeper["projects"][str(project)]["mcpServers"].keys() == {"louver-2"}
+    put(user, {**json.loads(user.read_text()), **deeper})
+    _, out, err = init("--from", "claude", "--file", str(user), "--out", "3.json")
+    assert written(project, "3.json").keys() == {"far"}
+    assert json.loads(out)["mcpServers"].keys() == {"louver-3"}
+    assert "too" not in err
+
+
+def test_a_place_that_holds_louver_alone_is_passed_over(init, project):
+    """Ours: what is behind it already need not be taken again."""
+    louver = {"command": "louver", "args": ["serve", "--config", "x.json"]}
+    put(project / ".mcp.json", {"mcpServers": {"louver": louver}})
+    put(project.parent / "home" / ".claude.json", SERVER)
+    assert init("--from", "claude")[0] == 0
+    assert written(project).keys() == {"it"}
+
+
 @pytest.mark.parametrize(
     ("platform", "environ", "folder"),
     [
@@ -384,7 +472,7 @@ WRONG = {
     "not JSON": ('{"mcpServers": {\n"a"}}', 2, "not JSON"),
     "a key twice": ('{"mcpServers": {"a": {\n"command": "a",\n"command": "b"}}}', 3, "a key stands twice: 'command'"),
     "a list": ('{\n"mcpServers": ["a"]}', 2, "'mcpServers': expected an object, not a list"),
-    "a typing error": ('{"mcpServers": {"a b": {"command": "a",\n"arg": []}}}', 2, "server 'a-b': unknown key 'arg'"),
+    "a typing error": ('{"mcpServers": {"a b": {"command": "a",\n"arg": []}}}', 2, "unknown key 'arg'"),
     "the older transport": ('{"mcpServers": {"a": {"url": "http://a",\n"type": "sse"}}}', 2, "'type': expected one of"),
     "a file of variables": (
         '{"mcpServers": {"a": {"command": "a",\n"envFile": ".env"}}}',
@@ -401,7 +489,7 @@ def test_what_is_wrong_in_a_host_s_file_is_told_by_its_line(init, project, conte
     put(project / "theirs.json", content)
     status, out, err = init("--from", "claude", "--file", "theirs.json")
     assert (status, out) == (2, "")
-    assert err.startswith(f"louver: theirs.json:{line}: ")
+    assert f": theirs.json:{line}: " in err
     assert message in err
     assert not (project / "mcp.json").exists()
 

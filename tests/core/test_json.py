@@ -39,6 +39,12 @@ def test_json_is_read():
         ("", "Expecting value"),
         ("{'a': 1}", "Expecting property name"),
         ("[1] 2", "Extra data"),
+        ("[1, // one\n 2]", "a comment, which JSON does not have"),
+        ('{"a": /* one */ 1}', "a comment, which JSON does not have"),
+        ("[1, 2,\n ]", "a comma before the end of a list or an object, which JSON does not have"),
+        ('{"a": 1,}', "a comma before the end of a list or an object, which JSON does not have"),
+        ("[1, 2 3]", "Expecting ',' delimiter"),
+        ("[1,, 2]", "Expecting value"),
         ("NaN", "no numbers of JSON"),
         ("[-Infinity]", "no numbers of JSON"),
         ("1e999", "too large"),
@@ -58,10 +64,10 @@ def test_what_is_not_strictly_json_is_refused(text: str, reason: str):
 def test_a_refusal_says_where_or_which_key():
     with pytest.raises(NotJson) as refused:
         parse('{\n"a": x}')
-    assert refused.value.line == 2
+    assert (refused.value.line, refused.value.offset) == (2, 7)
     with pytest.raises(NotJson) as refused:
         parse('{"b": {"a": 1, "a": 2}}')
-    assert refused.value.key == "a"
+    assert (refused.value.key, refused.value.offset) == ("a", None)
 
 
 def test_a_depth_is_counted_outside_of_texts():

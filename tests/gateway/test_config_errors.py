@@ -13,7 +13,12 @@ SERVERS = '{"mcpServers": {\n"a": %s}}'
 WRONG = {
     "nothing": ("", 1, "not JSON: Expecting value"),
     "not JSON": ('{"mcpServers": {},\n "louver": {}', 2, "not JSON"),
-    "a comment": ('{\n// servers\n"mcpServers": {}}', 2, "not JSON"),
+    "a comment": ('{\n// servers\n"mcpServers": {}}', 2, "not JSON: a comment, which JSON does not have"),
+    "a comma too many": (
+        '{"mcpServers": {\n"a": {"command": "a",}}}',
+        2,
+        "not JSON: a comma before the end of a list or an object, which JSON does not have",
+    ),
     "a byte order mark": (b'\xef\xbb\xbf{"mcpServers": {}}', 1, "expected at least one server"),
     "an abyss": ("[" * 100_000, 1, "not JSON"),
     "a list": ("[]", 1, "expected an object, not a list"),
@@ -53,9 +58,19 @@ WRONG = {
         "'grantKeys': expected at least 32 bytes of secret randomness",
     ),
     "a folder that is not there": (
-        SERVERS % '{"command": "a",\n"louver": {"descriptions": "nowhere"}}',
+        SERVERS % '{"command": "a",\n"louver": {"descriptions": "no/where"}}',
         3,
-        "'descriptions': there is no such folder",
+        "'descriptions': there is no such folder: 'no/where'",
+    ),
+    "a file in a folder that is not there": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keepResults": {"store": "no/where/r.db"}}}',
+        2,
+        "'store': there is no such folder: 'no/where'",
+    ),
+    "a folder of a variable that is not there": (
+        SERVERS % '{"command": "a",\n"louver": {"views": "views/${TOKEN}"}}',
+        3,
+        "'views': there is no such folder",
     ),
     "a wrong argument": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"argument": "yes"}}',
@@ -216,7 +231,7 @@ WRONG = {
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',
         3,
-        "server 'a': 'views': there is no such folder",
+        "server 'a': 'views': there is no such folder: 'views'",
     ),
     "ready views in words": (
         SERVERS % '{"command": "a", "louver": {\n"readyViews": "ready"}}',

@@ -126,7 +126,7 @@ async def test_guidance_for_a_tool_that_is_not_there_is_told():
         upstreams = (replace(gateway._config.upstreams[0], guidance=(rule,)), gateway._config.upstreams[1])
         await gateway.change(replace(gateway._config, upstreams=upstreams))
         problems = [problem for state in await gateway.open() for problem in gateway.problems_of(state)]
-    assert problems == ["one: guidance is given for a tool 'row', which it does not have"]
+    assert problems == ["one: guidance is given for a tool 'row', which it does not have; did you mean 'rows'?"]
 
 
 async def test_scripts_get_data_and_what_they_give_is_kept(tmp_path):

@@ -156,7 +156,7 @@ async def test_a_default_view_that_there_is_not_keeps_the_server_from_starting()
     with pytest.raises(BaseException) as raised:  # noqa: PT011 - the transport wraps it in a group
         async with connect(made.server, NEW):
             pass
-    assert raised.group_contains(InvalidView, match="has no view 'minimal' to be its default")
+    assert raised.group_contains(InvalidView, match="has no view 'minimal' to be its default: its views are none$")
 
 
 async def test_a_default_view_that_cannot_be_used_never_lets_the_full_output_through(era):

@@ -28,6 +28,7 @@ from louver.catalogue.plain_texts import untold
 from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members, strings
+from louver.core.nearest import did_you_mean
 from louver.errors import InvalidDescription
 from louver.protocol.names import GRANT_ARGUMENT, PROJECTION
 
@@ -231,7 +232,7 @@ def _untold(value: Json, names: Names) -> Json:
 def _problem(key: str, value: Any) -> str | None:
     """What is wrong with a member of a file, if anything."""
     if key not in _KEYS:
-        return f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}"
+        return f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}{did_you_mean(key, _KEYS)}"
     if key in _TEXTS and not (isinstance(value, str) and value.strip()):
         return f"{key!r} is a text"
     if key == "examples" and not is_array(value):

@@ -30,6 +30,7 @@ from urllib.parse import unquote
 from louver.catalogue.files import read_json
 from louver.catalogue.lines import line_of
 from louver.core.json import digest, is_array, is_object
+from louver.core.nearest import did_you_mean
 from louver.core.path import FieldPath, fold
 from louver.core.visible import Fields
 from louver.core.wrapper import text_wrapper
@@ -144,9 +145,10 @@ class ToolPolicy:
             return None
         for rule in self.rules:
             # What is said of a name wherever it stands need not stand anywhere.
-            unknown = next((path for path in rule.fields.unknown(schema) if not path.deep), None)
-            if unknown is not None:
-                return f"rule {rule.name!r} names {str(unknown)!r}, which the output cannot have"
+            for path, meant in rule.fields.unknown(schema).items():
+                if not path.deep:
+                    near = "" if meant is None else f"; did you mean {str(meant)!r}?"
+                    return f"rule {rule.name!r} names {str(path)!r}, which the output cannot have{near}"
         return None
 
 
@@ -196,7 +198,7 @@ class Policy:
         """Why tools are not served that rules are written for."""
         listed = {tool["name"]: tool for tool in tools}
         found = [
-            f"the policy names a tool {name!r}, which it does not have"
+            f"the policy names a tool {name!r}, which it does not have{did_you_mean(name, listed)}"
             for name in self.tools
             if name not in listed and name != OTHERS
         ]
@@ -260,7 +262,8 @@ class _Reader:
         )
         for name, tool in policy.tools.items():
             if not key and any(rule.fields.hash for rule in tool.rules):
-                self._wrong(("tools", name), f"tool {name!r}: 'hash' needs a secret key, which is not configured")
+                needed = "'hash' needs a secret key: 'pseudonymKey' under 'louver', at the top of the configuration"
+                self._wrong(("tools", name), f"tool {name!r}: {needed}")
         return policy
 
     def _tool(self, at: Place, said: Any) -> ToolPolicy:
@@ -308,7 +311,8 @@ class _Reader:
             self._wrong(at, f"expected an object with {', '.join(map(repr, required or keys))}")
         for key in said:
             if key not in keys:
-                self._wrong((*at, key), f"unknown key {key!r}: expected one of {', '.join(map(repr, keys))}")
+                expected = f"expected one of {', '.join(map(repr, keys))}{did_you_mean(key, keys)}"
+                self._wrong((*at, key), f"unknown key {key!r}: {expected}")
         for key in required:
             if key not in said:
                 self._wrong(at, f"{key!r} is missing")

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from louver.core.find import at_path, leaves
 from louver.core.json import is_array, is_object
+from louver.core.nearest import did_you_mean
 from louver.core.path import FieldPath
 from louver.core.patterns import for_python
 from louver.core.weigh import size_of
@@ -195,7 +196,9 @@ def _members(what: str, written: object, keys: Sequence[str]) -> dict[str, Any]:
         _refuse(what, f"an object with {_listed(keys)}")
     for key in written:
         if key not in keys:
-            raise InvalidGuidance(f"guidance: unknown key {str(key)[:80]!r} in {what}: expected one of {_listed(keys)}")
+            shown = str(key)[:80]
+            expected = f"expected one of {_listed(keys)}{did_you_mean(shown, keys)}"
+            raise InvalidGuidance(f"guidance: unknown key {shown!r} in {what}: {expected}")
     return written
 
 

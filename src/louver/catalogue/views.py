@@ -21,6 +21,7 @@ from louver.catalogue.files import Folder, read_json
 from louver.catalogue.lines import Place, line_of, spots
 from louver.core import known
 from louver.core.json import is_object
+from louver.core.nearest import did_you_mean
 from louver.core.path import FieldPath
 from louver.core.plan import compile_projection
 from louver.core.projection import Projection
@@ -166,8 +167,8 @@ def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
         raise wrong("a file of views is an object with 'tool' and 'views'")
     for key in content:
         if key not in _KEYS:
-            message = f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}"
-            raise wrong(message, line_of(text, (key,)))
+            expected = f"expected one of {', '.join(map(repr, _KEYS))}{did_you_mean(key, _KEYS)}"
+            raise wrong(f"unknown key {key!r}: {expected}", line_of(text, (key,)))
     tool, views, always = content.get("tool"), content.get("views"), content.get("always", [])
     if not isinstance(tool, str) or not tool:
         raise wrong("a file of views has the tool's name in 'tool'", line_of(text, ("tool",)) or 1)

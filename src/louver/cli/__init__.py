@@ -12,6 +12,7 @@
     louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
                    [--out FOLDER] [--json]
     louver explain --policy FILE --as WHO --tool TOOL [--schema FILE | -- COMMAND... | --url URL | --config FILE]
+    louver explain --config FILE [--upstream NAME] --as WHO --tool TOOL
     louver audit FILE [--by tool|principal|field] [--since 7d|TIME] [--json | --export]
     louver token (--subject NAME | --client NAME) [--scopes WORDS] [--roles WORDS] [--days NUMBER]
     louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
@@ -28,7 +29,6 @@ and `--version` answer at once.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver import __version__
 from louver.cli import terminal
+from louver.cli.parser import Parser
 from louver.errors import LouverError
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="louver", description="Field projection for the output of MCP tools.")
+def _parser() -> Parser:
+    parser = Parser(prog="louver", description="Field projection for the output of MCP tools.")
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -184,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
     explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")
-    explain.add_argument("--policy", metavar="FILE", required=True, help="the file of policy")
+    explain.add_argument("--policy", metavar="FILE", help="the file of policy; that of the --config by default")
     explain.add_argument(
         "--as",
         dest="who",
@@ -226,7 +227,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_upstreams(parser: argparse.ArgumentParser, *, required: bool = True) -> Any:
+def _add_upstreams(parser: Parser, *, required: bool = True) -> Any:
     """The options that name servers, of which one must be there if that is required; their group."""
     chosen = parser.add_mutually_exclusive_group(required=required)
     chosen.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
@@ -235,12 +236,12 @@ def _add_upstreams(parser: argparse.ArgumentParser, *, required: bool = True) ->
     return chosen
 
 
-def _add_fields(parser: argparse.ArgumentParser) -> None:
+def _add_fields(parser: Parser) -> None:
     for option, does in (("--include", "a field to keep"), ("--exclude", "a field to leave out")):
         parser.add_argument(option, metavar="PATH", action="append", default=[], help=f"{does}; once for each")
 
 
-def _add_request(parser: argparse.ArgumentParser) -> None:
+def _add_request(parser: Parser) -> None:
     _add_fields(parser)
     parser.add_argument("--view", metavar="NAME", help="a view of the file given by --views")
     parser.add_argument("--views", metavar="FILE", help="a file of views, <tool>.views.json")

@@ -20,7 +20,7 @@ from mcp_types import PARSE_ERROR
 
 from louver.cli import logs, signals, terminal
 from louver.cli.request import tool_arguments, write
-from louver.client.target import url_or_words
+from louver.cli.target import target_of
 from louver.client.wire import Wire
 from louver.core import json
 from louver.core.projection import Projection
@@ -54,6 +54,7 @@ def run(arguments: Namespace) -> int:
         LouverError: The options are refused.
     """
     logs.quieten()
+    server = target_of(arguments.target, arguments.tool)
     request, given = _request(arguments), tool_arguments(arguments.arguments)
     _check_whole([arguments.tool, given, request])
     meta: Any = None
@@ -61,7 +62,7 @@ def run(arguments: Namespace) -> int:
         # What cannot be asked of any server is not sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
-    return signals.run(_run(url_or_words(arguments.target), given, meta, arguments))
+    return signals.run(_run(server, given, meta, arguments))
 
 
 async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:

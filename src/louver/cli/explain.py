@@ -1,13 +1,14 @@
 """`louver explain`: what a policy lets somebody see of a tool's output, and by which rule.
 
     louver explain --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
-    louver explain --policy crm.policy.json --as nobody --tool get_customer --config mcp.json --upstream crm
+    louver explain --config mcp.json --upstream crm --as nobody --tool get_customer
 
 The fields of the tool and what becomes of each, then the schema that the caller is listed.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,8 @@ from louver.catalogue.policy import Policy, definition_digest
 from louver.catalogue.principals import Principal
 from louver.cli import signals, terminal, upstreams
 from louver.cli.request import write
+from louver.cli.samples import unknown
+from louver.core.nearest import did_you_mean
 from louver.core.outline import outline
 from louver.core.visible import Sight
 from louver.errors import InvalidInput, InvalidPolicy
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.policy import Rule, ToolPolicy
     from louver.core.json import Schema
+    from louver.gateway.config import Config
 
 _EXPLAINED: Final = b"\0" * 32
 """Instead of the key of pseudonyms: no value is looked at here."""
@@ -41,14 +45,19 @@ def run(arguments: Namespace) -> int:
     Raises:
         LouverError: The policy or the principal is none, the policy does not fit, or there is no such tool.
     """
-    policy, principal = Policy.read(Path(arguments.policy), _EXPLAINED), principal_of(arguments.who)
+    principal, config = principal_of(arguments.who), _config(arguments)
+    if arguments.policy is not None:
+        policy = Policy.read(Path(arguments.policy), _EXPLAINED)
+    else:
+        config, policy = _under_policy(config)
     said = policy.of(arguments.tool)
     if said is None:
-        print(f"{arguments.tool}: there for nobody, for the policy does not name it")
+        near = did_you_mean(arguments.tool, policy.tools)
+        print(f"{arguments.tool}: there for nobody, for the policy does not name it{near}")
         return 1
-    definition = _definition(arguments)
+    definition = _definition(arguments, config)
     if (problem := None if definition is None else said.misfit(definition)) is not None:
-        raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=arguments.policy)
+        raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
     seen = None if definition is None else SeenTools(arguments.tool, policy).seen(definition, principal)
     _show(said, said.ruling(principal), definition)
     if seen is not None and seen.shown_schema is not None:
@@ -75,7 +84,32 @@ def principal_of(text: str) -> Principal:
     return Principal(last["subject"], last["client"], frozenset(found["scope"]), frozenset(found["role"]))
 
 
-def _definition(arguments: Namespace) -> dict[str, Any] | None:
+def _config(arguments: Namespace) -> Config | None:
+    """The servers, as far as the options name some."""
+    if arguments.config is None and arguments.url is None and not arguments.command_line:
+        return None
+    return upstreams.only(upstreams.read(arguments), arguments.upstream)
+
+
+def _under_policy(config: Config | None) -> tuple[Config, Policy]:
+    """The one server that is under a policy, and that.
+
+    Raises:
+        InvalidInput: There is none, or more than one.
+    """
+    under = [] if config is None else [(each, each.policy) for each in config.upstreams if each.policy is not None]
+    if config is None or not under:
+        raise InvalidInput(
+            "name the file of policy by --policy, or by --config a file with a server that has a 'policy'"
+        )
+    if len(under) > 1:
+        names = ", ".join(repr(each.name) for each, _ in under)
+        raise InvalidInput(f"several servers are under a policy: name one by --upstream: {names}")
+    [(upstream, policy)] = under
+    return replace(config, upstreams=(upstream,)), policy
+
+
+def _definition(arguments: Namespace, config: Config | None) -> dict[str, Any] | None:
     """The tool's definition, as far as the options lead to one.
 
     Raises:
@@ -84,22 +118,19 @@ def _definition(arguments: Namespace) -> dict[str, Any] | None:
     if arguments.schema is not None:
         schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
         return {"name": arguments.tool, "inputSchema": {}, "outputSchema": schema}
-    if arguments.config is None and arguments.url is None and not arguments.command_line:
-        return None
-    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
-    return signals.run(_listed(arguments.tool, config))
+    return None if config is None else signals.run(_listed(arguments.tool, config))
 
 
-async def _listed(tool: str, config: Any) -> dict[str, Any]:
+async def _listed(tool: str, config: Config) -> dict[str, Any]:
     async with upstreams.opened(config) as (_, states):
         for state in states:
             if state.problem is not None:
                 raise InvalidInput(f"server {state.name!r}: {state.problem}")
-        found = [each for state in states for each in state.tools if each["name"] == tool]
-    if not found:
-        raise InvalidInput(f"there is no tool {tool!r}")
-    print(f"The definition of {tool} is {definition_digest(found[0])}, for 'digest'.")
-    return found[0]
+        found = {each["name"]: each for state in reversed(states) for each in state.tools}
+    if tool not in found:
+        raise unknown(tool, found)
+    print(f"The definition of {tool} is {definition_digest(found[tool])}, for 'digest'.")
+    return found[tool]
 
 
 def _show(said: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str, Any] | None) -> None:

@@ -28,6 +28,12 @@ NAMES = {"claude": "Claude", "cursor": "Cursor", "vscode": "VS Code"}
 KEYS = {"claude": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}
 """Host -> the key of its servers."""
 
+_VARIABLES = {"claude": "${%s}", "cursor": "${env:%s}", "vscode": "${env:%s}"}
+"""Host -> how its file names an environment variable."""
+
+_DESKTOP = "claude_desktop_config.json"
+"""Into this file no variables are put."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -82,7 +88,7 @@ def sources(host: str, machine: Machine) -> list[Source]:
         Source(project / ".mcp.json", place, project),
         Source(home / ".claude.json", ("projects", str(project), *place), project),
         Source(home / ".claude.json", place),
-        Source(machine.support / "Claude" / "claude_desktop_config.json", place),
+        Source(machine.support / "Claude" / _DESKTOP, place),
     ]
 
 
@@ -92,3 +98,8 @@ def sources_of(host: str, machine: Machine, file: Path) -> list[Source]:
     known = [source for source in sources(host, machine) if source.path == path]
     project = path.parent.parent if path.parent.name in (".cursor", ".vscode") else path.parent
     return known or [Source(file, (KEYS[host],), project)]
+
+
+def variable(host: str, source: Source, name: str) -> str | None:
+    """How a host's file names an environment variable; `None` where its value itself must stand."""
+    return None if source.path.name == _DESKTOP else _VARIABLES[host] % name

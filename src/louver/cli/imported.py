@@ -6,22 +6,24 @@
     "GitHub-MCP": {"command": "npx", "args": ["/the/project"],       "env": {"T": "${T}"}}
 
 Names become names that can stand before a tool's, variables of editors become what they stand for, and what only
-matters to the host is left out. What nobody can answer without the host, as `${input:token}`, is refused, and so is a
-variable that ours have no form for.
+matters to the host is left out. A server that needs what nobody can answer without the host, as `${input:token}`, is
+left out, and so is one with a variable that ours have no form for, or of a transport that is not ours.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import is_array, is_object
+from louver.cli.jsonc import plain
+from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidConfig
-from louver.gateway.config_check import check, nearest_line, schema
+from louver.gateway.config_check import check, nearest_line, parsed, schema
 from louver.gateway.config_env import HOST_VARIABLES
+from louver.gateway.config_read import text_of
 
 if TYPE_CHECKING:
     from louver.catalogue.lines import Place
@@ -32,6 +34,21 @@ _REFERENCE = re.compile(r"\$\{(?:(?P<what>[^}]*)\})?")
 _VARIABLE = re.compile(r"(?:env:)?(?P<ours>[A-Za-z_]\w*(?::-.*)?)", re.ASCII | re.DOTALL)
 # A word after a colon, which is no default of a shell; those that people name may be of more words.
 _ASKED = re.compile(r"(?:input|workspaceFolder):.+|[a-z][A-Za-z]*:\w[\w.-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What can be taken over of a host's servers.
+
+    Args:
+        servers: The servers as ours, by names that can stand before a tool's.
+        names: Those names -> the names in the host's file.
+        left_out: What cannot be, by its name there -> why.
+    """
+
+    servers: dict[str, dict[str, Any]]
+    names: dict[str, str]
+    left_out: dict[str, InvalidConfig]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +65,68 @@ class Found:
     text: str
     servers: Json
 
-    def taken_over(self, home: Path) -> tuple[dict[str, Any], dict[str, str], dict[str, InvalidConfig]]:
-        """The servers as ours; for those whose name has changed: new name -> old name; those left out: name -> why.
+    @classmethod
+    def read(cls, source: Source) -> Found:
+        """What stands at a place of a host's file.
 
-        A disabled server is left out if it could not be taken over, and Louver itself, where it stands among them
-        already.
+        Raises:
+            InvalidConfig: The file cannot be read, or is not JSON.
+        """
+        text = plain(text_of(source.path))
+        found = parsed(text, str(source.path))
+        for key in source.place:
+            found = members(found).get(str(key))
+        return cls(source, text, found)
+
+    @property
+    def names(self) -> list[str]:
+        """What the servers are called."""
+        return [*members(self.servers)]
+
+    @property
+    def is_louver_alone(self) -> bool:
+        """Whether all of them have been put behind Louver already."""
+        return is_object(self.servers) and all(map(is_louver, self.servers.values()))
+
+    def taken_over(self, home: Path) -> Taken:
+        """The servers as ours.
 
         Args:
             home: The user's folder.
 
         Raises:
-            InvalidConfig: A server is not one, or needs what only its host can answer, or a variable that ours have no
-                form for; with file and line.
+            InvalidConfig: What stands where servers should is no object of them; with file and line.
         """
-        given: dict[str, Any] = self.servers if is_object(self.servers) else {}
-        left_out = {name: why for name in given if (why := self._hindrance(name, given[name], home))}
-        names = _names([name for name in given if not _is_louver(given[name]) and name not in left_out])
-        servers = {new: given[old] for new, old in names.items()}
+        if not is_object(self.servers):
+            check({"mcpServers": self.servers}, self.text, str(self.source.path), lambda _: self.source.place)
+        taken: dict[str, dict[str, Any]] = {}
+        left_out: dict[str, InvalidConfig] = {}
+        for name, server in self.servers.items():
+            if not is_louver(server):
+                try:
+                    taken[name] = self._taken(name, server, home)
+                except InvalidConfig as why:
+                    left_out[name] = why
+        names = _names([*taken])
+        return Taken({new: taken[old] for new, old in names.items()}, names, left_out)
 
-        def where(place: Place) -> Place:
-            return (*self.source.place, names[str(place[1])], *place[2:]) if len(place) > 1 else self.source.place
+    def _taken(self, name: str, server: Json, home: Path) -> dict[str, Any]:
+        """One server as ours.
 
-        if servers or not given:
-            check({"mcpServers": servers or self.servers}, self.text, str(self.source.path), where)
+        Raises:
+            InvalidConfig: It is none, or needs what only its host can answer, or a variable that ours have no form for;
+                with file and line. Of one that is disabled too, for it may be enabled one day.
+        """
+        place = (*self.source.place, name)
+        enabled = {**server, "disabled": False} if is_object(server) and server.get("disabled") is True else server
+        check(enabled, self.text, str(self.source.path), lambda below: (*place, *below), part="server")
         translation = _Translation(self.source.project, home, {}, {})
-        taken = {new: translation.server((*self.source.place, names[new]), servers[new]) for new in servers}
+        taken = translation.server(place, server)
         for refused, told in ((translation.asked, _unanswered), (translation.formless, _unwritable)):
             if refused:
                 line = nearest_line(self.text, next(iter(refused.values())))
                 raise InvalidConfig(told(", ".join(map(repr, refused))), file=str(self.source.path), line=line)
-        return taken, {new: old for new, old in names.items() if new != old}, left_out
-
-    def _hindrance(self, name: str, server: Json, home: Path) -> InvalidConfig | None:
-        """Why a disabled server could not be taken over if it were not, for it may be enabled one day."""
-        if not is_object(server) or server.get("disabled") is not True:
-            return None
-        try:
-            replace(self, servers={name: {**server, "disabled": False}}).taken_over(home)
-        except InvalidConfig as why:
-            return why
-        return None
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +205,8 @@ def _name(old: str) -> str:
     return re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_.-]+", "-", old)).strip("-_") or "server"
 
 
-def _is_louver(server: Json) -> bool:
+def is_louver(server: Json) -> bool:
+    """Whether a server is Louver itself, where it was put in front already."""
     if not is_object(server) or not is_array(server.get("args")):
         return False
     return Path(str(server.get("command"))).stem == "louver" and "serve" in server["args"]

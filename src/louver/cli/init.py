@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.cli import terminal
-from louver.cli.hosts import KEYS, NAMES, Machine, Source, sources, sources_of
+from louver.cli.hosts import KEYS, NAMES, Machine, sources, sources_of, variable
 from louver.cli.imported import Found
-from louver.cli.jsonc import plain
 from louver.cli.request import write_text
-from louver.core.json import is_object, levels, strings
-from louver.errors import InvalidInput
-from louver.gateway.config_check import parsed
+from louver.core.json import levels, strings
+from louver.errors import InvalidConfig, InvalidInput
 from louver.gateway.config_env import variables
-from louver.gateway.config_read import text_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    from louver.core.json import Json
 
 
 def run(arguments: Namespace) -> int:
@@ -38,51 +35,96 @@ def run(arguments: Namespace) -> int:
     """
     machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
     host, out = arguments.host, Path(arguments.out)
-    found = _found(host, machine, arguments.file)
-    servers, renamed, left_out = found.taken_over(machine.home)
-    for name, why in left_out.items():
-        terminal.say(f"server {name!r} is disabled, and left out: {why}")
+    found, others = _found(host, machine, arguments.file)
+    taken = found.taken_over(machine.home)
+    servers = taken.servers
+    for name, why in taken.left_out.items():
+        terminal.say(f"server {name!r} is left out, and stays where it is: {why}")
     if not servers:
-        others = "those left out" if left_out else "Louver itself"
+        others = "those left out" if taken.left_out else "Louver itself"
         raise InvalidInput(f"{found.source.path} holds no server but {others}")
     _write(out, {"mcpServers": servers})
     terminal.say(
         f"{out} has the {_count(len(servers), 'server')} of {found.source.path}, with the secrets that stand there"
     )
-    for new, old in renamed.items():
-        terminal.say(f"server {old!r} is called {new!r} in it")
-    enabled = {name: server for name, server in servers.items() if not server.get("disabled")}
-    needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
-    if needed:
-        terminal.say(f"where Louver runs, these environment variables must be set: {', '.join(needed)}")
-    terminal.say(f"into {found.source.path}, put this instead of them:")
-    write_text(json.dumps(_snippet(host, out), indent=2, ensure_ascii=False) + "\n")
+    for new, old in taken.names.items():
+        if new != old:
+            terminal.say(f"server {old!r} is called {new!r} in it")
+    _tell_others(found, others)
+    env = _env(host, found, servers)
+    instead = ", ".join(map(repr, taken.names.values()))
+    name = _free_name(host, machine, found)
+    terminal.say(f"into {found.source.path}, under {_shown(found)}, put {name!r} instead of {instead}:")
+    snippet: dict[str, Any] = {name: _entry(host, out, env)}
+    for key in reversed(found.source.place):
+        snippet = {str(key): snippet}
+    write_text(json.dumps(snippet, indent=2, ensure_ascii=False) + "\n")
     return 0
 
 
-def _found(host: str, machine: Machine, file: str | None) -> Found:
-    """The first file that holds servers.
+def _found(host: str, machine: Machine, file: str | None) -> tuple[Found, list[Found]]:
+    """The first place with servers, and the others.
 
     Raises:
-        InvalidInput: None does.
+        InvalidInput: There is none.
         InvalidConfig: A file cannot be read.
     """
     places = sources(host, machine) if file is None else sources_of(host, machine, Path(file))
+    found: list[Found] = []
     for source in places:
         if file is not None or source.path.is_file():
-            text = plain(text_of(source.path))
-            servers = _at(parsed(text, str(source.path)), source)
-            if servers:
-                return Found(source, text, servers)
-    looked = ", ".join(dict.fromkeys(str(source.path) for source in places))
-    hint = "" if file is not None else "; name the file by --file"
-    raise InvalidInput(f"no servers of {NAMES[host]} under {KEYS[host]!r} in {looked}{hint}")
+            try:
+                found.append(Found.read(source))
+            except InvalidConfig:
+                # What is wrong with a file that is not taken from is not asked.
+                if all(each.is_louver_alone for each in found if each.servers):
+                    raise
+    found = [each for each in found if each.servers]
+    if not found:
+        looked = ", ".join(dict.fromkeys(str(source.path) for source in places))
+        hint = "" if file is not None else "; name the file by --file"
+        raise InvalidInput(f"no servers of {NAMES[host]} under {KEYS[host]!r} in {looked}{hint}")
+    unserved = [each for each in found if not each.is_louver_alone]
+    return (unserved or found)[0], unserved[1:]
 
 
-def _at(content: Json, source: Source) -> Json:
-    for key in source.place:
-        content = content.get(str(key)) if is_object(content) else None
-    return content
+def _tell_others(found: Found, others: list[Found]) -> None:
+    """Say where the host has servers that are not taken."""
+    looked_at = {found.source.path}
+    for other in others:
+        path = other.source.path
+        # Of one file, the nearest of its places is taken.
+        first = ", once Louver has the others there" if path in looked_at else ""
+        looked_at.add(path)
+        how = f"--file {shlex.quote(str(path))} takes them, with another --out{first}"
+        terminal.say(f"servers stand in {path} too, under {_shown(other)}, and are not taken: {how}")
+
+
+def _env(host: str, found: Found, servers: dict[str, Any]) -> dict[str, str]:
+    """What the host hands on to Louver, which puts it into the servers; what else must be done is said."""
+    enabled = {name: server for name, server in servers.items() if not server.get("disabled")}
+    needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
+    env = {name: shown for name in needed if (shown := variable(host, found.source, name)) is not None}
+    if env:
+        where = f"where {NAMES[host]} runs, these environment variables must be set, which 'env' hands on"
+    else:
+        where = "Claude Desktop puts in no variables: write the values of these under 'env'"
+    if needed:
+        terminal.say(f"{where}: {', '.join(needed)}")
+    return env
+
+
+def _free_name(host: str, machine: Machine, found: Found) -> str:
+    """A name for Louver that the host has nowhere: of two that have one name, the nearer hides the other."""
+    used = set(found.names)
+    for source in sources(host, machine):
+        with suppress(InvalidConfig):
+            used.update(Found.read(source).names)
+    return next(name for name in ("louver", *(f"louver-{n}" for n in range(2, len(used) + 3))) if name not in used)
+
+
+def _shown(found: Found) -> str:
+    return ", ".join(map(repr, found.source.place))
 
 
 def _write(out: Path, config: dict[str, Any]) -> None:
@@ -98,12 +140,14 @@ def _write(out: Path, config: dict[str, Any]) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _snippet(host: str, out: Path) -> dict[str, Any]:
+def _entry(host: str, out: Path, env: dict[str, str]) -> dict[str, Any]:
     # Hosts with a window do not have the PATH of a shell, nor has it what an environment that is not active holds.
     beside = Path(sys.executable).with_name("louver")
     command = shutil.which("louver") or (str(beside) if beside.is_file() else "louver")
     server: dict[str, Any] = {"command": command, "args": ["serve", "--config", str(out.absolute())]}
-    return {KEYS[host]: {"louver": {"type": "stdio", **server} if host == "vscode" else server}}
+    if env:
+        server["env"] = env
+    return {"type": "stdio", **server} if host == "vscode" else server
 
 
 def _count(number: int, thing: str) -> str:

@@ -84,12 +84,14 @@ def tool_arguments(text: str) -> dict[str, Any]:
     Raises:
         InvalidInput: It is no JSON object.
     """
+    expected = "a tool's arguments are one JSON object, for example '{\"user_id\": 42}'"
     try:
         value = json.parse(text)
     except json.NotJson as error:
-        raise InvalidInput(f"the tool's arguments are not JSON: {error.reason}") from None
+        where = "" if error.offset is None else f" at offset {error.offset}"
+        raise InvalidInput(f"not JSON: {error.reason}{where}; {expected}") from None
     if not json.is_object(value):
-        raise InvalidInput("a tool's arguments are one JSON object, for example '{\"id\": 7}'")
+        raise InvalidInput(expected)
     return value
 
 

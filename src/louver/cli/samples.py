@@ -13,10 +13,10 @@ from mcp import MCPError
 
 from louver.catalogue.entry import Entry
 from louver.core.json import Json, compact, is_array, is_object, members
+from louver.core.nearest import meant, nearest
 from louver.core.view import Views
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.many import SEPARATOR
-from louver.gateway.nearest import meant, nearest
 from louver.protocol.output import find_output
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool)
     found: dict[str, Tool] = {}
     for name in names:
         if name not in tools:
-            raise _unknown(name, tools)
+            raise unknown(name, tools)
         says = members(tools[name].listed.get("annotations"))
         if not run_anyway and says.get("readOnlyHint") is not True:
             raise NotReadOnly(
@@ -108,7 +108,8 @@ def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool)
     return found
 
 
-def _unknown(name: str, tools: Mapping[str, Tool]) -> UnknownName:
+def unknown(name: str, tools: Iterable[str]) -> UnknownName:
+    """There is no tool of this name; which was probably meant."""
     near = nearest(name, tools)
     hint = meant(near, "'louver tools' tells which there are")
     return UnknownName(f"there is no tool {name[:80]!r}: {hint}", nearest=near)

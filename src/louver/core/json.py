@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from contextlib import suppress
 from itertools import accumulate
 from math import isfinite
@@ -56,11 +57,12 @@ class NotJson(ValueError):
         reason: What is wrong; without values of the text.
         line: Where, from 1.
         key: The key that stands twice, if that is what is wrong.
+        offset: Where, in characters from 0, if that is known.
     """
 
-    def __init__(self, reason: str, line: int = 1, key: str | None = None) -> None:
+    def __init__(self, reason: str, line: int = 1, key: str | None = None, offset: int | None = None) -> None:
         super().__init__(reason)
-        self.reason, self.line, self.key = reason, line, key
+        self.reason, self.line, self.key, self.offset = reason, line, key, offset
 
 
 def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], int] = int) -> Json:
@@ -80,7 +82,7 @@ def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], 
             text, object_pairs_hook=_once, parse_constant=constant, parse_float=_finite, parse_int=integer
         )
     except json.JSONDecodeError as error:
-        raise NotJson(error.msg, error.lineno) from None
+        raise NotJson(_reason(error), error.lineno, offset=error.pos) from None
     except ValueError as error:
         if isinstance(error, NotJson):
             raise
@@ -161,6 +163,20 @@ def _depth(text: str) -> int:
 
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
+
+
+_COMMENT = re.compile(r"//|/\*")
+_COMMA = re.compile(r",\s*[\]}]")
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    """What is wrong; by its name if it is what files of editors may have, and JSON has not."""
+    if _COMMENT.match(error.doc, error.pos):
+        return "a comment, which JSON does not have"
+    comma = _COMMA.match(error.doc, error.doc.rfind(",", 0, error.pos + 1))
+    if comma is not None and error.pos < comma.end():
+        return "a comma before the end of a list or an object, which JSON does not have"
+    return error.msg
 
 
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -70,11 +70,10 @@ class Fields:
     mask: tuple[FieldPath, ...] = ()
     hash: tuple[FieldPath, ...] = ()
 
-    def unknown(self, schema: Schema) -> list[FieldPath]:
-        """The paths that a schema cannot have, in their order."""
+    def unknown(self, schema: Schema) -> dict[FieldPath, FieldPath | None]:
+        """The paths that a schema cannot have, in their order, each with the one that was probably meant."""
         denied = (*self.deny, *self.mask, *self.hash)
-        found = known.unmatched(schema, within(schema, self.allow), within(schema, denied))
-        return list(found)
+        return known.unmatched(schema, within(schema, self.allow), within(schema, denied))
 
     def each(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Fields:
         """The same, with all paths changed."""

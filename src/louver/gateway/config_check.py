@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.lines import Place, line_of, line_of_second
 from louver.core import json
 from louver.core.json import is_array, is_object
+from louver.core.nearest import did_you_mean
 from louver.errors import InvalidConfig
-from louver.gateway.nearest import nearest
 from louver.shipped import folder
 
 if TYPE_CHECKING:
@@ -136,9 +136,7 @@ def _unknown(key: str, properties: dict[str, Any]) -> str:
     below = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
     if below and key in schema()["$defs"][below]["properties"]:
         return f"unknown key {key!r}: it stands under 'louver'"
-    near = nearest(key, ours, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{meant}"
+    return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{did_you_mean(key, ours)}"
 
 
 def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> str:

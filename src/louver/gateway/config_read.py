@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.grants import MIN_KEY_BYTES
@@ -186,7 +187,7 @@ class Source:
             return None
         found = self.path.parent / self.string(place, written)
         if not found.is_dir():
-            raise self.wrong(place, f"{place[-1]!r}: there is no such folder")
+            raise self._no_folder(place, written, written)
         return found
 
     def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:
@@ -196,8 +197,13 @@ class Source:
         """A file that a setting names, in a folder that is there."""
         found = self.path.parent / self.string(place, written)
         if not found.parent.is_dir():
-            raise self.wrong(place, f"{place[-1]!r}: there is no such folder")
+            raise self._no_folder(place, written, str(PurePath(written).parent))
         return found
+
+    def _no_folder(self, place: Place, written: str, folder: str) -> InvalidConfig:
+        # The value of a variable is not shown.
+        shown = "" if self.string(place, written) != written else f": {folder!r}"
+        return self.wrong(place, f"{place[-1]!r}: there is no such folder{shown}")
 
     def string(self, place: Place, written: str) -> str:
         """A text that a setting says."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.rules import Guidance
 from louver.core.json import digest
+from louver.core.nearest import did_you_mean
 from louver.gateway.forward import Forward
 from louver.gateway.many import SEPARATOR, named
 from louver.gateway.own import OwnTools
@@ -119,12 +120,13 @@ class Files:
             "a file holds views of": self.views.in_files(),
             "a file describes": self.descriptions.tools(),
         }
-        return [
-            f"{what} a tool {name.removeprefix(before)!r}, which it does not have"
+        unknown = [
+            (what, name.removeprefix(before))
             for what, names in said.items()
             for name in names
             if name.startswith(before) and name not in there
         ]
+        return [f"{what} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for what, name in unknown]
 
     def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:
         """Whose a tool is that is under a policy, by the name that clients know."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_SHOWN = 8
+"""Views that an error names."""
+
 
 class ToolViews:
     """Makes entries.
@@ -110,7 +113,8 @@ class ToolViews:
                 raise InvalidView(f"tool {name!r}: {problem.message}")
         merged = sources[0].joined(sources[1]).joined(sources[2])
         if name in self._defaults and self._defaults[name] not in merged.named:
-            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default")
+            has = _few(sorted(merged.named))
+            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {has}")
         default = COMPACT if file is not None and file is self._ready_file(name) and COMPACT in merged.named else None
         return Entry(tool, merged, content, file, self.plans, default)
 
@@ -153,3 +157,9 @@ class ToolViews:
             if tool.startswith(prefix) and (views := ready_views(name())) is not None:
                 return views.find(tool.removeprefix(prefix))
         return None
+
+
+def _few(names: list[str]) -> str:
+    """The views that there are; of many the first."""
+    shown = ", ".join(map(repr, names[:_SHOWN])) or "none"
+    return f"its views are {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

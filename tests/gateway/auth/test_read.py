@@ -103,7 +103,10 @@ WRONG = {
         "'jwks': expected a URL that begins with https://",
     ),
     "keys that are not there": ({"auth": {"jwks": "jwks.json", "audience": "a"}}, "'jwks': there is no such file"),
-    "tokens in a folder that is not there": ({"auth": {"tokens": "no/t.json"}}, "'tokens': there is no such folder"),
+    "tokens in a folder that is not there": (
+        {"auth": {"tokens": "no/t.json"}},
+        "'tokens': there is no such folder: 'no'",
+    ),
     "a shared secret": (
         {"auth": {"jwks": "https://id.example/jwks", "audience": "a", "algorithms": ["HS256"]}},
         "expected one of 'RS256'",
@@ -131,7 +134,7 @@ WRONG = {
     ),
     "two roles in one": ({"principal": {"subject": "a", "roles": ["a b"]}}, "expected a word without white space"),
     "no audit file": ({"audit": {}}, "'file' is missing"),
-    "an audit file in no folder": ({"audit": {"file": "no/a.db"}}, "'file': there is no such folder"),
+    "an audit file in no folder": ({"audit": {"file": "no/a.db"}}, "'file': there is no such folder: 'no'"),
     "records for no time": ({"audit": {"file": "a.db", "retentionDays": 0}}, "expected a number over 0"),
 }
 

@@ -20,6 +20,7 @@ from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.summary import summary
 from louver.core.json import compact, is_array, is_object, members, strings
+from louver.core.nearest import meant, nearest
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import InvalidArguments, RateLimited, ToolFailed, UnknownName, UpstreamUnavailable
 from louver.gateway.actions.exports import told
@@ -27,7 +28,6 @@ from louver.gateway.actions.manifest import manifest
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.described import described
 from louver.gateway.discovery.tools import executing
-from louver.gateway.nearest import meant, nearest
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
 from louver.protocol.output import blocks, find_output, texts_of

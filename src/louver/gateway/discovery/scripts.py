@@ -13,12 +13,12 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from louver.core.nearest import meant, nearest
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import SandboxUnavailable, ToolFailed, UnknownName
 from louver.gateway.backoff import Backoff
 from louver.gateway.discovery.called import CallNames
 from louver.gateway.lua.sandbox import Sandbox
-from louver.gateway.nearest import meant, nearest
 from louver.limits import MAX_SCRIPT_REPLY
 from louver.protocol.output import blocks, find_output, is_structured
 

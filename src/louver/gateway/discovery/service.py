@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from louver.catalogue.summary import summary
 from louver.core.choices import check_choice
+from louver.core.nearest import meant, nearest
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.discovery.described import described, is_read_only
 from louver.gateway.discovery.identifiers import identifiers
 from louver.gateway.discovery.shapes import shape
 from louver.gateway.lua.sandbox import GLOBALS
-from louver.gateway.nearest import meant, nearest
 from louver.server.turns import by_turns
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ import anyio
 
 from louver.core.json import Json, compact, is_array, is_object, strings
 from louver.core.measure import is_larger
+from louver.core.nearest import nearest
 from louver.core.projection import Projection
 from louver.errors import (
     LouverError,
@@ -31,7 +32,6 @@ from louver.gateway.lua.channel import Channel, Gone, nonsense
 from louver.gateway.lua.host import Host, Options
 from louver.gateway.lua.outcome import error_of
 from louver.gateway.lua.weight import is_over
-from louver.gateway.nearest import nearest
 from louver.limits import (
     MAX_INTEGER_DIGITS,
     MAX_ON_LOOP,

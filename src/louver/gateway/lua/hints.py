@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from louver.gateway.nearest import nearest
+from louver.core.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from louver.gateway.nearest import nearest
+from louver.core.nearest import did_you_mean, nearest
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_among_very_many_few_are_compared():
     names = [f"tracker_get_issue_by_number_{number}" for number in range(10_000)]
     assert nearest("tracker_get_issue_by_number_77x" * 100, names) == []
     assert "tracker_get_issue_by_number_77" in nearest("tracker_get_issue_by_number_77x", names)
+
+
+def test_an_error_ends_with_the_name_that_was_probably_meant():
+    """Ours: one name at most, and nothing where none is near."""
+    assert did_you_mean("alow", ["allow", "allowed", "deny"]) == "; did you mean 'allow'?"
+    assert did_you_mean("x", ["allow", "deny"]) == ""

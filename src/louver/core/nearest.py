@@ -30,6 +30,12 @@ def meant(near: Sequence[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
+def did_you_mean(said: str, names: Iterable[str]) -> str:
+    """What is added to an error about a name: what was probably meant, if anything is near."""
+    near = nearest(said, names, 1)
+    return f"; {meant(near, '')}" if near else ""
+
+
 def _alike(one: str, other: str) -> int:
     """The letters that two names have in common at both ends."""
     return sum(_shared(*pair) for pair in ((one, other), (one[::-1], other[::-1])))
