@@ -163,6 +163,7 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
             "check npx x --token=T1 y",
             "put '--' before the command that starts a server: louver check -- npx x --token ...",
         ),
+        ("check db -pT1 y", "put '--' before the command that starts a server: louver check -- db -p ..."),
         ("serve npx --stdio foo", "put '--' before the command that starts a server: louver serve -- npx --stdio foo"),
         ("serve --confg g.json", "unknown option '--confg': did you mean '--config'?"),
         ("serve --url=http://a --qx=T1", "unknown option '--qx': the options are those above"),

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from louver.cli import signals, terminal
 from louver.cli.request import write
-from louver.cli.target import target_of
+from louver.client.target import url_or_words
 from louver.conformance import baseline
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import Target
@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _target(text: str) -> Target:
-    found = target_of(text)
+    found = url_or_words(text)
     return Target(url=found) if isinstance(found, str) else Target(command=tuple(found))
 
 

@@ -49,8 +49,8 @@ class Parser(argparse.ArgumentParser):
         return word[:2] == "--" and not any(option.startswith(name) for option in self._option_string_actions)
 
     def _unknown(self, word: str) -> str:
-        """An option that there is not. What follows `=` in it is a value."""
-        name = word.partition("=")[0]
+        """An option that there is not."""
+        name = _name(word)
         near = nearest(name, self._option_string_actions, 1)
         return f"unknown option {name!r}: {meant(near, 'the options are those above')}"
 
@@ -74,7 +74,12 @@ class Parser(argparse.ArgumentParser):
         at, end = self._at(command), self._at(word)
         shown = [*self._given[:at], "--", *self._given[at:end]]
         rest = "..." if end + 1 < len(self._given) else ""
-        return f"{self.prog} {shlex.join([*shown, word.partition('=')[0]])} {rest}".rstrip()
+        return f"{self.prog} {shlex.join([*shown, _name(word)])} {rest}".rstrip()
 
     def _at(self, word: str) -> int:
         return self._given.index(word)
+
+
+def _name(word: str) -> str:
+    """A word without the value that an option may hold: `--token=...`, `-p...`."""
+    return word[:2] if word.startswith("-") and word[1:2] != "-" else word.partition("=")[0]

@@ -1,4 +1,4 @@
-"""TARGET, the server that a command is about: its URL, or its command in one word.
+"""TARGET of `louver call`: the server's URL, or its command in one word.
 
 http://127.0.0.1:8080/mcp
 "npx -y some-server"
@@ -18,12 +18,12 @@ _ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")
 """What is probably a URL without its beginning."""
 
 
-def target_of(text: str, tool: str = "") -> str | list[str]:
+def target_of(text: str, tool: str) -> str | list[str]:
     """The URL that a text is, or the words of the command.
 
     Args:
         text: What stands for TARGET.
-        tool: What stands for TOOL, where the command takes one.
+        tool: What stands for TOOL.
 
     Raises:
         InvalidInput: It is neither, or there is no such command.
