@@ -273,7 +273,7 @@ MAX_TELLING_BYTES = 1024
 """Of a longer one, bytes of its beginning and again of its end that are kept: they tell whose it is."""
 
 MAX_UPSTREAM_CONTAINERS = 1_000_000
-"""Opening brackets in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
+"""Arrays and objects in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
 
 MAX_TOOL_BYTES = 256 * 1024
 """Bytes of a tool's definition that an upstream lists, about, without its icons; a larger one is left out. The
