@@ -276,11 +276,21 @@ FOLLOWED_S = 1.0
 MAX_CLIENT_LINE = 4 * 1024 * 1024
 """Longest message of a client over stdio, in bytes; over HTTP the SDK has the same bound."""
 
+MAX_CLIENT_VALUES = 200_000
+"""Values in one, elements and members, which are read on the event loop in up to 0.1 s. Four megabytes of numbers that
+are written in full have as many."""
+
+MAX_CLIENT_CONTAINERS = 100_000
+"""Arrays and objects among them, each of which takes as long as several others: a million took seconds."""
+
+MAX_CLIENT_DEPTH = 128
+"""Nesting of one, in levels, as of an upstream's."""
+
 MAX_TELLING_BYTES = 1024
 """Of a longer one, bytes of its beginning and again of its end that are kept: they tell whose it is."""
 
 MAX_UPSTREAM_CONTAINERS = 1_000_000
-"""Opening brackets in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
+"""Arrays and objects in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
 
 MAX_TOOL_BYTES = 256 * 1024
 """Bytes of a tool's definition that an upstream lists, about, without its icons; a larger one is left out. The

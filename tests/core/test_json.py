@@ -8,8 +8,22 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from louver.core.json import NotJson, canonical, compact, digest, is_array, is_object, members, parse
+from louver.core.json import (
+    NotJson,
+    canonical,
+    compact,
+    digest,
+    holds_more,
+    is_array,
+    is_deeper,
+    is_object,
+    levels,
+    members,
+    parse,
+)
 from louver.limits import MAX_JSON_DEPTH
 
 
@@ -73,6 +87,29 @@ def test_a_refusal_says_where_or_which_key():
 def test_a_depth_is_counted_outside_of_texts():
     values: Any = parse('["\\\\", "[[[", ' + "[" * 190 + "]" * 190 + ', "\\"[" ]')
     assert values[1] == "[[["
+
+
+_TEXTS = st.text(st.sampled_from('[]{},:"\\\\é😀\n'), max_size=5)
+_VALUES = st.recursive(
+    st.none() | st.integers() | _TEXTS,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(_TEXTS, below, max_size=3),
+    max_leaves=20,
+)
+
+
+@given(_VALUES, st.booleans())
+def test_what_a_text_is_made_of_is_counted_without_reading_it(value: Any, ascii_only: bool):
+    """Ours: whatever the texts in it hold, and however they are escaped."""
+    raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+    parts = [part for level in levels(value) for part in level if isinstance(part, list | dict)]
+    commas = sum(len(part) - 1 for part in parts if part)
+    for marks, count in ((b"[{", len(parts)), (b",", commas), (b"[{,", len(parts) + commas)):
+        assert not holds_more(raw, marks, count)
+        assert holds_more(raw, marks, count - 1)
+    # The scalars of the last level are no level of nesting.
+    nested = sum(1 for level in levels(value) if any(isinstance(part, list | dict) for part in level))
+    assert not is_deeper(raw, nested)
+    assert nested == 0 or is_deeper(raw, nested - 1)
 
 
 @pytest.mark.parametrize("value", ["\ud800", {"a": ["é", 2**70, None, True, 1.5]}, [], '\x00"\\'])

@@ -49,6 +49,10 @@ BOUNDS = (
     "MAX_RESULTS_BYTES",
     "ITEMS_A_PAGE",
     "MAX_TOKEN_CHARACTERS",
+    "MAX_CLIENT_LINE",
+    "MAX_CLIENT_VALUES",
+    "MAX_CLIENT_CONTAINERS",
+    "MAX_CLIENT_DEPTH",
 )
 """The bounds for which a client can be refused."""
 

@@ -18,6 +18,7 @@ from mcp.server import Server
 from louver.gateway import fast, watch, wire
 from louver.gateway.clients import RawMessage
 from louver.gateway.fast import Fast, in_front_of, note_what_came
+from louver.limits import MAX_CLIENT_CONTAINERS, MAX_READ_ON_LOOP
 from louver.server.aside import in_thread
 from server.threads import Work, turns
 
@@ -312,6 +313,7 @@ UNUSUAL = {
     "NaN": ({}, body().replace(b'"arguments": {}', b'"arguments": {"a": NaN}')),
     "half a surrogate pair": ({}, body().replace(b'"arguments": {}', rb'"arguments": {"a": "\ud83d"}')),
     "too deep": ({}, b"[" * 5000),
+    "too many arrays": ({}, body(_meta={**ENVELOPE, "x": [[]] * (MAX_CLIENT_CONTAINERS + 1)})),
     "a batch": ({}, b"[" + body() + b"]"),
     "a notification": ({}, body().replace(b'"id": 1, ', b"")),
     "an id that is none": ({}, body(number=True)),
@@ -326,6 +328,18 @@ async def test_what_is_unusual_is_left_to_the_sdk_with_its_body(headers, content
     watched = Watched()
     await post(Fast(watched, served(), "/mcp"), content, headers, parts=2)
     assert watched.bodies == [content]
+
+
+async def test_before_a_large_body_is_read_once_more_others_have_their_turn():
+    """PRIVACY.md, "Hostile inputs": the event loop is kept busy by one reading at a time."""
+    went = []
+
+    async def sdk(_scope, _receive, _send):
+        went.append("the SDK")
+
+    asyncio.get_running_loop().call_later(0, went.append, "another")
+    await post(Fast(sdk, served(), "/mcp"), body(_meta={}, arguments={"x": "x" * MAX_READ_ON_LOOP}))
+    assert went == ["another", "the SDK"]
 
 
 @pytest.mark.parametrize("said", ["eu", "us"])

@@ -111,6 +111,31 @@ async def test_only_where_it_was_begun_does_a_call_go_on(other):
     assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": []}
 
 
+async def test_it_goes_on_only_as_it_was_begun():
+    """Ours: the arguments that the upstream has are those of the beginning."""
+
+    async def send(caller):
+        await caller.asked("elicitation/create", ELICIT)
+        return {"content": []}
+
+    calls = Parked()
+    again = await parked(calls, send)
+    for method, params in (("tools/call", {**again, "name": "u"}), ("prompts/get", again)):
+        with pytest.raises(MCPError, match="is not that of a call which waits"):
+            await calls.call(turn(), method, params, OWNER, send)
+    assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": []}
+
+
+async def test_how_a_call_was_begun_is_looked_at_only_if_it_waits(monkeypatch):
+    """Ours: of four megabytes of arguments that takes as long as reading them."""
+    monkeypatch.setattr(module, "digest", lambda _: pytest.fail("it does not wait"))
+
+    async def send(_caller):
+        return {"content": []}
+
+    assert await Parked().call(turn(), "tools/call", {"name": "t"}, OWNER, send) == {"content": []}
+
+
 async def test_of_an_upstream_that_goes_meanwhile_who_comes_again_is_told():
     """Ours: in so many words, and not that something went wrong here."""
 

@@ -21,6 +21,7 @@ from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
 from louver.gateway import stdio_front, stdio_lines
+from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH
 
 pytestmark = pytest.mark.anyio
 
@@ -198,6 +199,10 @@ async def test_a_line_that_never_ends_keeps_nothing_from_ending():
     assert waiting.cancelled_caught
 
 
+def nested(levels):
+    return json.loads("[" * levels + "]" * levels)
+
+
 HALF = {"name": "echo", "arguments": {"text": "canary \ud83d"}}
 UNREAD = {
     1: (-32700, asked(ASKED[0], 1, HALF)),
@@ -205,6 +210,8 @@ UNREAD = {
     3: (-32700, '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"canary"'),
     4: (-32600, '{"jsonrpc":"2.0","id":4,"method":"canary","params":["canary"]}'),
     5: (-32600, '{"jsonrpc":"2.0","id":5,"method":"canary","params":7}'),
+    7: (-32600, asked(ASKED[0], 7, {"name": "echo", "arguments": {"canary": [[]] * (MAX_CLIENT_CONTAINERS + 1)}})),
+    8: (-32600, asked(ASKED[0], 8, {"name": "echo", "arguments": {"canary": nested(MAX_CLIENT_DEPTH)}})),
 }
 """Requests that cannot be read, and the error of each."""
 UNKNOWN = [

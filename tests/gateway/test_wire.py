@@ -13,7 +13,7 @@ from fixtures.faulty import BODIES, DIGITS, OTHER_ANSWERS, answer, bad_answers
 from gateway.links import responsive
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge
 from louver.gateway import strict, wire
-from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_DEPTH
+from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_CONTAINERS, MAX_UPSTREAM_DEPTH
 
 SAID = "the upstream sends what cannot be used: not strictly JSON: "
 
@@ -106,6 +106,12 @@ def test_a_million_brackets_are_too_many():
     """Ours: they are small to send and large to keep."""
     with pytest.raises(UpstreamTooLarge):
         wire.read(answer(1, BODIES["brackets"]))
+
+
+def test_brackets_of_a_text_are_none_of_the_message():
+    """Ours: minified code, or JSON that is quoted, has as many as it likes."""
+    text = "[" * (MAX_UPSTREAM_CONTAINERS + 1) + '\\"{'
+    assert value(json.dumps([text]).encode()) == [text]
 
 
 @pytest.mark.parametrize(

@@ -279,10 +279,22 @@ def nested(depth):
     )
 
 
+def called(arguments):
+    params = {"name": "it", "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+
+
+IN_2026 = {"mcp-protocol-version": STATELESS, "mcp-method": "tools/call", "mcp-name": "it"}
 BODIES_OF_CLIENTS = {
     "client: a body over 4 MiB": (b'{"a":"' + b"x" * 4 * 2**20 + b'"}', {}),
     "client: depth 500": (nested(500), {}),
     "client: depth 900": (nested(900), {}),
+    "client: depth 900 in 2026-07-28": (nested(900), IN_2026),
+    "client: 700,000 arrays": (called({"x": [[]] * 700_000}), {}),
+    "client: 700,000 arrays in 2026-07-28": (called({"x": [[]] * 700_000}), IN_2026),
+    "client: 15,000 times 90 levels": (called({"x": [json.loads("[" * 90 + "]" * 90)] * 15_000}), IN_2026),
+    "client: 102,000 arrays and objects": (called({"x": [[[{}]]] * 34_000}), {}),
+    "client: 300,000 arrays in UTF-16": (called({"x": [[]] * 300_000}).decode().encode("utf-16"), IN_2026),
     "client: a bad host": (json.dumps(LISTED).encode(), {"host": "evil.example"}),
     "client: a bad origin": (json.dumps(LISTED).encode(), {"origin": "http://evil.example"}),
     "client: no JSON": (b"{", {}),

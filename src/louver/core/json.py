@@ -16,6 +16,7 @@ import hashlib
 import json
 import re
 from contextlib import suppress
+from functools import cache
 from itertools import accumulate
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -95,8 +96,24 @@ def check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
     Raises:
         NotJson: It is nested deeper than `deepest` levels.
     """
-    if text.count("{") + text.count("[") > deepest and _depth(text) > deepest:
+    if is_deeper(text.encode("utf-8", "replace"), deepest):
         raise NotJson(f"it is nested deeper than {deepest} levels")
+
+
+def is_deeper(raw: bytes, deepest: int) -> bool:
+    """Whether a JSON text is nested deeper than so many levels; found out without recursion."""
+    if _is_sparse(raw, b"[", deepest // 2) and _is_sparse(raw, b"{", deepest // 2):
+        return False
+    left = brackets = _outside_texts(raw, b"[]{}")
+    # Most are nested a few levels deep. Each time one or two of these go.
+    for _ in range(min(8, deepest // 2)):
+        left = left.replace(b"[]", b"").replace(b"{}", b"")
+    return bool(left) and max(accumulate(map(_STEPS.__getitem__, brackets))) > deepest
+
+
+def holds_more(raw: bytes, marks: bytes, most: int) -> bool:
+    """Whether a JSON text has more than so many of some characters, counted outside of the texts in it."""
+    return sum(map(raw.count, marks)) > most and len(_outside_texts(raw, marks)) > most
 
 
 def constant(_name: str) -> Json:
@@ -154,15 +171,31 @@ def levels(value: Json) -> Iterator[list[Json]]:
         level = below
 
 
-def _depth(text: str) -> int:
-    """The deepest nesting of a JSON text, strings left aside; read without recursion."""
-    structure = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
-    brackets = structure.encode("utf-8", "replace").translate(None, _NO_BRACKETS)
-    return max(accumulate(map(_STEPS.__getitem__, brackets), initial=0))
+def _is_sparse(raw: bytes, mark: bytes, most: int) -> bool:
+    """Whether a character stands in it so many times at most; looking for the next is faster than counting all."""
+    at = 0
+    for _ in range(most + 1):
+        at = raw.find(mark, at) + 1
+        if not at:
+            return True
+    return False
+
+
+def _outside_texts(raw: bytes, marks: bytes) -> bytes:
+    """Of a JSON text what there is of some characters, those in the texts in it left aside."""
+    if b"\\" in raw:
+        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Most texts hold none of them, and go before the rest is taken apart.
+    left = raw.translate(None, _all_but(marks)).replace(b'""', b"")
+    return b"".join(left.split(b'"')[::2])
+
+
+@cache
+def _all_but(marks: bytes) -> bytes:
+    return bytes(set(range(256)) - {*marks, ord('"')})
 
 
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
 _COMMENT = re.compile(r"//|/\*")

@@ -39,11 +39,13 @@ from pydantic import ValidationError
 from starlette.requests import HTTPConnection, Request
 
 from louver.core.json import Json, is_object, members
+from louver.gateway.bodies import again
 from louver.gateway.deadlines import Deadlines
 from louver.gateway.sessions import LOOPBACK
+from louver.gateway.unread import check
 from louver.gateway.watch import Watch
 from louver.gateway.wire import Result
-from louver.limits import MAX_CLIENT_LINE, WATCH_AFTER_S
+from louver.limits import MAX_CLIENT_LINE, MAX_READ_ON_LOOP, WATCH_AFTER_S
 from louver.protocol.names import PREFIX
 from louver.server.wire import result_dict
 
@@ -129,12 +131,20 @@ class Fast:
         while read[-1].get("more_body"):
             read.append(await receive())
         body = b"".join(message.get("body", b"") for message in read)
+        usual = self._usual(body, headers)
+        if usual is None:
+            if len(body) > MAX_READ_ON_LOOP:
+                await _others_turn()
+            await self._app(scope, again(read, receive), send)
+            return
+        request, route = usual
+        await self._serve(request, route, Request(scope, receive), _Answer(request["id"], send))
+
+    def _usual(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], InboundModernRoute] | None:
+        """A request and who asks, if it is usual."""
         request = _request(body)
         route = None if request is None else self._route(request, headers)
-        if request is None or route is None:
-            await self._app(scope, _again(read, receive), send)
-            return
-        await self._serve(request, route, Request(scope, receive), _Answer(request["id"], send))
+        return None if request is None or route is None else (request, route)
 
     def _route(self, request: dict[str, Any], headers: Mapping[str, str]) -> InboundModernRoute | None:
         """Who asks, if the request and its headers fit as the SDK wants them to."""
@@ -199,6 +209,13 @@ class Fast:
             self._middleware = [*self._server.middleware]
             self._call = reduce(_before, reversed(self._middleware), _unanswered)
         return self._call
+
+
+async def _others_turn() -> None:
+    """Have all others go on before the same body is read once more."""
+    for _ in range(2):
+        # In the first turn this goes on before those do whose time has come meanwhile.
+        await asyncio.sleep(0)
 
 
 def _before(call_next: CallNext, middleware: ServerMiddleware[Any]) -> CallNext:
@@ -346,23 +363,13 @@ def _request(body: bytes) -> dict[str, Any] | None:
     """The request that a body is, if it is one without anything strange."""
     assert msgspec is not None, "without it there is no faster way"
     try:
+        check(body)
         request = msgspec.json.decode(body)
-    except (ValueError, RecursionError):
+    except (MCPError, ValueError, RecursionError):
         return None
     if not is_object(request) or request.get("jsonrpc") != "2.0" or type(request.get("id")) not in (int, str):
         return None
     return request if request.get("method") in _METHODS and is_object(request.get("params")) else None
-
-
-def _again(read: list[Message], receive: Receive) -> Receive:
-    """What was read of a request, and then the rest."""
-    left = iter(read)
-
-    async def again() -> Message:
-        message = next(left, None)
-        return await receive() if message is None else message
-
-    return again
 
 
 def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:

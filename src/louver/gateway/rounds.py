@@ -110,16 +110,17 @@ class Parked:
             MCPError: The upstream answers with an error, or the handle is not that of a call which waits.
         """
         said = {key: value for key, value in params.items() if key not in (ANSWERS, STATE, "_meta")}
-        subject = digest([method, said])
         state = params.get(STATE)
         if state is None:
-            call = _Call(turn, subject, owner)
+            call = _Call(turn, owner)
             call.start(send)
         else:
-            call = self._take(state, subject, owner)
+            call = self._take(state, digest([method, said]), owner)
             call.resume(turn, params.get(ANSWERS) or {})
         result = await call.next()
         if result is None:
+            # Only now: few calls wait.
+            call.subject = digest([method, said])
             return {"resultType": "input_required", "inputRequests": call.told(), STATE: self._park(call)}
         return result
 
@@ -149,8 +150,8 @@ class Parked:
 class _Call:
     """One call that outlives the requests of its client."""
 
-    def __init__(self, turn: Caller, subject: str, owner: object) -> None:
-        self.subject = subject
+    def __init__(self, turn: Caller, owner: object) -> None:
+        self.subject = ""
         self.owner = owner
         self._questions: dict[str, dict[str, Any]] = {}
         self._told: list[str] = []

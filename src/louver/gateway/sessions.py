@@ -15,6 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from louver.gateway.bodies import Bounded
 from louver.gateway.events import Events
 from louver.limits import RETRY_MS
 
@@ -50,6 +51,8 @@ class _Sessions(StreamableHTTPSessionManager):
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
         self._events = Events()
         super().__init__(server, retry_interval=RETRY_MS, security_settings=security)
+        # Within that, so that it gets bodies whole.
+        self.asgi_app.app = Bounded(self.asgi_app.app)
 
     @property
     def event_store(self) -> EventStore:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -26,7 +26,7 @@ from mcp import MCPError
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from louver.core.json import compact
-from louver.gateway import stdio_messages, wire
+from louver.gateway import stdio_messages, unread, wire
 from louver.gateway.stdio_lines import claim, lines_from, lines_to
 from louver.limits import DRAIN_S, UPSTREAM_GOODBYE_SECONDS
 
@@ -154,7 +154,7 @@ class _Front:
 
     async def _take_fault(self, line: bytes, error: types.ErrorData) -> None:
         logger.warning("a message of the client is not read: %s", error.message)
-        if (number := stdio_messages.asked(line)) is not None:
+        if (number := unread.asked(line)) is not None:
             self._calls[number] += 1
             await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=error)))
         elif (question := wire.answered(line)) in self._questions:

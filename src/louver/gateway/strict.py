@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-from louver.core.json import Json, NotJson, is_object, levels, parse
+from louver.core.json import Json, NotJson, holds_more, is_object, levels, parse
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge
 from louver.limits import (
     MAX_INTEGER_DIGITS,
@@ -100,7 +100,7 @@ def _value(raw: bytes) -> Json:
         text = raw.decode()
     except UnicodeDecodeError:
         raise NotJson("it is not UTF-8") from None
-    if text.count("{") + text.count("[") > MAX_UPSTREAM_CONTAINERS:
+    if holds_more(raw, b"[{", MAX_UPSTREAM_CONTAINERS):
         message = f"the upstream's answer has over {MAX_UPSTREAM_CONTAINERS} arrays and objects"
         raise UpstreamTooLarge(message, limit=MAX_UPSTREAM_CONTAINERS)
     return _slowly(text)
