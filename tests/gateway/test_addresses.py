@@ -6,9 +6,12 @@ from types import SimpleNamespace
 import pytest
 from mcp import MCPError
 
+from gateway.links import there
 from louver.gateway.addresses import Addresses
 from louver.gateway.clients import Client, Itself
+from louver.gateway.link import unheard
 from louver.gateway.many import Many
+from louver.gateway.presence import Onlookers
 from louver.gateway.upstream import GATEWAY
 from louver.limits import MAX_RESULTS
 from server.wire import NEW
@@ -39,7 +42,7 @@ class Shelves:
 
     def before(self):
         """Those servers as one."""
-        return Many({name: SimpleNamespace(name=name, is_watched=lambda *_: False) for name in self.has}, self, {})
+        return Many({name: there(name) for name in self.has}, self, {}, Onlookers(unheard))
 
 
 async def ask(many, method, **params):
