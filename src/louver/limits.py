@@ -349,6 +349,9 @@ MAX_SUMMARY = 200
 MAX_URI_BYTES = 8 * 1024
 """Longest URI of ours that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind, or many paths."""
 
+MAX_TEMPLATES = 1000
+"""Templates of one server by which it is found whose an address is. Each is tried for an address that nobody lists."""
+
 MAX_TOOLS_READ = 50
 """Descriptions in one read. Who needs more tools than that at once has not chosen."""
 

@@ -6,7 +6,7 @@ told (`presence.py`), and so is what it lists (`late.py`)::
 
     tools/list                                    github__create_issue, memory__read_graph
     tools/call    {"name": "memory__read_graph"}  -> memory: {"name": "read_graph"}
-    resources/read {"uri": "file:///a"}           -> whoever listed it, else whoever has it
+    resources/read {"uri": "file:///a"}           -> whoever listed it, or a template of it, else whoever has it
                    {"uri": "louver://results/Z"}  -> whoever has kept an answer there, likewise
 """
 
@@ -35,6 +35,7 @@ from louver.limits import LEFT_OUT_S
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
 from louver.server.principals import principal_of
+from louver.server.turns import by_turns
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ logger = logging.getLogger(__name__)
 SEPARATOR: Final = "__"
 """Stands between a server's name and the name of its tool."""
 
+_TEMPLATES: Final = "resources/templates/list"
 _LISTS: Final = {
     "tools/list": ("tools", "name"),
     "prompts/list": ("prompts", "name"),
     "resources/list": ("resources", "uri"),
-    "resources/templates/list": ("resourceTemplates", "uriTemplate"),
+    _TEMPLATES: ("resourceTemplates", "uriTemplate"),
 }
 """The lists, each with its member and what names an entry of it."""
 
@@ -193,6 +195,9 @@ class Many:
         # Whoever does not answer now has what it had.
         answered = [upstream for upstream in upstreams if lists[upstream.name].is_whole]
         whose = {} if key == "name" else self._addresses.list_anew(method, answered)
+        if method == _TEMPLATES:
+            for upstream in answered:
+                self._addresses.list_templates(upstream, [entry[key] for entry in lists[upstream.name].entries])
         for upstream in upstreams:
             for entry in lists[upstream.name].entries:
                 if key == "name":
@@ -253,18 +258,22 @@ class Many:
         return upstream, rest
 
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Of a resource: from whoever listed it, else from the first that has it."""
+        """Of a resource: from whoever listed it, or a template of it, else from the first that has it."""
         uri = params["uri"]
-        known = self._addresses.whose(uri)
+        if not (known := self._addresses.candidates(uri)) and not self._addresses.is_listed(_TEMPLATES):
+            await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
+            known = self._addresses.candidates(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a change, and nobody has listed it again.
-            known = next((each for each in self._upstreams.values() if each.is_watched(turn.client, uri)), known)
-        if known is not None:
+            known = [each for each in self._upstreams.values() if each.is_watched(turn.client, uri)] or known
+        refused: MCPError | None = None
+        for upstream in known:
             try:
-                return await self._calls.send(known, turn, method, params)
-            except MCPError:
-                if not self._addresses.refused(uri):
-                    raise
+                return await self._calls.send(upstream, turn, method, params)
+            except MCPError as error:
+                refused = refused or error
+        if refused is not None and not self._addresses.refused(uri):
+            raise refused
         for upstream in self._upstreams.values():
             if not await _comes(upstream, turn.client):
                 continue
@@ -294,10 +303,16 @@ class Many:
 
     async def _whose(self, turn: Caller, uris: Sequence[str]) -> dict[str, Upstream]:
         """Who has which resource or template; they are listed if of any nobody has asked for that before."""
-        for method in ("resources/list", "resources/templates/list"):
-            if any(self._addresses.whose(uri) is None for uri in uris):
+        known = await self._known(uris)
+        for method in ("resources/list", _TEMPLATES):
+            if known.keys() < set(uris):
                 await self._list(turn, method, enveloped({}, turn.client.hello.envelope))
-        return {uri: upstream for uri in uris if (upstream := self._addresses.whose(uri)) is not None}
+                known = await self._known(uris)
+        return known
+
+    async def _known(self, uris: Sequence[str]) -> dict[str, Upstream]:
+        # Each may be held against many templates.
+        return {uri: upstream async for uri in by_turns(uris) if (upstream := self._addresses.whose(uri)) is not None}
 
     async def _set_level(self, upstream: Upstream, turn: Caller, params: dict[str, Any]) -> None:
         if not await _comes(upstream, turn.client):
