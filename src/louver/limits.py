@@ -197,6 +197,11 @@ OPENING_TIMEOUT_S = 30.0
 """How long an upstream may take to open at least, in seconds: `npx` downloads a server first. One that may be silent
 for longer while it is called may be so then, too."""
 
+LEFT_OUT_S = 6.0
+"""After how long the opening, or a list, of several servers goes on without those that have not come, in seconds. Hosts
+wait 10 at least for a server, and one may leave `server/discover` unanswered before it opens (`DISCOVER_TIMEOUT_S`).
+What `npx` downloads first comes later, and clients are told."""
+
 MAX_FAILURES = 5
 """Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""
 
@@ -360,6 +365,9 @@ MAX_SUMMARY = 200
 
 MAX_URI_BYTES = 8 * 1024
 """Longest URI of ours that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind, or many paths."""
+
+MAX_TEMPLATES = 1000
+"""Templates of one server by which it is found whose an address is. Each is tried for an address that nobody lists."""
 
 MAX_TOOLS_READ = 50
 """Descriptions in one read. Who needs more tools than that at once has not chosen."""

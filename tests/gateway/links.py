@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 from louver.gateway.link import Call
 
@@ -19,6 +20,15 @@ SOON_S = 5
 
 SLACK = 10 if os.environ.keys() & {"CI", "PYTEST_XDIST_WORKER"} else 1
 """How many times as long as promised something may take: where much else runs, waiting for the machine counts too."""
+
+
+def there(name):
+    """An upstream that is there for everybody."""
+
+    async def session(client, within_s=None):
+        pass
+
+    return SimpleNamespace(name=name, session=session, is_there=lambda _: True, is_watched=lambda *_: False)
 
 
 class Ears:

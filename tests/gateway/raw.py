@@ -85,9 +85,9 @@ class Raw:
                 calls = [call for call in calls if arguments.items() <= call["params"]["arguments"].items()]
         return calls[-1]
 
-    async def hears(self, method, number=1):
+    async def hears(self, method, number=1, seconds=SOON_S):
         """The notifications of that method, once there are so many."""
-        async with asyncio.timeout(SOON_S), self._noted:
+        async with asyncio.timeout(seconds), self._noted:
             await self._noted.wait_for(lambda: len(self.heard(method)) >= number)
         return self.heard(method)
 

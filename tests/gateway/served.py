@@ -19,7 +19,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 def fixture(name, *arguments, **louver):
     """The entry of a fixture server in a configuration."""
-    entry = {"command": sys.executable, "args": [str(FIXTURES / f"{name}.py"), *arguments]}
+    entry = {"command": sys.executable, "args": [str(FIXTURES / f"{name}.py"), *map(str, arguments)]}
     return {**entry, "louver": louver} if louver else entry
 
 

@@ -6,9 +6,12 @@ from types import SimpleNamespace
 import pytest
 from mcp import MCPError
 
+from gateway.links import there
 from louver.gateway.addresses import Addresses
 from louver.gateway.clients import Client, Itself
+from louver.gateway.link import unheard
 from louver.gateway.many import Many
+from louver.gateway.presence import Onlookers
 from louver.gateway.upstream import GATEWAY
 from louver.limits import MAX_RESULTS
 from server.wire import NEW
@@ -23,6 +26,7 @@ class Shelves:
 
     def __init__(self, **has):
         self.has, self.listed = has, dict(has)
+        self.templates = {}
         self.asked, self.away = [], set()
 
     async def send(self, upstream, turn, method, params):
@@ -32,14 +36,14 @@ class Shelves:
         if method == "resources/list":
             return {"resources": [{"uri": uri} for uri in self.listed[upstream.name]]}
         if method == "resources/templates/list":
-            return {"resourceTemplates": []}
+            return {"resourceTemplates": [{"uriTemplate": text} for text in self.templates.get(upstream.name, [])]}
         if params["uri"] not in self.has[upstream.name]:
             raise MCPError(-32602, "Unknown resource")
         return {"of": upstream.name}
 
     def before(self):
         """Those servers as one."""
-        return Many({name: SimpleNamespace(name=name, is_watched=lambda *_: False) for name in self.has}, self, {})
+        return Many({name: there(name) for name in self.has}, self, {}, Onlookers(unheard))
 
 
 async def ask(many, method, **params):
@@ -86,6 +90,47 @@ async def test_what_nobody_lists_is_of_whom_it_was_read_from_until_that_has_it_n
     assert await ask(many, "resources/subscribe", uri=Y) == {"of": "a"}
     shelves.has = {"a": [], "b": [Y]}
     assert await ask(many, "resources/read", uri=Y) == {"of": "b"}
+
+
+async def test_what_a_server_lists_a_template_of_is_its():
+    """Ours: whoever else would take it, as one that answers whatever it is asked with nothing; also unlisted before."""
+    shelves = Shelves(a=["b://1", X], b=["b://1", "b://2", X])
+    shelves.listed, shelves.templates = {"a": [], "b": []}, {"b": ["b://{x}"]}
+    for method in ("resources/read", "resources/subscribe"):
+        many = shelves.before()
+        assert await ask(many, method, uri="b://1") == {"of": "b"}
+        assert await ask(many, method, uri=X) == {"of": "a"}
+        # Nor is it asked of others that it does not have.
+        shelves.has["a"].append("b://3")
+        with pytest.raises(MCPError, match="Unknown resource"):
+            await ask(many, method, uri="b://3")
+    assert shelves.asked.count("resources/templates/list") == 4
+
+
+async def test_what_several_list_a_template_of_is_asked_of_these_in_turn():
+    """Ours: two servers of files list the same one."""
+    shelves = Shelves(a=["file:///a/1"], b=["file:///b/1"], c=["file:///b/1"])
+    shelves.listed, shelves.templates = {"a": [], "b": [], "c": []}, {name: ["file:///{+path}"] for name in "ac"}
+    many = shelves.before()
+    for uri, server in (("file:///a/1", "a"), ("file:///b/1", "c")):
+        assert await ask(many, "resources/read", uri=uri) == {"of": server}
+    shelves.templates = {"b": ["file:///b/{x}"]}
+    await ask(many, "resources/templates/list")
+    assert await ask(many, "resources/read", uri="file:///b/1") == {"of": "b"}
+
+
+async def test_what_was_read_of_one_is_of_whom_lists_a_template_of_it_by_now():
+    """Ours: a server that was not there at first, and one that answered in its place."""
+    shelves = Shelves(a=["b://1"], b=["b://1"])
+    shelves.listed = {"a": [], "b": []}
+    many = shelves.before()
+    assert await ask(many, "resources/read", uri="b://1") == {"of": "a"}
+    shelves.templates = {"b": ["b://{x}"]}
+    await ask(many, "resources/templates/list")
+    assert await ask(many, "resources/read", uri="b://1") == {"of": "b"}
+    shelves.has["b"] = []
+    with pytest.raises(MCPError, match="Unknown resource"):
+        await ask(many, "resources/read", uri="b://1")
 
 
 async def test_what_two_servers_list_is_of_the_first_also_where_one_alone_is_asked():

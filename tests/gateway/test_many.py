@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from types import SimpleNamespace
 
 import anyio
 import anyio.to_thread
 import pytest
 
 from gateway.gateways import LOUVER
+from gateway.links import there
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 from louver.gateway.clients import Client, Itself
+from louver.gateway.link import unheard
 from louver.gateway.many import Many
+from louver.gateway.presence import Onlookers
 from louver.gateway.upstream import GATEWAY
 
 pytestmark = pytest.mark.anyio
@@ -377,9 +379,9 @@ async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
     async def ask():
         with anyio.CancelScope() as scope:
             scopes.append(scope)
-            await Many(upstreams, Slow(), {}).answer(Itself(Client(STATELESS, GATEWAY)), "tools/list", {})
+            await many.answer(Itself(Client(STATELESS, GATEWAY)), "tools/list", {})
 
-    upstreams = {name: SimpleNamespace(name=name) for name in ("one", "two")}
+    many = Many({name: there(name) for name in ("one", "two")}, Slow(), {}, Onlookers(unheard))
     scopes, loop = [], asyncio.get_running_loop()
     asking = asyncio.create_task(ask())
     await started.wait()

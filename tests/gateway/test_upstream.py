@@ -21,6 +21,7 @@ from louver.gateway.clients import Client, Itself
 from louver.gateway.guard import Guard
 from louver.gateway.link import RefusesAll
 from louver.gateway.negotiation import Hello
+from louver.gateway.presence import Onlookers
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.upstream import GATEWAY, Terms, Upstream
 from louver.server.policed import Policed
@@ -122,7 +123,9 @@ def upstream(link, *, serves_one=False, **how):
     async def told(method, params):
         pass
 
-    return Upstream("it", terms(link, **how), opened_as=GATEWAY, serves_one=serves_one, told=told)
+    return Upstream(
+        "it", terms(link, **how), opened_as=GATEWAY, serves_one=serves_one, told=told, onlookers=Onlookers(told)
+    )
 
 
 async def end(made):
@@ -627,7 +630,7 @@ async def opened_just_before(made, then):
     asking = asyncio.create_task(made.session(client()))
     await asyncio.sleep(0)
     (opening,) = made._opening.values()
-    opening.add_done_callback(lambda _: then())
+    opening.task.add_done_callback(lambda _: then())
     return await asking
 
 

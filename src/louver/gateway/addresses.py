@@ -3,6 +3,7 @@
     resources/list                    a: file:///x      file:///x is of a, until a lists it no more
     resources/read   file:///y        b has it          file:///y is of b, until b has it no more
     tools/call       kept by b at louver://results/Z    likewise, with whatever is asked of it after a `?`
+    resources/templates/list   c: mem://{id}            mem://1 is of c, unless one of these says otherwise
 
 Of what nobody lists the last `MAX_RESULTS` are known.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from louver.limits import MAX_RESULTS
+from louver.gateway.templates import Template
+from louver.limits import MAX_RESULTS, MAX_TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,15 +27,28 @@ class Addresses:
 
     def __init__(self) -> None:
         self._listed: dict[str, dict[str, Upstream]] = {}
+        self._templates: dict[str, tuple[Upstream, list[Template]]] = {}
         self._read: OrderedDict[str, Upstream] = OrderedDict()
         self._kept: OrderedDict[str, Upstream] = OrderedDict()
 
     def whose(self, uri: str) -> Upstream | None:
         """Who has a resource, or a template, as far as is known."""
+        return next(iter(self.candidates(uri)), None)
+
+    def candidates(self, uri: str) -> list[Upstream]:
+        """Likewise; several where several list a template of it."""
         for listed in self._listed.values():
             if (upstream := listed.get(uri)) is not None:
-                return upstream
-        return self._read.get(uri) or self._kept.get(uri.partition("?")[0])
+                return [upstream]
+        if (upstream := self._kept.get(uri.partition("?")[0])) is not None:
+            return [upstream]
+        if claiming := self._claiming(uri):
+            return claiming
+        return [self._read[uri]] if uri in self._read else []
+
+    def is_listed(self, method: str) -> bool:
+        """Whether anybody has listed this."""
+        return method in self._listed
 
     def list_anew(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
         """What is known to be listed by others, to be filled with what these list now."""
@@ -41,17 +56,26 @@ class Addresses:
         self._listed[method] = others
         return others
 
+    def list_templates(self, upstream: Upstream, texts: Sequence[str]) -> None:
+        """Note which templates an upstream lists now."""
+        self._templates[upstream.name] = upstream, [Template(text) for text in texts[:MAX_TEMPLATES]]
+
     def read(self, uri: str, upstream: Upstream) -> None:
         """Note who has a resource that nobody lists."""
         _note(self._read, uri, upstream)
 
     def refused(self, uri: str) -> bool:
-        """Forget who had a resource that nobody lists; whether that was known."""
-        return self._read.pop(uri, None) is not None
+        """Forget who had a resource that nobody lists, nor a template of it; whether that was known."""
+        return self._read.pop(uri, None) is not None and not self._claiming(uri)
 
     def kept(self, uri: str, upstream: Upstream) -> None:
         """Note where an answer is kept; the first who tells of it has it."""
         _note(self._kept, uri, upstream)
+
+    def _claiming(self, uri: str) -> list[Upstream]:
+        """Those that list a template of a resource."""
+        templates = self._templates.values()
+        return [upstream for upstream, of_it in templates if any(template.matches(uri) for template in of_it)]
 
 
 def _note(known: OrderedDict[str, Upstream], uri: str, upstream: Upstream) -> None:

@@ -26,6 +26,8 @@ class Audience:
     def __init__(self) -> None:
         self.clients: set[Client] = set()
         """Those of the handshake era."""
+        self.missing: set[Client] = set()
+        """Those of them that are served without the upstream, and are to be told once it is there."""
         self.levels: dict[Client, str] = {}
         """The log levels that they have asked for."""
         self._watchers: dict[str, set[Client]] = {}
@@ -88,5 +90,6 @@ class Audience:
     def leave(self, client: Client) -> list[str]:
         """A client has gone; the resources that nobody watches now."""
         self.clients.discard(client)
+        self.missing.discard(client)
         self.levels.pop(client, None)
         return [uri for uri in list(self.watched) if client in self._watchers[uri] and self.unwatch(client, uri)]

@@ -3,10 +3,13 @@
 ::
 
     0.25 s, 0.5 s, 1 s, 2 s, then 30 s each time
+
+What is done of itself keeps the same pace, whether it fails or not.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -42,6 +45,22 @@ class Backoff:
     def reset(self) -> None:
         """It has not failed."""
         self._failures, self._not_before = 0, 0.0
+
+
+class Pace:
+    """How soon something is done once more: at once if it was not for long, else later each time in a row."""
+
+    def __init__(self) -> None:
+        self._backoff = Backoff()
+        self._last = -MAX_BACKOFF_S
+
+    async def keep(self) -> None:
+        """Wait until it may be done."""
+        if monotonic() - self._last > MAX_BACKOFF_S:
+            self._backoff.reset()
+        await asyncio.sleep(self._backoff.wait_s)
+        self._backoff.fail("")
+        self._last = monotonic()
 
 
 class Backoffs:

@@ -14,6 +14,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR
 from mcp_types.methods import INPUT_REQUIRED_METHODS
 
+from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.eras import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.rounds import STATE, answered
@@ -144,19 +145,29 @@ async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGene
             await upstream.leave(turn.client)
 
 
-async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
+async def opening_of(upstream: Upstream, client: Client, within_s: float | None = None) -> dict[str, Any]:
     """What an upstream said of itself when it was opened, in the client's era.
+
+    Args:
+        upstream: The upstream.
+        client: For whom.
+        within_s: How long its opening may take, if that is waited for no longer.
 
     Raises:
         UpstreamError: It is not there.
     """
-    session = await upstream.session(client)
+    session = await upstream.session(client, within_s)
     opening = session.opened.opening
     if upstream.guard is not None:
         opening = upstream.guard.policed.opening(Raw(opening)).value
     if session.is_modern == client.is_modern:
         return opening
     return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)
+
+
+def is_unavailable(error: MCPError) -> bool:
+    """Whether it is one of `upstream_problem`, of an upstream that is not there."""
+    return members(members(error.error.data).get("error")).get("code") == UpstreamUnavailable.code
 
 
 def upstream_problem(error: UpstreamError) -> MCPError:

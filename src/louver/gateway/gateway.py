@@ -30,6 +30,7 @@ from louver.gateway.config import Config, Execute, Exposure
 from louver.gateway.eras import enveloped
 from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
+from louver.gateway.presence import Onlookers
 from louver.gateway.rounds import Parked
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
@@ -110,6 +111,7 @@ class Gateway:
         self._parked = Parked()
         self._bus = InMemorySubscriptionBus()
         self.listening = ListenHandler(self._bus)
+        self._onlookers = Onlookers(self._told)
         self.upstreams: dict[str, Upstream] = {}
         # Also those that a change has taken out: they may come again, for those whom they have served.
         self._known: dict[str, Upstream] = {}
@@ -223,8 +225,9 @@ class Gateway:
         self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
         places = {each.name: each.place for each in config.upstreams}
         only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
+        self._onlookers.are_told = only is None
         self._routes = (
-            Many(self.upstreams, self._calls, places)
+            Many(self.upstreams, self._calls, places, self._onlookers)
             if only is None
             else One(only, self._calls, places, changes=self._changes)
         )
@@ -278,7 +281,12 @@ class Gateway:
                 self._known[name].change(terms)
             else:
                 self._known[name] = Upstream(
-                    name, terms, opened_as=opened_as, serves_one=self._serves_one, told=self._told
+                    name,
+                    terms,
+                    opened_as=opened_as,
+                    serves_one=self._serves_one,
+                    told=self._told,
+                    onlookers=self._onlookers,
                 )
         self._config = config
         self.upstreams = {each.name: self._known[each.name] for each in config.upstreams}

@@ -21,6 +21,8 @@ from louver.limits import MAX_LOG_LINE, MAX_TOOL_BYTES
 from louver.server.turns import by_turns
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from louver.gateway.link import Params
 
 logger = logging.getLogger(__name__)
@@ -40,6 +42,17 @@ CHANGES: Final = frozenset(told for _, told in _LISTS.values())
 
 CHANGING: Final = frozenset(capability for capability, _ in _LISTS.values())
 """The capabilities whose lists can change."""
+
+
+def change_of(method: str) -> str:
+    """How a change of a list is told."""
+    return _LISTS[method][1]
+
+
+def changes_with(capabilities: Container[str]) -> frozenset[str]:
+    """How it is told that all lists have changed of an upstream with these capabilities; tools some have unsaid."""
+    return frozenset(told for needed, told in _LISTS.values() if needed in capabilities) | {TOOLS_CHANGED}
+
 
 _Pages = dict[str | None, tuple[dict[str, Any], float, float]]
 """By cursor: a page, since when it is kept, and for how many milliseconds."""

@@ -1,11 +1,12 @@
 """Several upstreams as one server.
 
 Each tool and prompt has its server's name before its own; resources keep their addresses. What every upstream
-lists is put together, all pages in one; an upstream that is not there is left out until it is::
+lists is put together, all pages in one; an upstream that is not there soon is left out until it is, which clients are
+told (`presence.py`), and so is what it lists (`late.py`)::
 
     tools/list                                    github__create_issue, memory__read_graph
     tools/call    {"name": "memory__read_graph"}  -> memory: {"name": "read_graph"}
-    resources/read {"uri": "file:///a"}           -> whoever listed it, else whoever has it
+    resources/read {"uri": "file:///a"}           -> whoever listed it, or a template of it, else whoever has it
                    {"uri": "louver://results/Z"}  -> whoever has kept an answer there, likewise
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -21,20 +23,27 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from louver import __version__
-from louver.core.json import is_object, members
+from louver.core.json import digest, is_object, members
 from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.addresses import Addresses
-from louver.gateway.calls import Calls, opening_of, watching
+from louver.gateway.calls import Calls, is_unavailable, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
+from louver.gateway.late import Late, Listed
+from louver.gateway.lists import change_of
+from louver.gateway.tasks import Tasks
+from louver.limits import LEFT_OUT_S
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
+from louver.server.principals import principal_of
+from louver.server.turns import by_turns
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 
     from louver.gateway.clients import Caller, Client
     from louver.gateway.link import Params
+    from louver.gateway.presence import Onlookers
     from louver.gateway.upstream import Upstream
 
 logger = logging.getLogger(__name__)
@@ -42,11 +51,12 @@ logger = logging.getLogger(__name__)
 SEPARATOR: Final = "__"
 """Stands between a server's name and the name of its tool."""
 
+_TEMPLATES: Final = "resources/templates/list"
 _LISTS: Final = {
     "tools/list": ("tools", "name"),
     "prompts/list": ("prompts", "name"),
     "resources/list": ("resources", "uri"),
-    "resources/templates/list": ("resourceTemplates", "uriTemplate"),
+    _TEMPLATES: ("resourceTemplates", "uriTemplate"),
 }
 """The lists, each with its member and what names an entry of it."""
 
@@ -74,13 +84,19 @@ class Many:
         upstreams: By name.
         calls: Sends the requests.
         places: Names each where it is told from whatever else had its name: by name.
+        onlookers: Whom the gateway can tell that upstreams come and go.
     """
 
-    def __init__(self, upstreams: Mapping[str, Upstream], calls: Calls, places: Mapping[str, str]) -> None:
+    def __init__(
+        self, upstreams: Mapping[str, Upstream], calls: Calls, places: Mapping[str, str], onlookers: Onlookers
+    ) -> None:
         self._upstreams = upstreams
         self._calls = calls
         self._places = places
+        self._onlookers = onlookers
         self._addresses = Addresses()
+        self._late = Late()
+        self._telling = Tasks(logger)
 
     async def opening(self, client: Client) -> dict[str, Any]:
         """What the upstreams that are there can do together, and what each has to say."""
@@ -89,8 +105,11 @@ class Many:
         instructions = [
             f"# {name}\n\n{text}" for name, opening in openings.items() if (text := opening.get("instructions"))
         ]
-        # Tools always: an upstream that is not there yet may have some.
-        capabilities = {name: said for name, said in _CAPABILITIES.items() if name in able or name == "tools"}
+        absent = [upstream for name, upstream in self._upstreams.items() if name not in openings]
+        for upstream in absent:
+            upstream.miss(client)
+        # One that is not there yet may have any.
+        capabilities = {name: said for name, said in _CAPABILITIES.items() if absent or name in able or name == "tools"}
         said: dict[str, Any] = {"capabilities": capabilities, "serverInfo": {"name": "louver", "version": __version__}}
         if instructions:
             said["instructions"] = "\n\n".join(instructions)
@@ -137,30 +156,36 @@ class Many:
     async def watching(self, turn: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
         """Have resources watched meanwhile, where they are listed."""
         async with watching(turn, await self._whose(turn, uris)):
-            yield
+            self._onlookers.listening.add(turn.client)
+            try:
+                for upstream in self._upstreams.values():
+                    if not upstream.is_there(turn.client):
+                        upstream.miss(turn.client)
+                yield
+            finally:
+                self._onlookers.listening.discard(turn.client)
 
     async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
-        async def opening(upstream: Upstream) -> dict[str, Any] | None:
-            try:
-                return await opening_of(upstream, client)
-            except UpstreamError:
-                return None
-
-        found = await asyncio.gather(*map(opening, self._upstreams.values()))
-        return {name: said for name, said in zip(self._upstreams, found, strict=True) if said is not None}
+        await asyncio.gather(*(_comes(upstream, client) for upstream in self._upstreams.values()))
+        openings: dict[str, dict[str, Any]] = {}
+        for name, upstream in self._upstreams.items():
+            # Some may have come while others were waited for.
+            if upstream.is_there(client):
+                with suppress(UpstreamError):
+                    openings[name] = await opening_of(upstream, client)
+        return openings
 
     async def _list(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("cursor") is not None:
             raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
         member, key = _LISTS[method]
         upstreams = self._asked(params)
-        lists: dict[str, list[dict[str, Any]]] = {}
-        answered: list[Upstream] = []
+        lists: dict[str, Listed] = {}
+        # Whoever alone is asked may take its time.
+        how = self._all if len(upstreams) == 1 else self._all_soon
 
         async def ask(upstream: Upstream) -> None:
-            lists[upstream.name], is_whole = await self._all(upstream, turn, method, params)
-            if is_whole:
-                answered.append(upstream)
+            lists[upstream.name] = await how(upstream, turn, method, params)
 
         # Not `gather`: where a client goes, that leaves the threads to themselves in which lists are made visible.
         async with anyio.create_task_group() as asking:
@@ -168,9 +193,13 @@ class Many:
                 asking.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
         # Whoever does not answer now has what it had.
+        answered = [upstream for upstream in upstreams if lists[upstream.name].is_whole]
         whose = {} if key == "name" else self._addresses.list_anew(method, answered)
+        if method == _TEMPLATES:
+            for upstream in answered:
+                self._addresses.list_templates(upstream, [entry[key] for entry in lists[upstream.name].entries])
         for upstream in upstreams:
-            for entry in lists[upstream.name]:
+            for entry in lists[upstream.name].entries:
                 if key == "name":
                     entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
                 elif whose.setdefault(entry[key], upstream) is upstream:
@@ -178,10 +207,24 @@ class Many:
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 
-    async def _all(
-        self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """The entries of all pages of one upstream, as far as it answers, and whether it does so to the end."""
+    async def _all_soon(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
+        """What one upstream lists, as far as it is there and answers soon; what comes later its client is told of."""
+        if not await _comes(upstream, turn.client):
+            upstream.miss(turn.client)
+            return Listed([], is_whole=False)
+        said = {key: value for key, value in params.items() if key != "_meta"}
+        key = upstream.name, method, digest(said), _who(turn.client)
+        ask = partial(self._all, upstream, turn, method, params)
+        return await self._late.listed(key, ask, partial(self._changed, turn.client, method))
+
+    def _changed(self, client: Client, method: str) -> None:
+        if client.is_modern:
+            self._telling.start(self._onlookers.told(change_of(method), None))
+        else:
+            client.hear(change_of(method), None)
+
+    async def _all(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
+        """What one upstream lists, all pages in one, as far as it answers."""
         member, key = _LISTS[method]
 
         async def ask(place: dict[str, Any]) -> dict[str, Any]:
@@ -195,8 +238,10 @@ class Many:
         except MCPError as error:
             if error.error.code != METHOD_NOT_FOUND:
                 logger.warning("upstream %r does not answer %r", upstream.name, method)
-                return entries, False
-        return entries, True
+                if is_unavailable(error):
+                    upstream.miss(turn.client)
+                return Listed(entries, is_whole=False)
+        return Listed(entries, is_whole=True)
 
     def _asked(self, params: dict[str, Any]) -> list[Upstream]:
         """Whose list is asked for: all, or the one that is named."""
@@ -213,19 +258,25 @@ class Many:
         return upstream, rest
 
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Of a resource: from whoever listed it, else from the first that has it."""
+        """Of a resource: from whoever listed it, or a template of it, else from the first that has it."""
         uri = params["uri"]
-        known = self._addresses.whose(uri)
+        if not (known := self._addresses.candidates(uri)) and not self._addresses.is_listed(_TEMPLATES):
+            await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
+            known = self._addresses.candidates(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a change, and nobody has listed it again.
-            known = next((each for each in self._upstreams.values() if each.is_watched(turn.client, uri)), known)
-        if known is not None:
+            known = [each for each in self._upstreams.values() if each.is_watched(turn.client, uri)] or known
+        refused: MCPError | None = None
+        for upstream in known:
             try:
-                return await self._calls.send(known, turn, method, params)
-            except MCPError:
-                if not self._addresses.refused(uri):
-                    raise
+                return await self._calls.send(upstream, turn, method, params)
+            except MCPError as error:
+                refused = refused or error
+        if refused is not None and not self._addresses.refused(uri):
+            raise refused
         for upstream in self._upstreams.values():
+            if not await _comes(upstream, turn.client):
+                continue
             with suppress(MCPError):
                 result = await self._calls.send(upstream, turn, method, params)
                 if method == "resources/read":
@@ -252,14 +303,37 @@ class Many:
 
     async def _whose(self, turn: Caller, uris: Sequence[str]) -> dict[str, Upstream]:
         """Who has which resource or template; they are listed if of any nobody has asked for that before."""
-        for method in ("resources/list", "resources/templates/list"):
-            if any(self._addresses.whose(uri) is None for uri in uris):
+        known = await self._known(uris)
+        for method in ("resources/list", _TEMPLATES):
+            if known.keys() < set(uris):
                 await self._list(turn, method, enveloped({}, turn.client.hello.envelope))
-        return {uri: upstream for uri in uris if (upstream := self._addresses.whose(uri)) is not None}
+                known = await self._known(uris)
+        return known
+
+    async def _known(self, uris: Sequence[str]) -> dict[str, Upstream]:
+        # Each may be held against many templates.
+        return {uri: upstream async for uri in by_turns(uris) if (upstream := self._addresses.whose(uri)) is not None}
 
     async def _set_level(self, upstream: Upstream, turn: Caller, params: dict[str, Any]) -> None:
+        if not await _comes(upstream, turn.client):
+            upstream.keep_level(turn.client, params["level"])
+            return
         try:
             await self._calls.send(upstream, turn, "logging/setLevel", params)
         except MCPError:
             # It writes no log that a client could hear.
             logger.debug("upstream %r has no log level", upstream.name)
+
+
+async def _comes(upstream: Upstream, client: Client) -> bool:
+    """Whether an upstream is there for a client, or is soon."""
+    try:
+        await upstream.session(client, LEFT_OUT_S)
+    except UpstreamError:
+        return False
+    return True
+
+
+def _who(client: Client) -> Hashable:
+    """Who sees the same lists of a server that says nothing else: a connection, or all that say the same."""
+    return (client.hello.digest if client.is_modern else client), principal_of()

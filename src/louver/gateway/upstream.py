@@ -18,20 +18,24 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp import MCPError
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from louver import __version__
+from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
-from louver.gateway.backoff import Backoff, Backoffs
+from louver.gateway.backoff import Backoff, Backoffs, Pace
 from louver.gateway.clients import Client
 from louver.gateway.definitions import Definitions
 from louver.gateway.eras import is_modern
 from louver.gateway.link import RefusesAll, unheard
+from louver.gateway.lists import changes_with
 from louver.gateway.negotiation import Hello
+from louver.gateway.presence import Presence
 from louver.gateway.session import Session
 from louver.gateway.tasks import Tasks
 from louver.limits import MAX_SESSIONS, UNUSED_S
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from louver.gateway.definitions import OnChange
     from louver.gateway.guard import Guard
     from louver.gateway.link import Link, Listener, Params
+    from louver.gateway.presence import Onlookers
 
 logger = logging.getLogger(__name__)
 
@@ -76,10 +81,16 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What sessions that take each other's place share: who is served, and how often they have ended at once."""
+    """What sessions that take each other's place share: who is served or misses them, how often they ended at once."""
 
-    audience: Audience = field(default_factory=Audience)
+    audience: Audience
+    presence: Presence
     ends: Backoff = field(default_factory=Backoff)
+
+
+class _Opening(NamedTuple):
+    task: asyncio.Task[Session]
+    began: float
 
 
 class Upstream:
@@ -91,6 +102,7 @@ class Upstream:
         opened_as: Who it is told that connects, where a session serves everybody.
         serves_one: Whether that is the one client of the gateway, once it has said who it is.
         told: Gets every notification that no call belongs to, of a session that serves clients of 2026-07-28.
+        onlookers: Whom the gateway can tell that it comes and goes.
     """
 
     def __init__(
@@ -101,6 +113,7 @@ class Upstream:
         opened_as: Hello,
         serves_one: bool,
         told: Callable[[str, Params], Awaitable[None]],
+        onlookers: Onlookers,
     ) -> None:
         self.name = name
         self.problem: str | None = None
@@ -111,14 +124,18 @@ class Upstream:
         """Who it is told that connects, where a session serves everybody."""
         self._serves_one = serves_one
         self._told = told
+        self._onlookers = onlookers
         self._places: dict[Hashable, _Place] = {}
         self._sessions: dict[Hashable, Session] = {}
-        self._opening: dict[Hashable, asyncio.Task[Session]] = {}
+        self._opening: dict[Hashable, _Opening] = {}
         self._definitions = Definitions(name, terms.on_change)
         self._failures = Backoff()
         # Of clients, by what they say in their opening: each would else come again as another.
         self._refused = Backoffs()
         self._ending = Tasks(logger)
+        self._seekers = Tasks(logger)
+        self._seeking: asyncio.Task[None] | None = None
+        self._pace = Pace()
         self._is_closed = False
 
     @property
@@ -131,8 +148,12 @@ class Upstream:
         """Those of the handshake era that it serves."""
         return {client for place in self._places.values() for client in place.audience.clients}
 
-    async def session(self, client: Client | None = None) -> Session:
+    async def session(self, client: Client | None = None, within_s: float | None = None) -> Session:
         """The session that serves a client, or the gateway itself; opened if it is not there.
+
+        Args:
+            client: The client.
+            within_s: How long an opening may take by then, if it is waited for no longer; it goes on.
 
         Raises:
             UpstreamError: There is none, and none can be opened now.
@@ -147,9 +168,11 @@ class Upstream:
                 self._join(key, client)
             if (session := self._sessions.get(key)) is not None:
                 return session
-            opening, terms = self._opening_of(key, client), self._terms
+            (opening, began), terms = self._opening_of(key, client), self._terms
             # Others may wait for the same; whoever stops waiting does not stop it.
-            await asyncio.wait({opening})
+            left_s = None if within_s is None else max(0.0, began + within_s - monotonic())
+            if not (await asyncio.wait({opening}, timeout=left_s))[0]:
+                raise UpstreamUnavailable(f"upstream {self.name!r} is not there yet: it is being opened")
             if self._terms is not terms and (client is None or client.is_modern or client in self.clients):
                 # By other terms, for whoever has not left meanwhile.
                 continue
@@ -181,6 +204,21 @@ class Upstream:
         place = self._places.get(self._key(client))
         return place is not None and place.audience.is_watched(client, uri)
 
+    def is_there(self, client: Client) -> bool:
+        """Whether there is a session that serves a client."""
+        return self._key(client) in self._sessions
+
+    def miss(self, client: Client) -> None:
+        """A client is served without it, and told once it is there; it is tried again by itself until then."""
+        if not client.has_gone:
+            self._place(self._key(client)).presence.miss(client)
+            self._seek()
+
+    def keep_level(self, client: Client, level: str) -> None:
+        """Ask for a log level for a client once it is there."""
+        if not client.has_gone:
+            self._place(self._key(client)).audience.levels[client] = client.log_level = level
+
     def is_safe(self, method: str, params: Params) -> bool:
         """Whether a request is of a tool that says of itself that a second call does no harm."""
         return method == "tools/call" and self._definitions.is_safe((params or {}).get("name"))
@@ -188,7 +226,7 @@ class Upstream:
     async def leave(self, client: Client) -> None:
         """A client has gone."""
         if (opening := self._opening.get(client)) is not None:
-            opening.cancel()
+            opening.task.cancel()
         # Nobody knows of it any more before anything is waited for.
         own = self._sessions.pop(client, None)
         self._places.pop(client, None)
@@ -218,6 +256,9 @@ class Upstream:
         """Have no sessions any more, and begin none, unless there are other terms."""
         self._is_closed = True
         self._let_go()
+        if self._seeking is not None:
+            self._seeking.cancel()
+            self._seeking = None
 
     async def ended(self) -> None:
         """Wait for the end of the sessions that it has no more; they end though nobody waits."""
@@ -227,7 +268,7 @@ class Upstream:
         """End all that there is; nobody finds it any more."""
         openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
-        for opening in openings:
+        for opening, _ in openings:
             opening.cancel()
             self._ending.start(_over(opening))
         for session in sessions:
@@ -243,7 +284,9 @@ class Upstream:
 
     def _place(self, key: Hashable) -> _Place:
         if (place := self._places.get(key)) is None:
-            place = self._places[key] = _Place()
+            audience = Audience()
+            presence = Presence(audience, self._onlookers, serves_modern=_serves_modern(key))
+            place = self._places[key] = _Place(audience, presence)
         return place
 
     def _join(self, key: Hashable, client: Client) -> None:
@@ -254,12 +297,12 @@ class Upstream:
             if (session := self._sessions.get(key)) is not None:
                 session.joined()
 
-    def _opening_of(self, key: Hashable, client: Client | None) -> asyncio.Task[Session]:
+    def _opening_of(self, key: Hashable, client: Client | None) -> _Opening:
         if (opening := self._opening.get(key)) is None:
             if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS and not self._has_made_room():
                 raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
-            opening = self._opening[key] = asyncio.create_task(self._open(key, client))
-            opening.add_done_callback(partial(self._opened, key))
+            opening = self._opening[key] = _Opening(asyncio.create_task(self._open(key, client)), monotonic())
+            opening.task.add_done_callback(partial(self._opened, key))
         return opening
 
     def _has_made_room(self) -> bool:
@@ -276,7 +319,7 @@ class Upstream:
 
     def _opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
         """An opening is over, which may never have begun."""
-        if self._opening.get(key) is opening:
+        if key in self._opening and self._opening[key].task is opening:
             del self._opening[key]
         if not opening.cancelled():
             # Looked at, though nobody may wait for it any more: asyncio would tell of it.
@@ -320,6 +363,7 @@ class Upstream:
         self.problem = None
         self.says = session.opened.name
         self._sessions[key] = session
+        place.presence.came(_lists_of(session))
         return session
 
     def _list_changed(self, change: str) -> None:
@@ -366,11 +410,50 @@ class Upstream:
                     ends.reset()
                 else:
                     ends.fail(reason)
+                self._places[key].presence.went(_lists_of(session))
+                self._seek()
+
+    def _missing(self) -> list[Client]:
+        """Of each place where it is missed one of those who miss it."""
+        return [client for place in self._places.values() if (client := place.presence.missed_by) is not None]
+
+    def _seek(self) -> None:
+        """Try again from now on, if it is missed."""
+        if (self._seeking is None or self._seeking.done()) and self._missing():
+            self._seeking = self._seekers.start(self._sought())
+
+    async def _sought(self) -> None:
+        """Try again until it is there for all who miss it."""
+        while self._missing():
+            await self._pace.keep()
+            await asyncio.sleep(self._failures.wait_s)
+            for client in self._missing():
+                if not await self._is_back(client) and self._failures.wait_s > 0:
+                    # It is so for the others too.
+                    break
+
+    async def _is_back(self, client: Client) -> bool:
+        was_open = self.is_there(client)
+        try:
+            session = await self.session(client)
+            if was_open:
+                # Over HTTP a session outlives whoever answers.
+                with suppress(MCPError):
+                    await session.tools()
+        except UpstreamError:
+            return False
+        if (place := self._places.get(self._key(client))) is not None:
+            place.presence.came(_lists_of(session))
+        return True
 
 
 def _serves_modern(key: Hashable) -> bool:
     """Whether a session serves clients of 2026-07-28: what another tells of is not theirs, or told by this one too."""
     return key is None or key is False
+
+
+def _lists_of(session: Session) -> frozenset[str]:
+    return changes_with(members(session.opened.opening.get("capabilities")))
 
 
 async def _over(opening: asyncio.Task[Session]) -> None:

@@ -1,0 +1,170 @@
+"""Several servers of which one is slow, or not there: the others are served meanwhile, and it is told when it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from gateway.gateways import EVERYTHING, LOUVER
+from gateway.links import SLACK
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import at, config, fixture, serving
+from louver.limits import MAX_BACKOFF_S, OPENING_TIMEOUT_S
+
+pytestmark = pytest.mark.anyio
+
+CHANGED = "notifications/tools/list_changed"
+BACK_S = MAX_BACKOFF_S + 3 * SLACK
+"""What is tried again has been by then."""
+
+every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+every_front = pytest.mark.parametrize("front", ["stdio", "http"])
+
+
+@asynccontextmanager
+async def opened(arguments, front, era):
+    """A client that listens to changes."""
+    with ExitStack() as gateway:
+        target = [*LOUVER, *arguments]
+        if front == "http":
+            target = gateway.enter_context(serving(*arguments)).url
+        async with raw(target, era) as client:
+            await listens(client)
+            yield client
+
+
+async def listens(client):
+    if client.era == STATELESS:
+        wanted = {"toolsListChanged": True, "resourcesListChanged": True}
+        client.begin(client.request("subscriptions/listen", notifications=wanted))
+        await client.hears("notifications/subscriptions/acknowledged")
+
+
+async def servers(client):
+    """The servers whose tools are listed."""
+    return {tool["name"].partition("__")[0] for tool in (await client.result("tools/list"))["tools"]}
+
+
+@every_front
+@every_era
+async def test_a_server_that_does_not_open_keeps_nobody_waiting_for_the_others(tmp_path, front, era):
+    """GATEWAY.md: an upstream that dies at start shows as unhealthy, the rest serve; ours: so does one that hangs. What
+    it has is told once it is there, and it may have anything."""
+    come = tmp_path / "come"
+    arguments = config(tmp_path, {"good": fixture("unruly"), "slow": fixture("unruly", "waits", come, "initialize")})
+    began = time.perf_counter()
+    async with opened(arguments, front, era) as client:
+        assert await servers(client) == {"good"}
+        assert (await client.error("resources/read", uri="test://nothing"))["code"] == -32602
+        assert time.perf_counter() - began < OPENING_TIMEOUT_S
+        assert {"prompts", "completions"} <= client.opening["capabilities"].keys()
+        come.touch()
+        await client.hears(CHANGED)
+        assert await servers(client) == {"good", "slow"}
+        assert (await client.call("slow__echo"))["params"]["name"] == "echo"
+
+
+@every_front
+@every_era
+async def test_a_server_that_does_not_list_keeps_nobody_waiting_for_the_others(tmp_path, front, era):
+    """GATEWAY.md: likewise, one that errors on `tools/list`. What it lists after all is told, once."""
+    come = tmp_path / "come"
+    arguments = config(tmp_path, {"good": fixture("unruly"), "slow": fixture("unruly", "waits", come, "tools/list")})
+    async with opened(arguments, front, era) as client:
+        began = time.perf_counter()
+        assert await servers(client) == {"good"}
+        # It is asked already.
+        assert await servers(client) == {"good"}
+        assert time.perf_counter() - began < OPENING_TIMEOUT_S
+        come.touch()
+        await client.hears(CHANGED)
+        assert await servers(client) == {"good", "slow"}
+        assert (await client.call("slow__echo"))["params"]["name"] == "echo"
+        assert len(client.heard(CHANGED)) == 1
+
+
+@every_era
+@pytest.mark.parametrize("isolation", ["shared", "session"])
+async def test_a_server_that_comes_and_goes_is_told_and_tried_again_by_itself(tmp_path, era, isolation):
+    """MCP, `list_changed`: that the list has changed. Ours: nobody need call a server for it to be started again."""
+    there = tmp_path / "there"
+    needs = fixture("unruly", "needs", there, isolation=isolation)
+    arguments = config(tmp_path, {"good": fixture("unruly"), "needs": needs})
+    async with opened(arguments, "http", era) as client:
+        assert await servers(client) == {"good"}
+        if era == HANDSHAKE:
+            assert await client.result("logging/setLevel", level="error") == {}
+        there.touch()
+        await client.hears(CHANGED, 1, BACK_S)
+        assert await servers(client) == {"good", "needs"}
+        if era == HANDSHAKE:
+            seen = (await client.call("needs__wait_for", seen="logging/setLevel"))["seen"]
+            assert [call["params"]["level"] for call in seen] == ["error"]
+        there.unlink()
+        assert (await client.call("needs__die"))["isError"] is True
+        await client.hears(CHANGED, 2)
+        assert await servers(client) == {"good"}
+        there.touch()
+        await client.hears(CHANGED, 3, BACK_S)
+        assert await servers(client) == {"good", "needs"}
+
+
+async def test_who_has_a_server_of_its_own_is_told_alone_that_it_goes(tmp_path):
+    """GATEWAY.md, `isolation: session`: what a client's own server does is that client's."""
+    with serving(*config(tmp_path, {"one": fixture("unruly"), "two": fixture("unruly")})) as served:
+        async with raw(served.url) as client, raw(served.url) as other, raw(served.url, STATELESS) as modern:
+            await listens(modern)
+            for each in (client, other, modern):
+                assert await servers(each) == {"one", "two"}
+            assert (await client.call("one__die"))["isError"] is True
+            await client.hears(CHANGED)
+            await other.call("two__storm", times=1)
+            await modern.call("two__storm", times=1)
+            for each in (other, modern):
+                assert len(await each.hears(CHANGED)) == 1
+
+
+async def test_of_a_server_alone_nothing_is_told(tmp_path):
+    """GATEWAY.md, "Transparency first": it has told nothing itself."""
+    with serving(*config(tmp_path, {"one": fixture("unruly", isolation="shared")})) as served:
+        async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
+            await listens(modern)
+            assert (await client.call("echo"))["params"]["name"] == "echo"
+            assert (await client.call("die"))["isError"] is True
+            assert (await client.call("echo"))["params"]["name"] == "echo"
+            await modern.call("storm", times=1)
+            for each in (client, modern):
+                assert len(await each.hears(CHANGED)) == 1
+
+
+@contextmanager
+def listening(port):
+    """The fixture server at a port, and its URL."""
+    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@every_era
+async def test_a_server_at_a_url_that_is_started_again_is_told(tmp_path, era):
+    """Ours: over HTTP a session does not end with the server; that it was left out of a list is known."""
+    with ExitStack() as web:
+        url = web.enter_context(listening(0))
+        arguments = config(tmp_path, {"good": fixture("unruly"), "web": at(url, isolation="shared")})
+        async with opened(arguments, "http", era) as client:
+            assert await servers(client) == {"good", "web"}
+            web.close()
+            # What is kept of it counts until it is known that it is not there.
+            async with asyncio.timeout(BACK_S):
+                while "web" in await servers(client):
+                    pass
+            web.enter_context(listening(urlsplit(url).port))
+            await client.hears(CHANGED, len(client.heard(CHANGED)) + 1, BACK_S)
+            assert await servers(client) == {"good", "web"}
