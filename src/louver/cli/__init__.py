@@ -4,7 +4,7 @@
 
     louver demo [--json]
     louver serve (-- COMMAND... | --url URL | --config FILE | --example) [--stdio | --http HOST:PORT] [--log text|json]
-                 [--ready-views]
+                 [--ready-views] [--anyone] [--known-as HOST...]
     louver check (-- COMMAND... | --url URL | --config FILE)
     louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--query WORDS] [--json]
     louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
@@ -130,6 +130,14 @@ def _parser() -> argparse.ArgumentParser:
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")
     transport.add_argument("--http", metavar="HOST:PORT", help="over Streamable HTTP at /mcp; port 0: any")
+    serve.add_argument("--anyone", action="store_true", help="serve whoever reaches the address, without tokens")
+    serve.add_argument(
+        "--known-as",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="a host that clients reach it by, beside the address; once for each",
+    )
 
     check = commands.add_parser("check", help="see whether a configuration can be served")
     _add_upstreams(check)
