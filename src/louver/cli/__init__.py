@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     conformance.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML")
 
     suggest = commands.add_parser(
-        "suggest", help="call tools, see what weighs in their answers, and get a view for each"
+        "suggest", help="call tools, see what weighs in their answers, and get views and schemas"
     )
     _add_upstreams(suggest)
     suggest.add_argument("--upstream", metavar="NAME", help="just this server of the file")
@@ -189,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a call to look at: the tool's name, its arguments as a JSON object; more calls tell more",
     )
     suggest.add_argument("--run-anyway", action="store_true", help="call tools too that do not say that they only read")
-    suggest.add_argument("--out", metavar="FOLDER", help="write the files of views there")
+    suggest.add_argument("--out", metavar="FOLDER", help="write the files there: views, and schemas")
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
     explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")

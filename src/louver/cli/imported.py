@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.lines import nearest_line
 from louver.core.json import is_array, is_object
 from louver.errors import InvalidConfig
-from louver.gateway.config_check import check, nearest_line, schema
+from louver.gateway.config_check import check, schema
 from louver.gateway.config_env import HOST_VARIABLES
 
 if TYPE_CHECKING:
