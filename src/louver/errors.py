@@ -248,6 +248,12 @@ class InvalidView(_Located):
         self.keys = keys
 
 
+class InvalidSchema(_Located):
+    """A file of an output schema that cannot be used."""
+
+    code = "INVALID_SCHEMA"
+
+
 class InvalidDescription(_Located):
     """A file that describes a tool and cannot be used."""
 

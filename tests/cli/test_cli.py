@@ -256,7 +256,7 @@ def test_serve_ends_with_status_0_when_it_is_told_to():
     ("address", "said"),
     [
         ("0.0.0.0:0", "an address of the loopback"),
-        ("example.com:80", "an address of the loopback"),
+        ("example.com:80", "--http takes an address, for example"),
         ("127.0.0.1", "--http takes HOST:PORT"),
         ("127.0.0.1:99999", "--http takes HOST:PORT"),
         ("[::1]:x", "--http takes HOST:PORT"),

@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fixtures.samples import CANARY
+from louver.catalogue.output_schemas import SchemaFile, SchemaFiles
 from louver.catalogue.views import ViewFile, ViewFolder
 from louver.cli import main
 from louver.shipped import folder
@@ -100,7 +101,7 @@ def test_no_value_of_an_answer_is_printed_or_written(suggest, tmp_path, options)
     status, out, err = suggest(*calls, *options, "--out", str(tmp_path))
     assert status == 1
     written = [file.read_text() for file in tmp_path.iterdir()]
-    assert len(written) == 3
+    assert len(written) == 6
     assert CANARY not in "".join([out, err, *written])
     assert "items.body" in out
 
@@ -126,8 +127,12 @@ def test_a_tool_s_name_leads_nowhere_else(suggest, tmp_path):
     """Ours: it is the server's, and may hold slashes."""
     out = tmp_path / "a" / "b" / "views"
     assert suggest(*call("../../escape"), "--out", str(out))[0] == 0
-    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [out / ".._.._escape.views.json"]
+    assert {file for file in tmp_path.rglob("*") if file.is_file()} == {
+        out / ".._.._escape.views.json",
+        out / "..%2F..%2Fescape.output.schema.json",
+    }
     assert ViewFolder(out).find("../../escape") is not None
+    assert SchemaFiles({"": out}).find("../../escape") is not None
 
 
 def test_two_tools_whose_file_would_be_one_are_refused_before_anything_is_called(suggest, tmp_path):
@@ -138,6 +143,51 @@ def test_two_tools_whose_file_would_be_one_are_refused_before_anything_is_called
     assert f"'a_b' and 'a b' would both be written to {tmp_path / 'a_b.views.json'}: suggest them one after" in err
     assert suggest(*calls)[0] == 0
     assert suggest(*call("a b"), *call("a b", kind="wish"), "--out", str(tmp_path))[0] == 0
+
+
+def test_of_a_tool_that_declares_nothing_a_schema_is_written_too(suggest, tmp_path):
+    """GATEWAY.md: `louver suggest` writes a schema file that makes it declared; types are merged over what was seen."""
+    calls = [*call("as-text"), *call("as-text", total=1.5, kind="wish"), *call("in-a-string")]
+    status, _, err = suggest(*calls, "--out", str(tmp_path))
+    assert status == 0
+    assert "as-text.output.schema.json is written: what 2 answers have shown" in err
+    said = SchemaFile.read(tmp_path / "as-text.output.schema.json").schema
+    item = {"body": {"type": "string"}, "id": {"type": "integer"}, "kind": {"type": "string"}, "owner": {}}
+    items = {"type": "array", "items": {"type": "object", "required": [*item], "properties": item}}
+    assert said == {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "required": ["items", "total"],
+        "properties": {"items": items, "total": {"type": "number"}},
+    }
+    wrapped = SchemaFile.read(tmp_path / "in-a-string.output.schema.json").schema
+    assert (wrapped["required"], wrapped["properties"]) == (["result"], {"result": items})
+    for tool in ("as-text", "in-a-string"):
+        schema = SchemaFile.read(tmp_path / f"{tool}.output.schema.json").schema
+        ViewFile.read(tmp_path / f"{tool}.views.json").check(schema)
+
+
+def test_no_schema_is_written_that_would_not_hold(suggest, tmp_path):
+    """Ours: of a tool that declares one, or that has answered with what is no JSON."""
+    assert suggest(*call("list_issues", limit=2), "--out", str(tmp_path / "declares"), server=EXAMPLE)[0] == 0
+    assert suggest(*call("prose"), *call("prose", json=True), "--out", str(tmp_path / "prose"))[0] == 1
+    assert {file.name for file in tmp_path.rglob("*.json")} == {"list_issues.views.json", "prose.views.json"}
+
+
+def test_with_json_the_schema_is_there(suggest):
+    """Ours: for a program, `null` where the server declares one."""
+    (row,) = json.loads(suggest(*call("as-text"), "--json")[1])
+    assert row["schema"]["required"] == ["items", "total"]
+    (row,) = json.loads(suggest(*call("list_issues", limit=2), "--json", server=EXAMPLE)[1])
+    assert row["schema"] is None
+
+
+def test_a_schema_that_is_there_stays(suggest, tmp_path):
+    """Ours, as with views."""
+    (tmp_path / "list.output.schema.json").write_text("mine")
+    status, out, err = suggest(*call("list"), "--out", str(tmp_path))
+    assert (status, out, len([*tmp_path.iterdir()])) == (2, "", 1)
+    assert "list.output.schema.json is there already, and stays as it is" in err
 
 
 def test_a_folder_that_cannot_be_written_is_told(suggest, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fuzz.laws import text
 from louver.core import infer as module
 from louver.core.derive import derive
-from louver.core.infer import closed, infer
+from louver.core.infer import closed, infer, unsettled
 from louver.core.json import levels
 from louver.core.plan import compile_projection
 from louver.core.project import project
@@ -225,3 +225,20 @@ def test_an_inferred_schema_can_be_closed_over_what_was_seen():
     for other in ({"more": 1}, {"list": [{"b": 1}]}, {"many": {"x": {"b": 1}}}):
         assert not accepts(schema, {"list": [], "many": {}, "none": [], **other})
     assert closed(True) is True
+
+
+def test_what_was_only_ever_null_may_be_anything_in_answers_to_come():
+    """Ours: null says that nothing was there, and not what will be."""
+    many = {str(n): None for n in range(MAX_INFERRED_NAMES + 1)}
+    schema = unsettled(infer([{"list": [{"a": None, "b": 1}, {"a": None, "b": None}], "many": many, "none": []}]))
+    row = schema["properties"]["list"]["items"]["properties"]
+    assert row == {"a": {}, "b": {"type": ["integer", "null"]}}
+    assert schema["properties"]["many"] == {"type": "object", "additionalProperties": {}}
+    assert unsettled(True) is True
+
+
+@given(st.lists(values, min_size=1, max_size=4))
+def test_what_was_seen_satisfies_what_is_left_open(samples: list[Any]):
+    """Ours: it is only looser."""
+    schema = unsettled(infer(samples))
+    assert all(accepts(schema, sample) for sample in samples)

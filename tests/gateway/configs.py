@@ -18,8 +18,8 @@ GOOD = """{
       "type": "http", "url": "http://127.0.0.1:9000/mcp",
       "headers": {"Authorization": "Bearer ${TOKEN}"},
       "louver": {
-        "views": "views", "defaultViews": {"list_issues": "brief"}, "isolation": "session", "onChange": "block",
-        "timeoutSeconds": 2.5
+        "views": "views", "schemas": "schemas", "defaultViews": {"list_issues": "brief"}, "isolation": "session",
+        "onChange": "block", "timeoutSeconds": 2.5
       }
     }
   },

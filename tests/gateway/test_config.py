@@ -32,6 +32,7 @@ def only(folder, **server):
 def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
     """GATEWAY, Start: the `mcpServers` file that hosts already use, plus an optional `louver` key."""
     (tmp_path / "views").mkdir()
+    (tmp_path / "schemas").mkdir()
     memory = Upstream(
         "memory",
         "stdio",
@@ -45,6 +46,7 @@ def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
         url="http://127.0.0.1:9000/mcp",
         headers={"Authorization": f"Bearer {SECRET}"},
         views=tmp_path / "views",
+        schemas=tmp_path / "schemas",
         default_views={"list_issues": "brief"},
         isolation="session",
         on_change="block",
@@ -55,7 +57,9 @@ def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
 
 def test_a_byte_order_mark_is_taken(tmp_path):
     """Ours: Windows' editors write it."""
-    assert read(tmp_path, b"\xef\xbb\xbf" + GOOD.encode().replace(b'"views": "views",', b"")).upstreams
+    assert read(
+        tmp_path, b"\xef\xbb\xbf" + GOOD.encode().replace(b'"views": "views", "schemas": "schemas",', b"")
+    ).upstreams
 
 
 def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):

@@ -225,13 +225,23 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'policy', 'views', 'defaultViews', 'readyViews', 'descriptions', "
-        "'isolation', 'onChange', 'timeoutSeconds'",
+        "unknown key 'timeout': expected one of 'policy', 'views', 'schemas', 'defaultViews', 'readyViews', "
+        "'descriptions', 'isolation', 'onChange', 'timeoutSeconds'",
     ),
     "views that are not there": (
         SERVERS % '{"command": "a", "louver": {\n"views": "views"}}',
         3,
         "server 'a': 'views': there is no such folder: 'views'",
+    ),
+    "schemas that are not there": (
+        SERVERS % '{"command": "a", "louver": {\n"schemas": "schemas"}}',
+        3,
+        "server 'a': 'schemas': there is no such folder",
+    ),
+    "schemas beside a policy": (
+        SERVERS % '{"command": "a", "louver": {"policy": "p.json",\n"schemas": "schemas"}}',
+        3,
+        "server 'a': 'schemas' does not go with 'policy'",
     ),
     "ready views in words": (
         SERVERS % '{"command": "a", "louver": {\n"readyViews": "ready"}}',

@@ -19,9 +19,11 @@ from louver.protocol.names import ARGUMENT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from louver.catalogue.output_schemas import SchemaFile
     from louver.catalogue.views import ViewFile
     from louver.core.json import Json, Schema
     from louver.core.plan import Plan
+    from louver.core.validate import Validator
     from louver.core.view import Views
     from louver.protocol.hint import ContentMode
 
@@ -37,6 +39,7 @@ class Entry:
         plans: Where its plans are kept.
         default_view: The view that a call without a request gets, if the views themselves have one for that.
         hides_views: Whether there can be views that its caller must not know of.
+        declared: The file that declares its output, where the server does not.
     """
 
     def __init__(
@@ -49,23 +52,29 @@ class Entry:
         default_view: str | None = None,
         *,
         hides_views: bool = False,
+        declared: SchemaFile | None = None,
     ) -> None:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
-        self.output_schema: Schema | None = tool.get("outputSchema")
+        self.output_schema: Schema | None = tool.get("outputSchema") if declared is None else declared.schema
+        self.declared = declared
         self.views = views
         self.content: ContentMode = content
         self.file = file
         self.default_view = default_view
         self.hides_views = hides_views
-        self._meta = tool.get("_meta")
+        self._listed = _listed(tool)
         self._plans = Plans() if plans is None else plans
         self._text_views: dict[str | None, tuple[Views, str]] = {}
 
     def is_of(self, tool: dict[str, Any]) -> bool:
         """Whether this is still the entry of `tool`: its schemas and its author's hint are as they were."""
-        now = (tool["inputSchema"], tool.get("outputSchema"), tool.get("_meta"))
-        return now == (self.input_schema, self.output_schema, self._meta)
+        return _listed(tool) == self._listed
+
+    @property
+    def declares_itself(self) -> bool:
+        """Whether its server lists an output schema."""
+        return self._listed[1] is not None
 
     @cached_property
     def listing_schema(self) -> dict[str, Any] | None:
@@ -80,6 +89,11 @@ class Entry:
         # without its `type` in 2025-11-25.
         rooted = is_object(self.output_schema) and self.output_schema.get("type") == "object"
         return {"type": "object"} if rooted else {}
+
+    @cached_property
+    def listing_validator(self) -> Validator:
+        """Of whole answers against what `tools/list` shows, as stock clients hold them against it."""
+        return validator(True if self.listing_schema is None else self.listing_schema)
 
     @cached_property
     def has_room_for_argument(self) -> bool:
@@ -165,6 +179,11 @@ class Entry:
             views = self.views.each(partial(within_text, wrapper))
             known = self._text_views[wrapper] = (views, digest_of(["no schema", views.to_json()]))
         return known
+
+
+def _listed(tool: dict[str, Any]) -> tuple[Any, ...]:
+    """What is made into an entry of what a server lists."""
+    return tool["inputSchema"], tool.get("outputSchema"), tool.get("_meta")
 
 
 _PLAIN = frozenset(

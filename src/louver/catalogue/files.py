@@ -2,8 +2,9 @@
 
 ::
 
-    views/get_issue.views.json          what `louver.catalogue.views` reads
-    tool_descriptions/get_issue.json    what `louver.catalogue.descriptions` reads
+    views/get_issue.views.json            what `louver.catalogue.views` reads
+    schemas/get_issue.output.schema.json  what `louver.catalogue.output_schemas` reads
+    tool_descriptions/get_issue.json      what `louver.catalogue.descriptions` reads
 
 A file is read when the server starts and again when it changes. What is wrong
 with it is told by file and line. A file that was right and is changed to
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from louver.catalogue.lines import line_of_second
 from louver.core import json
-from louver.errors import InvalidDescription, InvalidPolicy, InvalidView
+from louver.errors import InvalidDescription, InvalidPolicy, InvalidSchema, InvalidView
 
 if TYPE_CHECKING:
     import logging
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json
 
-Invalid = type[InvalidView] | type[InvalidDescription] | type[InvalidPolicy]
+Invalid = type[InvalidView] | type[InvalidSchema] | type[InvalidDescription] | type[InvalidPolicy]
 
 
 class _File(Protocol):
@@ -49,7 +50,7 @@ def read_json(path: Path, what: str, invalid: Invalid) -> tuple[Json, str]:
         invalid: The error of such a file.
 
     Raises:
-        InvalidView | InvalidDescription | InvalidPolicy: The file cannot be read, or is not JSON; with file and line.
+        LouverError: Of the kind that was given: the file cannot be read, or is not JSON; with file and line.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -75,7 +76,7 @@ class Folder(Generic[File]):
         logger: Told of a change to something wrong.
 
     Raises:
-        InvalidView | InvalidDescription: The folder is not there, a file in it is wrong, or two are of one tool.
+        LouverError: Of the kind that was given: the folder is not there, a file in it is wrong, or two are of one tool.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Folder(Generic[File]):
             return
         try:
             self._load()
-        except (InvalidView, InvalidDescription) as error:
+        except (InvalidView, InvalidSchema, InvalidDescription) as error:
             self._stamps = self._now()
             self._logger.error("%s stay as they were: %s", self._what, error)
 

@@ -78,6 +78,15 @@ def line_of(text: str, place: Place) -> int | None:
     return next((spot.line for spot in spots(text) if spot.place == place), None)
 
 
+def nearest_line(text: str, place: Place) -> int:
+    """The line of a place, or of what it stands in, where the text has no key or string for it."""
+    for length in range(len(place), 0, -1):
+        line = line_of(text, place[:length])
+        if line is not None:
+            return line
+    return 1
+
+
 def line_of_second(text: str) -> int | None:
     """The line, from 1, of the first key that its object has already."""
     seen: set[Place] = set()

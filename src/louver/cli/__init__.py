@@ -4,7 +4,7 @@
 
     louver demo [--json]
     louver serve (-- COMMAND... | --url URL | --config FILE | --example) [--stdio | --http HOST:PORT] [--log text|json]
-                 [--ready-views]
+                 [--ready-views] [--anyone] [--known-as HOST...]
     louver check (-- COMMAND... | --url URL | --config FILE)
     louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--query WORDS] [--json]
     louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
@@ -130,6 +130,14 @@ def _parser() -> Parser:
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")
     transport.add_argument("--http", metavar="HOST:PORT", help="over Streamable HTTP at /mcp; port 0: any")
+    serve.add_argument("--anyone", action="store_true", help="serve whoever reaches the address, without tokens")
+    serve.add_argument(
+        "--known-as",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="a host that clients reach it by, beside the address; once for each",
+    )
 
     check = commands.add_parser("check", help="see whether a configuration can be served")
     _add_upstreams(check)
@@ -167,7 +175,7 @@ def _parser() -> Parser:
     conformance.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML")
 
     suggest = commands.add_parser(
-        "suggest", help="call tools, see what weighs in their answers, and get a view for each"
+        "suggest", help="call tools, see what weighs in their answers, and get views and schemas"
     )
     _add_upstreams(suggest)
     suggest.add_argument("--upstream", metavar="NAME", help="just this server of the file")
@@ -181,7 +189,7 @@ def _parser() -> Parser:
         help="a call to look at: the tool's name, its arguments as a JSON object; more calls tell more",
     )
     suggest.add_argument("--run-anyway", action="store_true", help="call tools too that do not say that they only read")
-    suggest.add_argument("--out", metavar="FOLDER", help="write the files of views there")
+    suggest.add_argument("--out", metavar="FOLDER", help="write the files there: views, and schemas")
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
     explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")

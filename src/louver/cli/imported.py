@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.lines import nearest_line
 from louver.cli.jsonc import plain
 from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidConfig
-from louver.gateway.config_check import check, nearest_line, parsed, schema
+from louver.gateway.config_check import check, parsed, schema
 from louver.gateway.config_env import HOST_VARIABLES
 from louver.gateway.config_read import text_of
 

@@ -29,6 +29,10 @@ class NoSample(Exception):
     """An answer that has no fields; says why."""
 
 
+class NoJson(NoSample):
+    """One that is complete and no error, so that the tool does not always answer with an object or an array."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool that is looked at.
@@ -70,7 +74,7 @@ class Tool:
         wrapper = Entry(self.listed, Views()).text_wrapper_in(result.get("structuredContent"))
         output = find_output(result, wrapper)
         if output is None or not (is_object(output.value) or is_array(output.value)):
-            raise NoSample("the answer is no JSON object or array, so it has no fields")
+            raise NoJson("the answer is no JSON object or array, so it has no fields")
         return output.value
 
 

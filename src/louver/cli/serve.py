@@ -5,17 +5,16 @@
     louver serve --config mcp.json                                the servers of a file
     louver serve --example                                        the built-in server
 
-Each over stdio, or with `--http HOST:PORT` over Streamable HTTP. What is told is told on standard error.
+Each over stdio, or with `--http HOST:PORT` over Streamable HTTP (`louver.cli.listening`). What is told is told on
+standard error.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import ipaddress
 import logging
 import os
-import re
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -27,11 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.principals import NOBODY
 from louver.cli import logs, upstreams
+from louver.cli.listening import Address
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.fast import in_front_of
 from louver.gateway.gateway import Gateway
 from louver.gateway.serving import listening_at, serve
-from louver.gateway.sessions import app_of
+from louver.gateway.sessions import app_of, security_of
 from louver.gateway.stdio_front import serve_stdio
 from louver.limits import FOLLOWED_S
 from louver.server.principals import served_as
@@ -39,7 +39,7 @@ from louver.server.principals import served_as
 if TYPE_CHECKING:
     import socket
     from argparse import Namespace
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 
     from starlette.types import ASGIApp
 
@@ -54,9 +54,13 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         InvalidConfig: The configuration cannot be used.
-        InvalidInput: The address is not one of this machine's loopback, or is taken; or the example has no such thing.
+        InvalidInput: The address is none, is taken, or is reached by others and nobody has said who is served; or the
+            example has no such thing.
     """
-    address = None if arguments.http is None else _address(arguments.http)
+    address = None if arguments.http is None else Address.read(arguments.http)
+    if address is None and (arguments.anyone or arguments.known_as):
+        raise InvalidInput("--anyone and --known-as are for --http: over stdio there is just who starts it")
+    hosts = [] if address is None else address.known_as(arguments.known_as)
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # It was closed, and nobody could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
@@ -69,11 +73,15 @@ def run(arguments: Namespace) -> int:
             )
         if arguments.ready_views:
             raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
-        _serve_example(address, minimal=arguments.exposure == "minimal")
+        if address is not None:
+            address.check_is_for(tokens=False, anyone=arguments.anyone)
+        _serve_example(address, hosts, minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
     file = None if arguments.config is None else _file(arguments.config)
     config = upstreams.read(arguments) if file is None else file.current
+    if address is not None:
+        address.check_is_for(tokens=config.auth is not None, anyone=arguments.anyone)
     made = partial(
         Gateway,
         config,
@@ -86,7 +94,7 @@ def run(arguments: Namespace) -> int:
         with served_as(config.principal or NOBODY):
             asyncio.run(_gateway_over_stdio(made, file))
     else:
-        asyncio.run(_gateway_over_http(made, file, config.auth, *address))
+        asyncio.run(_gateway_over_http(made, file, config.auth, address, hosts))
     return 0
 
 
@@ -107,14 +115,14 @@ async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | N
 
 
 async def _gateway_over_http(
-    made: Callable[..., Gateway], file: ConfigFile | None, auth: Auth | None, host: str, port: int
+    made: Callable[..., Gateway], file: ConfigFile | None, auth: Auth | None, address: Address, hosts: Sequence[str]
 ) -> None:
-    with listening_at(host, port) as listening:
+    with listening_at(address.host, address.port) as listening:
         gateway = made(serves_one=False)
         async with _working(gateway, file) as behind:
-            front = _front(gateway, auth)
+            front = _front(gateway, auth, hosts)
             await behind.enter_async_context(_meanwhile(_tell_and_settle(gateway)))
-            told = partial(_tell_address, host, listening)
+            told = partial(_tell_address, address.host, listening)
             end_streams = gateway.listening.close
             await serve(front, listening, told=told, end_streams=end_streams, end_behind=behind.aclose)
 
@@ -132,14 +140,14 @@ async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[
         await gateway.close()
 
 
-def _front(gateway: Gateway, auth: Auth | None) -> ASGIApp:
+def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """What is served over HTTP; where tokens are asked for, nothing of it stands open."""
     if auth is None:
-        return in_front_of(app_of(gateway.server), gateway.server)
+        return in_front_of(app_of(gateway.server, known_as=hosts), gateway.server)
     # Imported here: who asks nobody for tokens needs no cryptography.
     from louver.gateway.auth.authenticated import Authenticated, known_as
 
-    app = app_of(gateway.server, known_as=known_as(auth))
+    app = app_of(gateway.server, known_as=[*hosts, *known_as(auth)])
     return Authenticated(in_front_of(app, gateway.server), auth)
 
 
@@ -196,7 +204,7 @@ async def _changed(file: ConfigFile) -> None:
             return
 
 
-def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
+def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bool) -> None:
     # Imported here: the gateway needs no example.
     from louver import attach
     from louver.example import build_server
@@ -216,9 +224,9 @@ def _serve_example(address: tuple[str, int] | None, *, minimal: bool) -> None:
         served = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
         asyncio.run(serve_stdio(served, end_streams=_no_streams, end_behind=_nothing_behind))
         return
-    with listening_at(*address) as listening:
-        told = partial(_tell_address, address[0], listening)
-        app = server.streamable_http_app()
+    with listening_at(address.host, address.port) as listening:
+        told = partial(_tell_address, address.host, listening)
+        app = server.streamable_http_app(transport_security=security_of(hosts))
         asyncio.run(serve(app, listening, told=told, end_streams=_no_streams, end_behind=_nothing_behind))
 
 
@@ -241,22 +249,3 @@ def _tell_address(host: str, listening: socket.socket) -> None:
     # Told at once: the socket accepts already, whoever connects now waits until the server has started.
     shown = f"[{host}]" if ":" in host else host
     print(f"louver: serving at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, separator, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not separator or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
-        raise InvalidInput(
-            f"--http takes HOST:PORT, for example 127.0.0.1:8080, with a port of at most 65535, not {text[:80]!r}"
-        )
-    if host == "localhost":
-        host = "127.0.0.1"
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
-        # What is said is not encrypted, nor need anybody be authenticated, so nobody else may reach it.
-        raise InvalidInput(f"--http takes an address of the loopback, for example 127.0.0.1, not {host!r}")
-    return host, int(port)

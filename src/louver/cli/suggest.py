@@ -1,23 +1,26 @@
-"""`louver suggest`: what weighs in the answers of tools, and a file of views for each to begin with.
+"""`louver suggest`: what weighs in the answers of tools, and files for each to begin with: views, an output schema.
 
 louver suggest --call list_issues '{"limit": 20}' --call list_issues '{"state": "closed"}' -- louver serve --example
 
 Tools are called as they are, with nobody to be asked, and just those that say that they only read. Of what they answer
-nothing is printed or written but names, types and sizes.
+nothing is printed or written but names, types and sizes. A schema is for those whose server lists none, and which have
+given JSON each time.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.output_schemas import file_name, suggested
 from louver.catalogue.suggestion import suggest
 from louver.catalogue.views import SUFFIX
 from louver.cli import bars, signals, terminal, upstreams
 from louver.cli.request import tool_arguments, write, write_text
-from louver.cli.samples import NoSample, chosen, known
+from louver.cli.samples import NoJson, NoSample, chosen, known
 from louver.errors import InvalidInput, UpstreamError
 
 if TYPE_CHECKING:
@@ -50,7 +53,8 @@ async def _run(arguments: Namespace) -> int:
             return 1
         tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
         files = {} if arguments.out is None else _files(arguments.out, tools)
-        problems = await _called(gateway, tools, calls)
+        problems, not_json = await _called(gateway, tools, calls)
+    schemas = {name: _schema(tool) for name, tool in tools.items() if name not in not_json}
     found: dict[str, tuple[Tool, Suggestion]] = {}
     for name, tool in tools.items():
         suggestion = suggest(tool.listed["name"], tool.listed.get("outputSchema"), tool.samples)
@@ -61,30 +65,48 @@ async def _run(arguments: Namespace) -> int:
     # First, since whoever reads what is printed may stop at any line.
     for name, file in files.items():
         if name in found and (content := found[name][1].file()) is not None:
-            _write(file, content)
-    _show([*found.values()], as_json=arguments.json, with_files=not files)
+            _write(file.views, content, "a start, from which its author takes away and adds")
+        if (content := schemas.get(name)) is not None:
+            _write(file.schema, content, f"what {_answers(tools[name])} shown, to be made right for those to come")
+    rows = [(*found[name], schemas.get(name)) for name in found]
+    _show(rows, as_json=arguments.json, with_files=not files)
     for problem in problems:
         terminal.say(problem)
     return 1 if problems else 0
 
 
-async def _called(gateway: Gateway, tools: dict[str, Tool], calls: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Make the calls; what went wrong."""
+async def _called(
+    gateway: Gateway, tools: dict[str, Tool], calls: Sequence[tuple[str, dict[str, Any]]]
+) -> tuple[list[str], set[str]]:
+    """Make the calls; what went wrong, and the tools that have answered with what is no JSON."""
     problems: list[str] = []
+    not_json: set[str] = set()
     for number, (name, given) in enumerate(calls, 1):
         try:
             await tools[name].call(gateway, given)
         except (NoSample, UpstreamError) as problem:
             problems.append(f"call {number}, of {name!r}: {problem}")
-    return problems
+            if isinstance(problem, NoJson):
+                not_json.add(name)
+    return problems, not_json
 
 
-def _show(found: Sequence[tuple[Tool, Suggestion]], *, as_json: bool, with_files: bool) -> None:
+def _schema(tool: Tool) -> dict[str, Any] | None:
+    """The schema that a tool can be declared by, if it declares none and has shown what it answers."""
+    return suggested(tool.samples) if tool.samples and tool.listed.get("outputSchema") is None else None
+
+
+def _answers(tool: Tool) -> str:
+    count = len(tool.samples)
+    return "1 answer has" if count == 1 else f"{count} answers have"
+
+
+def _show(found: Sequence[tuple[Tool, Suggestion, dict[str, Any] | None]], *, as_json: bool, with_files: bool) -> None:
     if as_json:
-        write([_row(tool.server, suggestion) for tool, suggestion in found])
+        write([{**_row(tool.server, suggestion), "schema": schema} for tool, suggestion, schema in found])
         return
-    bars.show(suggestion for _, suggestion in found)
-    for _, suggestion in found:
+    bars.show(suggestion for _, suggestion, _ in found)
+    for _, suggestion, _ in found:
         if with_files and (content := suggestion.file()) is not None:
             write_text(_text(content))
 
@@ -115,44 +137,55 @@ def _row(server: str, suggestion: Suggestion) -> dict[str, Any]:
     }
 
 
-def _files(folder: str, tools: dict[str, Tool]) -> dict[str, Path]:
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Where the files of a tool are written: that of its views, and that of its output schema."""
+
+    views: Path
+    schema: Path
+
+    @classmethod
+    def of(cls, folder: Path, tool: Tool) -> _Files:
+        """Those of a tool.
+
+        Raises:
+            InvalidInput: One is there already.
+        """
+        name: str = tool.listed["name"]
+        # The name is the server's, and one with slashes would lead out of the folder.
+        found = cls(folder / (re.sub(r"[^A-Za-z0-9_.-]", "_", name) + SUFFIX), folder / file_name(name))
+        is_declared = tool.listed.get("outputSchema") is not None
+        for file in (found.views,) if is_declared else (found.views, found.schema):
+            if file.exists():
+                raise InvalidInput(f"{file} is there already, and stays as it is: name another folder by --out")
+        return found
+
+
+def _files(folder: str, tools: dict[str, Tool]) -> dict[str, _Files]:
     """Where the files are written, by the names of the tools.
 
     Raises:
         InvalidInput: One is there already, or two would be one.
     """
-    files: dict[str, Path] = {}
+    files: dict[str, _Files] = {}
     for name, tool in tools.items():
-        file = _file(folder, tool)
-        other = next((other for other in files if files[other] == file), None)
+        there = _Files.of(Path(folder), tool)
+        other = next((other for other in files if files[other].views == there.views), None)
         if other is not None:
-            message = f"{name!r} and {other!r} would both be written to {file}: suggest them one after the other, each"
-            raise InvalidInput(f"{message} with a folder of its own by --out")
-        files[name] = file
+            message = f"{name!r} and {other!r} would both be written to {there.views}: suggest them one after the other"
+            raise InvalidInput(f"{message}, each with a folder of its own by --out")
+        files[name] = there
     return files
 
 
-def _file(folder: str, tool: Tool) -> Path:
-    """Where the file of a tool's views is written.
-
-    Raises:
-        InvalidInput: It is there already.
-    """
-    # The name is the server's, and one with slashes would lead out of the folder.
-    file = Path(folder) / (re.sub(r"[^A-Za-z0-9_.-]", "_", tool.listed["name"]) + SUFFIX)
-    if file.exists():
-        raise InvalidInput(f"{file} is there already, and stays as it is: name another folder by --out")
-    return file
-
-
-def _write(file: Path, content: dict[str, Any]) -> None:
+def _write(file: Path, content: dict[str, Any], what: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as out:
             out.write(_text(content))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
-    terminal.say(f"{file} is written: a start, from which its author takes away and adds")
+    terminal.say(f"{file} is written: {what}")
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]
         "tool": tool["name"],
         "bytes": size,
         "tokens": terminal.tokens(size),
-        "projectable": "outputSchema" in tool,
+        "projectable": gateway.is_declared(state.name, tool),
         "views": gateway.views_of(state.name, tool),
     }
 

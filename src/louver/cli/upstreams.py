@@ -94,7 +94,6 @@ _COUNTS: Final = ("tools", "projectable")
 def _rows(states: Sequence[State]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("server", "transport", "protocol", *_COUNTS, "state")]
     for state in states:
-        projectable = sum("outputSchema" in tool for tool in state.tools)
-        counts = (str(len(state.tools)), str(projectable)) if state.problem is None else ("", "")
+        counts = (str(len(state.tools)), str(state.projectable)) if state.problem is None else ("", "")
         rows.append((state.name, state.transport, state.version or "", *counts, state.problem or "ready"))
     return rows

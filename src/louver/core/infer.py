@@ -57,6 +57,21 @@ def closed(inferred: Schema) -> Schema:
     return out
 
 
+def unsettled(inferred: Schema) -> Any:
+    """An inferred schema for answers that nobody has seen: what was never anything but null may be anything."""
+    if not is_object(inferred):
+        return inferred
+    if inferred == {"type": "null"}:
+        return {}
+    out = {**inferred}
+    for keyword in ("items", "additionalProperties"):
+        if keyword in out:
+            out[keyword] = unsettled(out[keyword])
+    if "properties" in out:
+        out["properties"] = {name: unsettled(schema) for name, schema in out["properties"].items()}
+    return out
+
+
 def _of(samples: list[Json], levels: int) -> Schema:
     """The schema of the values at one place, looked into so many levels deep."""
     if not samples or not levels:

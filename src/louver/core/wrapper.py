@@ -55,6 +55,11 @@ def text_wrapper_in(structured: Json) -> str | None:
     return next((name for name in TEXT_WRAPPERS if isinstance(structured.get(name), str)), None)
 
 
+def as_object(output: Json) -> dict[str, Any]:
+    """An output as structured content that both revisions know."""
+    return output if is_object(output) else {WRAPPER: output}
+
+
 def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
     """`paths` from the root of the output, where they were written without its wrapper.
 

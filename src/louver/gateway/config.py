@@ -69,6 +69,7 @@ class Upstream:
         url: Where it serves; for `http`, else empty.
         headers: HTTP headers of each request.
         views: The folder of its files of views, which is there.
+        schemas: The folder of its files of output schemas, which is there; not under a policy.
         default_views: Tool -> the view that a call without a request gets.
         ready_views: Whether it gets the views that ship for it, if it is a server that there are some for.
         descriptions: The folder of its files of descriptions, which is there.
@@ -87,6 +88,7 @@ class Upstream:
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     views: Path | None = None
+    schemas: Path | None = None
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])
     ready_views: bool = False
     descriptions: Path | None = None

@@ -14,7 +14,7 @@ import json as stdlib_json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.lines import Place, line_of, line_of_second
+from louver.catalogue.lines import Place, line_of_second, nearest_line
 from louver.core import json
 from louver.core.json import is_array, is_object
 from louver.core.nearest import did_you_mean
@@ -72,15 +72,6 @@ def check(
     if found:
         _, line, place, message = min(found, key=lambda problem: problem[:2])
         raise InvalidConfig(whose(place) + message, file=file, line=line)
-
-
-def nearest_line(text: str, place: Place) -> int:
-    """The line of a place, or of what it stands in, where the text has no key or string for it."""
-    for length in range(len(place), 0, -1):
-        line = line_of(text, place[:length])
-        if line is not None:
-            return line
-    return 1
 
 
 def whose(place: Place) -> str:

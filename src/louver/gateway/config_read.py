@@ -14,13 +14,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.grants import MIN_KEY_BYTES
+from louver.catalogue.lines import nearest_line
 from louver.catalogue.policy import Policy
 from louver.catalogue.rules import Rule
 from louver.core.json import members
 from louver.errors import InvalidConfig, InvalidGuidance
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.config import Config, Upstream
-from louver.gateway.config_check import SERVERS, check, nearest_line, parsed, whose
+from louver.gateway.config_check import SERVERS, check, parsed, whose
 from louver.gateway.config_env import Unresolved, resolved
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.urls import is_url
@@ -104,6 +105,7 @@ class Source:
             name,
             **reached,
             views=self.folder((*at, "louver", "views"), settings.get("views")),
+            schemas=self._schemas((*at, "louver", "schemas"), settings),
             default_views=settings.get("defaultViews", {}),
             ready_views=settings.get("readyViews", False),
             descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
@@ -145,6 +147,13 @@ class Source:
         if under is None and is_audited:
             message = "'audit': no server is under a 'policy', so there is nothing to write down"
             raise self.wrong(("louver", "audit"), message)
+
+    def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
+        if "schemas" in settings and "policy" in settings:
+            # What is listed of a file's schema, and what fits it, would depend on who sees which part.
+            message = "'schemas' does not go with 'policy', by which the answers of these tools are pruned as text"
+            raise self.wrong(place, message)
+        return self.folder(place, settings.get("schemas"))
 
     def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
         return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)

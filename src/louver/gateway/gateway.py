@@ -41,6 +41,7 @@ from louver.server.listing import Listing
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from louver.catalogue.output_schemas import SchemaFile
     from louver.catalogue.policy import Policy
     from louver.gateway import config
     from louver.gateway.config import Audited
@@ -64,6 +65,7 @@ class State:
         version: The protocol revision that was agreed on, if there is a session.
         tools: Its tools, as it lists them.
         problem: Why there is no session.
+        projectable: How many of them have an output that is declared, by them or by a file.
     """
 
     name: str
@@ -71,6 +73,7 @@ class State:
     version: str | None
     tools: list[dict[str, Any]]
     problem: str | None = None
+    projectable: int = 0
 
 
 def _nothing() -> None:
@@ -185,14 +188,22 @@ class Gateway:
         """The names of a tool's views."""
         return sorted(self._files.views.entry(self._named(upstream, tool), None).views.named)
 
+    def is_declared(self, upstream: str, tool: dict[str, Any]) -> bool:
+        """Whether a tool's output is declared, by its server or by a file."""
+        return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None
+
     def problems_of(self, state: State) -> list[str]:
-        """What is wrong with what is said of an upstream's tools: views, descriptions, rules of guidance, a policy."""
+        """What is wrong with what is said of an upstream's tools: views, schemas, descriptions, rules, a policy."""
         problems: list[str] = []
         if state.problem is None:
             problems += self._files.misfits(state.name, {tool["name"] for tool in state.tools})
             policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
             problems += [] if policy is None else policy.misfits(state.tools)
         for tool in state.tools:
+            file = self._schema_file(state.name, tool)
+            if file is not None and tool.get("outputSchema") is not None:
+                declares = f"tool {tool['name']!r} declares its output itself"
+                problems.append(f"{declares}: that counts, and {file.path.name!r} is not used")
             try:
                 self._files.views.check(self._named(state.name, tool))
             except InvalidView as error:
@@ -203,6 +214,9 @@ class Gateway:
         """Wait for the end of what upstreams have no more, and end scripts."""
         await asyncio.gather(*(each.ended() for each in self._known.values()), *(each.close() for each in gone))
 
+    def _schema_file(self, upstream: str, tool: dict[str, Any]) -> SchemaFile | None:
+        return self._files.schemas.find(self._named(upstream, tool)["name"])
+
     def _named(self, upstream: str, tool: dict[str, Any]) -> dict[str, Any]:
         """The tool as clients see it named."""
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
@@ -212,6 +226,7 @@ class Gateway:
 
         Raises:
             InvalidView: A file of views is wrong; nothing has changed then.
+            InvalidSchema: Likewise, one of an output schema.
             InvalidDescription: Likewise, one of descriptions.
             LouverError: Results cannot be kept, or audit records written, where they should be, or a key for grants is
                 too short; likewise.
@@ -319,7 +334,9 @@ class Gateway:
         try:
             session = await upstream.session()
             version, has_tools = session.opened.version, session.opened.has_tools
-            return State(each.name, each.transport, version, await session.tools())
+            tools = await session.tools()
+            projectable = sum(self.is_declared(each.name, tool) for tool in tools)
+            return State(each.name, each.transport, version, tools, projectable=projectable)
         except LouverError as error:
             return State(each.name, each.transport, version, [], upstream.problem or error.message)
         except MCPError as error:

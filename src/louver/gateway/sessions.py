@@ -36,13 +36,22 @@ def app_of(server: Server[Any], *, known_as: Sequence[str] = ()) -> Starlette:
         server: The server.
         known_as: The hosts by which it can be reached, beside those of this machine's loopback.
     """
-    security = TransportSecuritySettings(
-        allowed_hosts=[*(f"{host}:*" for host in LOOPBACK), *known_as],
-        allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
-    )
-    sessions = _Sessions(server, security)
+    sessions = _Sessions(server, security_of(known_as))
     route = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
     return Starlette(routes=[route], lifespan=lambda _: sessions.run())
+
+
+def security_of(known_as: Sequence[str]) -> TransportSecuritySettings:
+    """What keeps pages in browsers from reaching a server by a host of theirs (DNS rebinding), or from one of theirs.
+
+    Args:
+        known_as: The hosts by which it can be reached, beside those of this machine's loopback.
+    """
+    return TransportSecuritySettings(
+        # At port 80 clients leave the port out.
+        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *known_as],
+        allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
+    )
 
 
 class _Sessions(StreamableHTTPSessionManager):

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.descriptions import DescriptionFiles
+from louver.catalogue.output_schemas import SchemaFiles
 from louver.catalogue.rules import Guidance
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
@@ -69,6 +70,7 @@ class Files:
 
     Raises:
         InvalidView: A file of views is wrong.
+        InvalidSchema: Likewise, one of an output schema.
         InvalidDescription: Likewise, one of descriptions.
     """
 
@@ -84,7 +86,8 @@ class Files:
         described = {before[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None}
         self._ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
         self.ready = tuple(self._ready)
-        self.views = ToolViews(None, self.default_views, self._views, self._ready)
+        self.schemas = SchemaFiles({before[each.name]: each.schemas for each in config.upstreams if each.schemas})
+        self.views = ToolViews(None, self.default_views, self._views, self._ready, schemas=self.schemas)
         rules = {before[each.name]: each.guidance for each in config.upstreams if each.guidance}
         self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(described)
@@ -96,7 +99,7 @@ class Files:
             found = self._policed_of(policed, tool)
             return found is not None and found[0].hides(found[1], principal, path)
 
-        return ToolViews(None, self.default_views, self._views, self._ready, hides)
+        return ToolViews(None, self.default_views, self._views, self._ready, hides, self.schemas)
 
     def descriptions_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> DescriptionFiles:
         """What files say of tools, as far as a caller may know it."""
@@ -118,6 +121,7 @@ class Files:
             "guidance is given for": [] if self.guidance is None else self.guidance.unknown(there),
             "a default view is given for": self.default_views,
             "a file holds views of": self.views.in_files(),
+            "a file declares the output of": self.schemas.tools(),
             "a file describes": self.descriptions.tools(),
         }
         unknown = [

@@ -38,6 +38,7 @@ from louver.server.answers import NOTHING, Answers, Beside
 from louver.server.aside import found_or_made
 from louver.server.asked import Asking
 from louver.server.bindings import connection
+from louver.server.declared import DeclaredAnswers
 from louver.server.listing import Listing, listed_tool
 from louver.server.options import check_options
 from louver.server.projection import ProjectedCalls
@@ -199,6 +200,7 @@ class _Attached:
         self._schemas = schemas
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
+        self._declared = DeclaredAnswers(tools, listing)
         self._call = Answers(calls, tools, beside, self._can_project, asking)
         self._rereads = None
         if beside.results is not None:
@@ -209,7 +211,7 @@ class _Attached:
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
-            return await self._call(ctx, call_next)
+            return await self._call(ctx, self._declared.before(call_next))
         if ctx.method == "tools/list":
             return await self._list(ctx, call_next)
         if ctx.method in ("resources/list", "resources/templates/list"):

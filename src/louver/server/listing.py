@@ -71,9 +71,12 @@ def listed_tool(
         return listed
     if listing == "relaxed":
         listed["outputSchema"] = entry.listing_schema
-    elif listing == "omit":
-        del listed["outputSchema"]
-    hint = extension_hint(entry.views, content=entry.content, output_schema=tool["outputSchema"] if exact else None)
+    elif listing == "strict":
+        listed["outputSchema"] = entry.output_schema
+    else:
+        listed.pop("outputSchema", None)
+    schema: Any = entry.output_schema
+    hint = extension_hint(entry.views, content=entry.content, output_schema=schema if exact else None)
     listed["annotations"] = {
         **(tool.get("annotations") or {}),
         HINT_LITERAL: literal_hint(entry.views).to_wire(),

@@ -1,5 +1,7 @@
 """The views of a server's tools: what their authors hint, what stands in files, and what ships for public servers.
 
+They are held against the output schema of their tool, which may stand in a file itself.
+
 A view that names a field which its tool cannot have is an error. Before a server
 serves, that keeps it from starting; later (a file has changed, a lowlevel server is
 listed for the first time) it is logged and the last good views stay in force.
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.entry import Entry
+from louver.catalogue.output_schemas import SchemaFiles
 from louver.catalogue.plans import Plans
 from louver.catalogue.ready import COMPACT, ready_views
 from louver.catalogue.views import ViewFile, ViewFolder, misfit, misfits
@@ -23,6 +26,7 @@ from louver.errors import InvalidView
 from louver.protocol.hint import read_hint
 
 if TYPE_CHECKING:
+    from louver.catalogue.output_schemas import SchemaFile
     from louver.core.path import FieldPath
 
 logger = logging.getLogger(__name__)
@@ -40,6 +44,7 @@ class ToolViews:
         folders: What the names of tools begin with -> a folder of files, of tools named without that.
         ready: Likewise -> what the server says that it is called, for its ready views; a file in a folder goes before.
         hides: Whether the caller may not know of a path of a tool: then views are without it.
+        schemas: The output schemas of tools whose server declares none.
 
     Raises:
         InvalidView: A file of views, or a view, is not well formed.
@@ -52,7 +57,9 @@ class ToolViews:
         folders: Mapping[str, Path] | None = None,
         ready: Mapping[str, Callable[[], str | None]] | None = None,
         hides: Callable[[str, FieldPath], bool] | None = None,
+        schemas: SchemaFiles | None = None,
     ) -> None:
+        self.schemas = SchemaFiles({}) if schemas is None else schemas
         self._hides = hides
         self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
         if isinstance(views, str | os.PathLike):
@@ -64,13 +71,16 @@ class ToolViews:
         self.plans = Plans()
 
     def refresh(self) -> None:
-        """Read files of views again that have changed."""
+        """Read files again that have changed."""
+        self.schemas.refresh()
         for folder in self._folders.values():
             folder.refresh()
 
     def are_current(self, entry: Entry) -> bool:
-        """Whether the file that the entry was made with is still as it was."""
-        return self._file(entry.name) is entry.file
+        """Whether the files that the entry was made with are still as they were."""
+        return self._file(entry.name) is entry.file and (
+            entry.declares_itself or self.schemas.find(entry.name) is entry.declared
+        )
 
     def entry(self, tool: dict[str, Any], before: Entry | None) -> Entry:
         """The entry of a listed tool; views that do not fit it are logged and left out.
@@ -79,14 +89,15 @@ class ToolViews:
             tool: As the server lists it.
             before: The entry that it had.
         """
-        # Found once: while it is held against the tool, it may be read again.
-        file = self._file(tool["name"])
+        # Found once: while they are held against the tool, they may be read again.
+        file, declared = self._file(tool["name"]), self.schemas.declaring(tool)
         try:
-            return self._checked(tool, file)
+            return self._checked(tool, file, declared)
         except InvalidView as error:
             logger.error("the views of tool %r are not used: %s", tool["name"], error)
-            views = before.views if before is not None and before.is_of(tool) else Views()
-            return Entry(tool, views, file=file, plans=self.plans)
+            is_known = before is not None and before.is_of(tool) and before.declared is declared
+            views = before.views if before is not None and is_known else Views()
+            return Entry(tool, views, file=file, plans=self.plans, declared=declared)
 
     def check(self, tool: dict[str, Any]) -> Entry:
         """Likewise, but views that do not fit are an error.
@@ -94,11 +105,11 @@ class ToolViews:
         Raises:
             InvalidView: A view is not well formed, or names a field that the tool cannot have.
         """
-        return self._checked(tool, self._file(tool["name"]))
+        return self._checked(tool, self._file(tool["name"]), self.schemas.declaring(tool))
 
-    def _checked(self, tool: dict[str, Any], file: ViewFile | None) -> Entry:
+    def _checked(self, tool: dict[str, Any], file: ViewFile | None, declared: SchemaFile | None) -> Entry:
         name: str = tool["name"]
-        schema = tool.get("outputSchema")
+        schema = tool.get("outputSchema") if declared is None else declared.schema
         hinted, content = read_hint(tool.get("_meta"))
         sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
         if self._hides is not None:
@@ -116,7 +127,7 @@ class ToolViews:
             has = _few(sorted(merged.named))
             raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {has}")
         default = COMPACT if file is not None and file is self._ready_file(name) and COMPACT in merged.named else None
-        return Entry(tool, merged, content, file, self.plans, default)
+        return Entry(tool, merged, content, file, self.plans, default, declared=declared)
 
     def check_names(self, tools: set[str]) -> None:
         """Hold the tools that views were given for against those that there are.

@@ -83,7 +83,7 @@ def verifier_of(auth: Auth) -> TokenVerifier:
 
 
 def known_as(auth: Auth) -> tuple[str, ...]:
-    """The host that clients know a server of the loopback by, if that is another."""
+    """The host that clients know the server by, if that was said."""
     return () if auth.resource is None else (urlsplit(auth.resource).netloc,)
 
 

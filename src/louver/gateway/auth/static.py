@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.provider import AccessToken
 
+from louver.catalogue.lines import nearest_line
 from louver.errors import InvalidConfig
-from louver.gateway.config_check import check, nearest_line, parsed
+from louver.gateway.config_check import check, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
