@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,10 @@ SLEEPS = [sys.executable, "-c", "import os, sys, time; os.write(2, b'here\\n'); 
 )
 def test_a_command_that_is_told_to_end_ends_what_it_has_started(command, number):
     """Ours: nobody else would."""
-    with subprocess.Popen([*LOUVER, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # Where tests run in the background, it would be ignored.
+    heeds = partial(signal.signal, number, signal.SIG_DFL)
+    with subprocess.Popen([*LOUVER, *command], **pipes, preexec_fn=heeds) as process:
         until_it_sleeps(process.pid)
         (server,) = children(process.pid)
         process.send_signal(number)

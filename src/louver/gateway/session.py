@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, LOG_LEVEL_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
@@ -28,7 +28,6 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from louver.core.json import members
 from louver.errors import ToolChanged, UpstreamUnavailable
 from louver.gateway.changes import ACKNOWLEDGED, ENDED, Changes
-from louver.gateway.clients import UPDATED, wholes
 from louver.gateway.eras import enveloped, is_modern, without_envelope
 from louver.gateway.link import Call, unasked, unheard
 from louver.gateway.lists import CHANGES, TOOLS_CHANGED, Lists, without_bad_tools
@@ -36,9 +35,9 @@ from louver.gateway.negotiation import Hello, Opened, negotiate
 from louver.gateway.parameters import Parameters, wanted_by
 from louver.gateway.patience import Patience, deadlines_of
 from louver.gateway.shapes import checked
-from louver.gateway.storms import Storms
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.tasks import Tasks
+from louver.gateway.telling import Telling
 from louver.gateway.turns import Turns
 from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
 from louver.server.wire import pages
@@ -53,12 +52,6 @@ if TYPE_CHECKING:
     from louver.gateway.link import Link, Listener, Params
 
 logger = logging.getLogger(__name__)
-
-_OF_ONE_ALONE: Final = frozenset({"notifications/progress", "notifications/tasks/status"})
-"""What is of one client's request, and says of whose only by a name that another may have given too."""
-
-_OF_ONE: Final = _OF_ONE_ALONE | {"notifications/message"}
-"""What belongs to the one request that is open, if it can be of one client alone."""
 
 
 class Session:
@@ -91,6 +84,7 @@ class Session:
         guard: Guard | None = None,
     ) -> None:
         self.lists = Lists()
+        self._turns = Turns()
         self._guard = guard
         self._name = name
         self._audience = audience
@@ -98,12 +92,11 @@ class Session:
         self._link = link(self)
         self._hello = hello
         self._timeout_s = timeout_s
-        self._told = told
         self._ended = ended
         self._list_changed = changed
+        self._telling = Telling(name, audience, self._turns, told, self._changed_list, self._default_level, guard)
         self._definitions = definitions
         self._blocked: set[str] = set()
-        self._turns = Turns()
         self._deadlines = deadlines_of(timeout_s)
         self._patiences: set[Patience] = set()
         # Who is asked, and by which token progress with the answer is told.
@@ -120,7 +113,6 @@ class Session:
         self._parameters = Parameters(self.tools)
         # Lists that are looked at in turns are learnt in the order in which they came.
         self._in_order = asyncio.Lock()
-        self._storms = Storms(self._tell, logger)
         self._tasks = Tasks(logger)
 
     @property
@@ -177,7 +169,7 @@ class Session:
         else:
             self._settle_lists()
         self._subscriptions = Subscriptions(
-            self._name, self._audience, self._changes, self.call, self._ask, self._may_say, self._timeout_s
+            self._name, self._audience, self._changes, self.call, self._ask, self._telling.may_say, self._timeout_s
         )
         self._tasks.start(self._subscriptions.resume())
 
@@ -193,7 +185,7 @@ class Session:
         """End the connection."""
         if self._changes is not None:
             self._changes.stop()
-        await self._storms.close()
+        await self._telling.close()
         await self._tasks.close()
         await self._link.close()
 
@@ -243,12 +235,7 @@ class Session:
 
     async def heard(self, method: str, params: Params) -> None:
         """What the upstream says that no call belongs to."""
-        if method in CHANGES:
-            self.forget(method)
-            self._list_changed(method)
-            await self._storms.put(method, params)
-        else:
-            await self._tell(method, params)
+        await self._telling.heard(method, params)
 
     async def asked(self, method: str, params: Params) -> dict[str, Any]:
         """What the upstream asks, though no call tells whom.
@@ -261,9 +248,9 @@ class Session:
         clients = self._audience.clients
         if (turn := self._turns.meant) is not None:
             client, ask = turn.client, turn.asked
-        elif len(clients) == 1 and self._turns.clients <= clients and self._may_say(method, params):
+        elif len(clients) == 1 and self._turns.clients <= clients and self._telling.may_say(method, params):
             (client,) = clients
-            ask, params = client.ask, self._said(method, params)
+            ask, params = client.ask, self._telling.said(method, params)
         else:
             logger.warning(
                 "upstream %r: its question %r is refused: several clients could be meant, or none",
@@ -298,56 +285,16 @@ class Session:
             self._changes.stop()
         self._ended(self, reason)
 
+    def _changed_list(self, change: str) -> None:
+        self.forget(change)
+        self._list_changed(change)
+
+    def _default_level(self) -> str | None:
+        return None if self._subscriptions is None else self._subscriptions.default_level
+
     def _settle_lists(self) -> None:
         """Of which lists changes are told, in the handshake era."""
         self.lists.told_of = self._changes_told() if self._listens else frozenset()
-
-    def _may_say(self, method: str, params: Params) -> bool:
-        return self._guard is None or self._guard.policed.may_say(method, (params or {}).get("uri"))
-
-    def _said(self, method: str, params: Params) -> Params:
-        return params if self._guard is None else self._guard.policed.said(method, params)
-
-    async def _tell(self, method: str, params: Params, knows: Client | None = None) -> None:
-        """Tell everybody but who knows already."""
-        if not self._may_say(method, params):
-            return
-        params = self._said(method, params)
-        for said in self._as_watched(params) if method == UPDATED else (params,):
-            await self._told(method, said)
-        if method in _OF_ONE and (turn := self._turns.meant) is not None:
-            await self._heard(turn, method, params)
-            return
-        others = [client for client in self._audience.clients if client is not knows]
-        if method in _OF_ONE_ALONE and len(others) > 1:
-            logger.info("upstream %r: %r is told to nobody: several clients could be meant", self._name, method)
-            return
-        for client in others:
-            if client.takes(method, params, self._default_level):
-                client.hear(method, params)
-
-    def _as_watched(self, params: Params) -> list[Params]:
-        """What is said of a resource, also as of what it is a part of: streams of 2026-07-28 go by the address."""
-        uri = (params or {}).get("uri")
-        watched = [each for each in wholes(uri) if each != uri and each in self._audience.watched]
-        return [params, *({**(params or {}), "uri": each} for each in watched)]
-
-    async def _heard(self, turn: Caller, method: str, params: Params) -> None:
-        """What the upstream says that belongs to a request, told without what it says only because of others."""
-        if method in CHANGES:
-            self.forget(method)
-            self._list_changed(method)
-        if method != "notifications/message" or turn.client.takes_level(params, self._default_level):
-            await turn.heard(method, params)
-        # Said because of one request, but of what others have seen too.
-        if method in CHANGES:
-            await self._storms.put(method, params, turn.client)
-        elif method == UPDATED:
-            await self._tell(method, params, turn.client)
-
-    @property
-    def _default_level(self) -> str | None:
-        return None if self._subscriptions is None else self._subscriptions.default_level
 
     def _envelope(self, client: Client) -> dict[str, Any]:
         level = {} if client.log_level is None else {LOG_LEVEL_META_KEY: client.log_level}
@@ -386,7 +333,7 @@ class Session:
 
     async def _result(self, turn: Caller, method: str, params: Params, late: asyncio.Event) -> dict[str, Any]:
         asked = partial(self._asked, turn.client, turn.asked)
-        call = Call(method, params, partial(self._heard, turn), asked, paused=turn.paused, late=late)
+        call = Call(method, params, partial(self._telling.heard_by, turn), asked, paused=turn.paused, late=late)
         said = params or {}
         arguments = said.get("arguments")
         if method != "tools/call" or not self.is_modern or not arguments or not self._link.wants_headers:
