@@ -28,6 +28,7 @@ from louver.gateway.calls import Calls, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
+from louver.server.turns import by_turns
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -170,11 +171,12 @@ class Many:
         # Whoever does not answer now has what it had.
         whose = {} if key == "name" else self._addresses.list_anew(method, answered)
         for upstream in upstreams:
-            for entry in lists[upstream.name]:
-                if key == "name":
-                    entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
-                elif whose.setdefault(entry[key], upstream) is upstream:
-                    entries.append(entry)
+            listed = lists[upstream.name]
+            if key == "name":
+                before = f"{upstream.name}{SEPARATOR}"
+                entries += [{**entry, "name": before + entry["name"]} async for entry in by_turns(listed)]
+            else:
+                entries += [entry for entry in listed if whose.setdefault(entry[key], upstream) is upstream]
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 
