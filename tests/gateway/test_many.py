@@ -392,3 +392,25 @@ async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
     go_on.set()
     await asking
     assert sorted(ended) == ["one", "two"]
+
+
+async def test_names_are_put_before_a_long_list_in_turns(monkeypatch):
+    """PRIVACY.md, "Hostile inputs": two hundred thousand prompts took a second without a break."""
+    monkeypatch.setattr("louver.server.turns.MAX_TURN_S", 0)
+    turns = []
+
+    class Listed:
+        async def send(self, upstream, turn, method, params):
+            return {"prompts": [{"name": f"p{number}"} for number in range(50)]}
+
+    async def others():
+        while True:
+            turns.append(None)
+            await asyncio.sleep(0)
+
+    meanwhile = asyncio.create_task(others())
+    upstreams = {name: SimpleNamespace(name=name) for name in ("one", "two")}
+    listed = await Many(upstreams, Listed(), {}).answer(Itself(Client(STATELESS, GATEWAY)), "prompts/list", {})
+    meanwhile.cancel()
+    assert names(listed["prompts"]) == [f"{name}__p{number}" for name in upstreams for number in range(50)]
+    assert len(turns) >= 90

@@ -199,11 +199,12 @@ class Many:
             for upstream in answered:
                 self._addresses.list_templates(upstream, [entry[key] for entry in lists[upstream.name].entries])
         for upstream in upstreams:
-            for entry in lists[upstream.name].entries:
-                if key == "name":
-                    entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
-                elif whose.setdefault(entry[key], upstream) is upstream:
-                    entries.append(entry)
+            listed = lists[upstream.name].entries
+            if key == "name":
+                before = f"{upstream.name}{SEPARATOR}"
+                entries += [{**entry, "name": before + entry["name"]} async for entry in by_turns(listed)]
+            else:
+                entries += [entry for entry in listed if whose.setdefault(entry[key], upstream) is upstream]
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 

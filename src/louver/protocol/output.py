@@ -45,15 +45,21 @@ def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | 
         result: The wire object of a complete result.
         wrapper: The property of the structured content, if any, whose string may be JSON text.
     """
+    parsed = _parsed(may_be_output(result, wrapper))
+    if not is_structured(result):
+        return None if parsed is None else Output(parsed, "text")
+    if parsed is not None:
+        return Output(parsed, "wrapped text", wrapper)
+    return Output(result["structuredContent"], "structured")
+
+
+def may_be_output(result: dict[str, Any], wrapper: str | None = None) -> Json:
+    """What of a result is the output if it is JSON text; `None` if there is no such thing."""
     if is_structured(result):
         structured: Any = result["structuredContent"]
-        if wrapper is not None and is_object(structured) and (parsed := _parsed(structured.get(wrapper))) is not None:
-            return Output(parsed, "wrapped text", wrapper)
-        return Output(structured, "structured")
+        return structured.get(wrapper) if wrapper is not None and is_object(structured) else None
     texts = [block for block in blocks(result) if block.get("type") == "text"]
-    if len(texts) == 1 and (parsed := _parsed(texts[0].get("text"))) is not None:
-        return Output(parsed, "text")
-    return None
+    return texts[0].get("text") if len(texts) == 1 else None
 
 
 def is_structured(result: dict[str, Any]) -> bool:

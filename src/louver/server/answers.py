@@ -13,15 +13,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from louver.core.cached import cached_property
 from louver.core.json import compact, members
 from louver.core.wrapper import is_wrapped, text_wrapper_in
 from louver.protocol.names import ARGUMENT, GUIDANCE, WARNINGS
-from louver.protocol.output import find_output, texts_of
+from louver.protocol.output import texts_of
 from louver.server.aside import aside
+from louver.server.finding import found_output
 from louver.server.previews import Preview, can_be_kept
 from louver.server.projection import left_alone
 from louver.server.results import About
@@ -197,10 +197,7 @@ class _Look:
     @classmethod
     async def at(cls, tool: str, result: dict[str, Any]) -> _Look:
         """The look at an answer of a tool."""
-        wrapper = text_wrapper_in(result.get("structuredContent"))
-        find = partial(find_output, result, wrapper)
-        texts = texts_of(result) if wrapper is None else [result["structuredContent"][wrapper]]
-        return cls(tool, result, await aside(texts, find))
+        return cls(tool, result, await found_output(result, text_wrapper_in(result.get("structuredContent"))))
 
     @cached_property
     def texts(self) -> list[str] | None:

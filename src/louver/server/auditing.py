@@ -115,8 +115,7 @@ class Auditing:
         name: object = (ctx.params or {}).get("name") if account.tool is None else account.tool
         owned = self._whose(name) if isinstance(name, str) else None
         if owned is not None:
-            shown = None if result is None else _shown(result)
-            told = () if shown is None else await aside(shown, partial(fields_of, shown, owned.names))
+            told = () if result is None else await aside(result, partial(_told, result, owned.names))
             record = Record(
                 time=time.time(),
                 principal=self._audit.who(principal_of()),
@@ -138,6 +137,12 @@ class Auditing:
                     raise MCPError(code=INTERNAL_ERROR, message=error.message) from None
                 return error_result(error, envelope_of({**result, "_meta": {}}))
         return {} if result is None else result
+
+
+def _told(result: dict[str, Any], names: Set[str]) -> tuple[str, ...]:
+    """The fields of the value that a client gets."""
+    shown = _shown(result)
+    return () if shown is None else fields_of(shown, names)
 
 
 def _shown(result: dict[str, Any]) -> Json:

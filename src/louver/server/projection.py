@@ -21,10 +21,10 @@ from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.limits import MAX_READ_ON_LOOP
 from louver.protocol.names import ARGUMENT
-from louver.protocol.output import find_output
 from louver.protocol.receipt import Applied, NotApplied, Reason
 from louver.server.asked import Asked, Asking, RefusedArgument, refuse
 from louver.server.content import write_output
+from louver.server.finding import found_output
 from louver.server.keeping import keep, receipt
 from louver.server.refusals import error_result
 from louver.server.unmatched import unmatched_in
@@ -169,7 +169,7 @@ class ProjectedCalls:
         call_next: CallNext,
     ) -> Answered:
         """The projected answer to a call that has run."""
-        output = find_output(result, entry.text_wrapper_in(result.get("structuredContent")))
+        output = await found_output(result, entry.text_wrapper_in(result.get("structuredContent")))
         if output is None:
             if asked.projection.required:
                 return Answered(error_result(_required("no_structured_output"), envelope_of(result)))

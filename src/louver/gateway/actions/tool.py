@@ -34,6 +34,7 @@ from louver.protocol.output import blocks, find_output, texts_of
 from louver.protocol.query import queried
 from louver.protocol.results import kept_at
 from louver.server.aside import aside, in_thread
+from louver.server.finding import found_output
 from louver.server.matches import at_once
 from louver.server.previews import can_be_kept
 from louver.server.results import About
@@ -320,8 +321,7 @@ async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
 
 async def _found(result: dict[str, Any]) -> Output | None:
     """The output of a tool that stands in its answer."""
-    wrapper = text_wrapper_in(result.get("structuredContent"))
-    return await aside(result, partial(find_output, result, wrapper))
+    return await found_output(result, text_wrapper_in(result.get("structuredContent")))
 
 
 async def _kept_elsewhere(name: str, result: dict[str, Any], uri: str, call: _Call) -> Output | None:
