@@ -214,11 +214,12 @@ class Many:
             for entry in lists[upstream.name].entries:
                 if key == "name":
                     entries.append({**entry, "name": f"{upstream.name}{SEPARATOR}{entry['name']}"})
-                elif method == _TASKS:
-                    self._jobs.note(_who(turn.client), entry[key], upstream)
-                    entries.append(entry)
                 elif whose.setdefault(entry[key], upstream) is upstream:
                     entries.append(entry)
+        if method == _TASKS:
+            who = _who(turn.client)
+            for number, upstream in whose.items():
+                self._jobs.note(who, number, upstream)
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 
@@ -277,9 +278,11 @@ class Many:
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Of a resource: from whoever listed it, or a template of it, else from the first that has it."""
         uri = params["uri"]
-        if not (known := self._addresses.candidates(uri)) and not self._addresses.is_listed(_TEMPLATES):
-            await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
-            known = self._addresses.candidates(uri)
+        if not (known := self._addresses.candidates(uri)):
+            there = [each for each in self._upstreams.values() if each.is_there(turn.client)]
+            if not all(map(self._addresses.knows_templates, there)):
+                await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
+                known = self._addresses.candidates(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a change, and nobody has listed it again.
             known = [each for each in self._upstreams.values() if each.is_watched(turn.client, uri)] or known
