@@ -366,6 +366,9 @@ MAX_SUMMARY = 200
 MAX_URI_BYTES = 8 * 1024
 """Longest URI of ours that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind, or many paths."""
 
+MAX_TASKS = 10_000
+"""Tasks of several servers of which is known whose they are. Whose an older one is the servers are asked."""
+
 MAX_TEMPLATES = 1000
 """Templates of one server by which it is found whose an address is. Each is tried for an address that nobody lists."""
 

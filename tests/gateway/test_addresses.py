@@ -107,6 +107,16 @@ async def test_what_a_server_lists_a_template_of_is_its():
     assert shelves.asked.count("resources/templates/list") == 4
 
 
+async def test_a_server_that_comes_later_has_what_it_lists_a_template_of():
+    """Ours: templates of one that was not there, or did not answer, are asked for before others are asked for its."""
+    shelves = Shelves(a=["b://1"], b=["b://1"])
+    shelves.listed, shelves.templates, shelves.away = {"a": [], "b": []}, {"b": ["b://{x}"]}, {"b"}
+    many = shelves.before()
+    await ask(many, "resources/templates/list")
+    shelves.away = set()
+    assert await ask(many, "resources/read", uri="b://1") == {"of": "b"}
+
+
 async def test_what_several_list_a_template_of_is_asked_of_these_in_turn():
     """Ours: two servers of files list the same one."""
     shelves = Shelves(a=["file:///a/1"], b=["file:///b/1"], c=["file:///b/1"])

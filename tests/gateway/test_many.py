@@ -216,6 +216,35 @@ async def test_a_change_at_an_upstream_of_either_era_is_told_in_both(tmp_path, f
                 assert len((await client.call(f"{server}__wait_for", seen="tools/list"))["seen"]) == before + 1
 
 
+async def test_a_task_is_of_the_server_that_has_made_it(tmp_path):
+    """MCP 2025-11-25, tasks: a call that is answered by a task, its state, its result, its end, and the list of all."""
+
+    def task(number):
+        return {"taskId": number, "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
+
+    def makes(number):
+        said = {
+            "tools/call": {"task": task(number)},
+            "tasks/result": {"content": [{"type": "text", "text": number}]},
+            **{method: task(number) for method in ("tasks/get", "tasks/cancel")},
+        }
+        opening = {"capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}}
+        return {"initialize": opening, "tasks/list": {"tasks": [task(number)]}, **said}
+
+    servers = {name: fixture("saying", json.dumps(makes(name))) for name in ("one", "two")}
+    async with raw([*LOUVER, *config(tmp_path, {"none": fixture("saying"), **servers})]) as client:
+        assert "tools" in client.opening["capabilities"]["tasks"]["requests"]
+        for name in servers:
+            made = await client.result("tools/call", name=f"{name}__t", arguments={}, task={})
+            assert made["task"]["taskId"] == name
+        for name in servers:
+            for method in ("tasks/get", "tasks/cancel"):
+                assert (await client.result(method, taskId=name))["taskId"] == name
+            assert (await client.result("tasks/result", taskId=name))["content"][0]["text"] == name
+        assert [each["taskId"] for each in (await client.result("tasks/list"))["tasks"]] == ["one", "two"]
+        assert (await client.error("tasks/get", taskId=5))["code"] == -32602
+
+
 @every_front
 @every_era
 async def test_progress_is_told_with_the_clients_own_token(client):

@@ -46,9 +46,9 @@ class Addresses:
             return claiming
         return [self._read[uri]] if uri in self._read else []
 
-    def is_listed(self, method: str) -> bool:
-        """Whether anybody has listed this."""
-        return method in self._listed
+    def knows_templates(self, upstream: Upstream) -> bool:
+        """Whether an upstream has listed its templates."""
+        return upstream.name in self._templates
 
     def list_anew(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
         """What is known to be listed by others, to be filled with what these list now."""

@@ -44,9 +44,9 @@ CHANGING: Final = frozenset(capability for capability, _ in _LISTS.values())
 """The capabilities whose lists can change."""
 
 
-def change_of(method: str) -> str:
-    """How a change of a list is told."""
-    return _LISTS[method][1]
+def change_of(method: str) -> str | None:
+    """How a change of a list is told, if it can be."""
+    return _LISTS[method][1] if method in _LISTS else None
 
 
 def changes_with(capabilities: Container[str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ told (`presence.py`), and so is what it lists (`late.py`)::
     tools/call    {"name": "memory__read_graph"}  -> memory: {"name": "read_graph"}
     resources/read {"uri": "file:///a"}           -> whoever listed it, or a template of it, else whoever has it
                    {"uri": "louver://results/Z"}  -> whoever has kept an answer there, likewise
+    tasks/get      {"taskId": "786512e2"}         -> whoever has made it, likewise
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import logging
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
 import anyio
 from mcp import MCPError
@@ -28,6 +30,7 @@ from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.addresses import Addresses
 from louver.gateway.calls import Calls, is_unavailable, opening_of, watching
 from louver.gateway.eras import enveloped, opening_for_modern
+from louver.gateway.jobs import Jobs, made_by
 from louver.gateway.late import Late, Listed
 from louver.gateway.lists import change_of
 from louver.gateway.tasks import Tasks
@@ -52,22 +55,26 @@ SEPARATOR: Final = "__"
 """Stands between a server's name and the name of its tool."""
 
 _TEMPLATES: Final = "resources/templates/list"
+_TASKS: Final = "tasks/list"
 _LISTS: Final = {
     "tools/list": ("tools", "name"),
     "prompts/list": ("prompts", "name"),
     "resources/list": ("resources", "uri"),
     _TEMPLATES: ("resourceTemplates", "uriTemplate"),
+    _TASKS: ("tasks", "taskId"),
 }
 """The lists, each with its member and what names an entry of it."""
 
 _NAMED: Final = ("tools/call", "prompts/get")
 _ADDRESSED: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
-_CAPABILITIES: Final = {
+_OF_TASK: Final = ("tasks/get", "tasks/result", "tasks/cancel")
+_CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
     "resources": {"listChanged": True, "subscribe": True},
     "completions": {},
     "logging": {},
+    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
 }
 
 
@@ -95,6 +102,7 @@ class Many:
         self._places = places
         self._onlookers = onlookers
         self._addresses = Addresses()
+        self._jobs = Jobs()
         self._late = Late()
         self._telling = Tasks(logger)
 
@@ -127,9 +135,13 @@ class Many:
             upstream, name = self._by_name(params["name"], method)
             result = await self._calls.send(upstream, turn, method, {**params, "name": name})
             self._note_kept(upstream, result)
+            if (number := made_by(result)) is not None:
+                self._jobs.note(_who(turn.client), number, upstream)
             return result
         if method in _ADDRESSED:
             return await self._addressed(turn, method, params)
+        if method in _OF_TASK:
+            return await self._of_task(turn, method, params)
         if method == "completion/complete":
             return await self._complete(turn, params)
         if method == "logging/setLevel":
@@ -194,7 +206,7 @@ class Many:
         entries: list[dict[str, Any]] = []
         # Whoever does not answer now has what it had.
         answered = [upstream for upstream in upstreams if lists[upstream.name].is_whole]
-        whose = {} if key == "name" else self._addresses.list_anew(method, answered)
+        whose = self._addresses.list_anew(method, answered) if key in ("uri", "uriTemplate") else {}
         if method == _TEMPLATES:
             for upstream in answered:
                 self._addresses.list_templates(upstream, [entry[key] for entry in lists[upstream.name].entries])
@@ -205,6 +217,10 @@ class Many:
                 entries += [{**entry, "name": before + entry["name"]} async for entry in by_turns(listed)]
             else:
                 entries += [entry for entry in listed if whose.setdefault(entry[key], upstream) is upstream]
+        if method == _TASKS:
+            who = _who(turn.client)
+            for number, upstream in whose.items():
+                self._jobs.note(who, number, upstream)
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
         return {**modern, member: entries}
 
@@ -219,10 +235,12 @@ class Many:
         return await self._late.listed(key, ask, partial(self._changed, turn.client, method))
 
     def _changed(self, client: Client, method: str) -> None:
+        if (change := change_of(method)) is None:
+            return
         if client.is_modern:
-            self._telling.start(self._onlookers.told(change_of(method), None))
+            self._telling.start(self._onlookers.told(change, None))
         else:
-            client.hear(change_of(method), None)
+            client.hear(change, None)
 
     async def _all(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
         """What one upstream lists, all pages in one, as far as it answers."""
@@ -261,9 +279,11 @@ class Many:
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Of a resource: from whoever listed it, or a template of it, else from the first that has it."""
         uri = params["uri"]
-        if not (known := self._addresses.candidates(uri)) and not self._addresses.is_listed(_TEMPLATES):
-            await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
-            known = self._addresses.candidates(uri)
+        if not (known := self._addresses.candidates(uri)):
+            there = [each for each in self._upstreams.values() if each.is_there(turn.client)]
+            if not all(map(self._addresses.knows_templates, there)):
+                await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
+                known = self._addresses.candidates(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a change, and nobody has listed it again.
             known = [each for each in self._upstreams.values() if each.is_watched(turn.client, uri)] or known
@@ -284,6 +304,22 @@ class Many:
                     self._addresses.read(uri, upstream)
                 return result
         raise MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
+
+    async def _of_task(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Of a task: from whoever made it, else from the first that has it."""
+        number, who = params.get("taskId"), _who(turn.client)
+        if not isinstance(number, str):
+            raise MCPError(code=INVALID_PARAMS, message="'taskId' is no text")
+        if (known := self._jobs.whose(who, number)) is not None:
+            return await self._calls.send(known, turn, method, params)
+        for upstream in self._upstreams.values():
+            if not await _comes(upstream, turn.client):
+                continue
+            with suppress(MCPError):
+                result = await self._calls.send(upstream, turn, method, params)
+                self._jobs.note(who, number, upstream)
+                return result
+        raise MCPError(code=INVALID_PARAMS, message="Unknown task")
 
     def _note_kept(self, upstream: Upstream, result: dict[str, Any]) -> None:
         """Remember where an answer is kept."""
@@ -337,4 +373,4 @@ async def _comes(upstream: Upstream, client: Client) -> bool:
 
 def _who(client: Client) -> Hashable:
     """Who sees the same lists of a server that says nothing else: a connection, or all that say the same."""
-    return (client.hello.digest if client.is_modern else client), principal_of()
+    return (client.hello.digest if client.is_modern else ref(client)), principal_of()
