@@ -438,8 +438,9 @@ async def test_names_are_put_before_a_long_list_in_turns(monkeypatch):
             await asyncio.sleep(0)
 
     meanwhile = asyncio.create_task(others())
-    upstreams = {name: SimpleNamespace(name=name) for name in ("one", "two")}
-    listed = await Many(upstreams, Listed(), {}).answer(Itself(Client(STATELESS, GATEWAY)), "prompts/list", {})
+    upstreams = {name: there(name) for name in ("one", "two")}
+    many = Many(upstreams, Listed(), {}, Onlookers(unheard))
+    listed = await many.answer(Itself(Client(STATELESS, GATEWAY)), "prompts/list", {})
     meanwhile.cancel()
     assert names(listed["prompts"]) == [f"{name}__p{number}" for name in upstreams for number in range(50)]
     assert len(turns) >= 90
