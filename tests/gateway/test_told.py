@@ -9,7 +9,9 @@ import pytest
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.gateway.clients import UPDATED, Client, Itself, wholes
 from louver.gateway.negotiation import Hello
-from louver.gateway.upstream import Terms, Upstream
+from louver.gateway.presence import Onlookers
+from louver.gateway.terms import Terms
+from louver.gateway.upstream import Upstream
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +119,7 @@ async def upstream(server, told, request):
     isolated = getattr(request, "param", False)
     terms = Terms(server.link, timeout_s=5, isolated=isolated, per_era=False)
     hello = Hello(HANDSHAKE, {"name": "gateway"}, {})
-    made = Upstream("it", terms, opened_as=hello, serves_one=False, told=tell)
+    made = Upstream("it", terms, opened_as=hello, serves_one=False, told=tell, onlookers=Onlookers(tell))
     yield made
     made.give_up()
     await made.ended()

@@ -23,7 +23,8 @@ from louver.gateway.link import RefusesAll
 from louver.gateway.negotiation import Hello
 from louver.gateway.presence import Onlookers
 from louver.gateway.subscriptions import Subscriptions
-from louver.gateway.upstream import GATEWAY, Terms, Upstream
+from louver.gateway.terms import Terms
+from louver.gateway.upstream import GATEWAY, Upstream
 from louver.server.policed import Policed
 
 pytestmark = pytest.mark.anyio

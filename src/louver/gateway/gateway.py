@@ -34,7 +34,8 @@ from louver.gateway.presence import Onlookers
 from louver.gateway.rounds import Parked
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
-from louver.gateway.upstream import GATEWAY, Terms, Upstream
+from louver.gateway.terms import Terms
+from louver.gateway.upstream import GATEWAY, Upstream
 from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.listing import Listing
 

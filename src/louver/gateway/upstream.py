@@ -28,7 +28,7 @@ from louver import __version__
 from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.audience import Audience
-from louver.gateway.backoff import Backoff, Backoffs, Pace
+from louver.gateway.backoff import Backoff, Backoffs
 from louver.gateway.clients import Client
 from louver.gateway.definitions import Definitions
 from louver.gateway.eras import is_modern
@@ -36,6 +36,7 @@ from louver.gateway.link import RefusesAll, unheard
 from louver.gateway.lists import changes_with
 from louver.gateway.negotiation import Hello
 from louver.gateway.presence import Presence
+from louver.gateway.seeking import Seeking
 from louver.gateway.session import Session
 from louver.gateway.tasks import Tasks
 from louver.limits import MAX_SESSIONS, UNUSED_S
@@ -43,10 +44,10 @@ from louver.limits import MAX_SESSIONS, UNUSED_S
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
-    from louver.gateway.definitions import OnChange
     from louver.gateway.guard import Guard
-    from louver.gateway.link import Link, Listener, Params
+    from louver.gateway.link import Params
     from louver.gateway.presence import Onlookers
+    from louver.gateway.terms import Terms
 
 logger = logging.getLogger(__name__)
 
@@ -56,27 +57,6 @@ GATEWAY: Final = Hello(
     {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
 )
 """Who the gateway is for an upstream that serves everybody; each client says for itself what it can be asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a configuration says of an upstream.
-
-    Args:
-        link: Makes a link to it.
-        timeout_s: How long it may be silent while it is called.
-        isolated: Whether each client of the handshake era has a session of its own.
-        per_era: Whether it can be spoken to in both eras at once: over HTTP, but not one process.
-        guard: Stands before it, if it is under a policy.
-        on_change: What becomes of a tool that is defined otherwise than before.
-    """
-
-    link: Callable[[Listener], Link]
-    timeout_s: float
-    isolated: bool
-    per_era: bool
-    guard: Guard | None = None
-    on_change: OnChange = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +113,7 @@ class Upstream:
         # Of clients, by what they say in their opening: each would else come again as another.
         self._refused = Backoffs()
         self._ending = Tasks(logger)
-        self._seekers = Tasks(logger)
-        self._seeking: asyncio.Task[None] | None = None
-        self._pace = Pace()
+        self._seeking = Seeking(self._missing, lambda: self._failures.wait_s, self._is_back)
         self._is_closed = False
 
     @property
@@ -212,7 +190,7 @@ class Upstream:
         """A client is served without it, and told once it is there; it is tried again by itself until then."""
         if not client.has_gone:
             self._place(self._key(client)).presence.miss(client)
-            self._seek()
+            self._seeking.begin()
 
     def keep_level(self, client: Client, level: str) -> None:
         """Ask for a log level for a client once it is there."""
@@ -256,9 +234,7 @@ class Upstream:
         """Have no sessions any more, and begin none, unless there are other terms."""
         self._is_closed = True
         self._let_go()
-        if self._seeking is not None:
-            self._seeking.cancel()
-            self._seeking = None
+        self._seeking.stop()
 
     async def ended(self) -> None:
         """Wait for the end of the sessions that it has no more; they end though nobody waits."""
@@ -411,26 +387,11 @@ class Upstream:
                 else:
                     ends.fail(reason)
                 self._places[key].presence.went(_lists_of(session))
-                self._seek()
+                self._seeking.begin()
 
     def _missing(self) -> list[Client]:
         """Of each place where it is missed one of those who miss it."""
         return [client for place in self._places.values() if (client := place.presence.missed_by) is not None]
-
-    def _seek(self) -> None:
-        """Try again from now on, if it is missed."""
-        if (self._seeking is None or self._seeking.done()) and self._missing():
-            self._seeking = self._seekers.start(self._sought())
-
-    async def _sought(self) -> None:
-        """Try again until it is there for all who miss it."""
-        while self._missing():
-            await self._pace.keep()
-            await asyncio.sleep(self._failures.wait_s)
-            for client in self._missing():
-                if not await self._is_back(client) and self._failures.wait_s > 0:
-                    # It is so for the others too.
-                    break
 
     async def _is_back(self, client: Client) -> bool:
         was_open = self.is_there(client)
