@@ -13,7 +13,7 @@ from mcp import StdioServerParameters
 
 EVERYTHING = [sys.executable, str(Path(__file__).parents[1] / "fixtures" / "everything.py")]
 LOUVER = [sys.executable, "-m", "louver", "serve"]
-SERVING = re.compile(r"serving at (\S+)")
+SERVING = re.compile(r"serving at ([^\s\"]+)")
 
 
 @contextmanager

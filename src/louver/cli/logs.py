@@ -51,6 +51,11 @@ class LastWords(logging.Handler):
         return list(self._lines.get(upstream, ()))
 
 
+def is_json() -> bool:
+    """Whether a program reads what is written."""
+    return any(isinstance(handler.formatter, _Json) for handler in logging.getLogger().handlers)
+
+
 def quieten() -> None:
     """Let libraries write nothing that they have read."""
     for name, level in _QUIET.items():

@@ -108,7 +108,7 @@ async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | N
             behind.callback(telling.cancel)
 
     gateway = made(serves_one=True, opened=opened)
-    if sys.stdin.isatty():
+    if sys.stdin.isatty() and not logs.is_json():
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
     async with _working(gateway, file) as behind:
         await serve_stdio(gateway.server, end_streams=gateway.listening.close, end_behind=behind.aclose)
@@ -240,12 +240,20 @@ async def _nothing_behind() -> None:
 
 async def _tell(gateway: Gateway) -> None:
     """Print what stands behind the gateway; that nobody reads it is no reason to end."""
-    told = upstreams.lines(await gateway.open())
+    states = await gateway.open()
+    if logs.is_json():
+        for sentence in upstreams.sentences(states):
+            logger.info("%s", sentence)
+        return
     with suppress(OSError):
-        print(told, end="", file=sys.stderr, flush=True)
+        print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
 
 
 def _tell_address(host: str, listening: socket.socket) -> None:
     # Told at once: the socket accepts already, whoever connects now waits until the server has started.
     shown = f"[{host}]" if ":" in host else host
-    print(f"louver: serving at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    told = f"serving at http://{shown}:{listening.getsockname()[1]}/mcp"
+    if logs.is_json():
+        logger.info("%s", told)
+    else:
+        print(f"louver: {told}", file=sys.stderr, flush=True)

@@ -88,6 +88,16 @@ def lines(states: Sequence[State]) -> str:
     return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
 
 
+def sentences(states: Sequence[State]) -> list[str]:
+    """Likewise, one for each, for a program that reads lines."""
+    heading, *rows = _rows(states)
+    told = (zip(heading[1:], row[1:], strict=True) for row in rows)
+    return [
+        f"server {state.name!r}: {', '.join(f'{name} {cell}' for name, cell in cells if cell)}"
+        for state, cells in zip(states, told, strict=True)
+    ]
+
+
 _COUNTS: Final = ("tools", "projectable")
 
 
