@@ -102,6 +102,14 @@ def test_what_stands_behind_is_told_cell_by_cell(folder):
         ]
 
 
+def test_to_a_program_all_is_told_as_json(folder):
+    """Ours: a line that is none breaks what reads logs."""
+    with serving(*config(folder, {"works": fixture("unruly"), "dead": at(NOWHERE)}), "--log", "json") as served:
+        served.says("server 'dead': transport http, state the upstream cannot be reached: connection refused")
+        served.says("server 'works': transport stdio, protocol 2025-11-25, tools [0-9]+, projectable 0, state ready")
+    assert all(json.loads(line)["message"] for line in served.said)
+
+
 # The way in
 
 
