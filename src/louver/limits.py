@@ -197,10 +197,10 @@ OPENING_TIMEOUT_S = 30.0
 """How long an upstream may take to open at least, in seconds: `npx` downloads a server first. One that may be silent
 for longer while it is called may be so then, too."""
 
-LEFT_OUT_S = 6.0
+LEFT_OUT_S = 8.0
 """After how long the opening, or a list, of several servers goes on without those that have not come, in seconds. Hosts
-wait 10 at least for a server, and one may leave `server/discover` unanswered before it opens (`DISCOVER_TIMEOUT_S`).
-What `npx` downloads first comes later, and clients are told."""
+wait 10 at least, and some never hear of what comes later: so it is as long as that lets it be. `npx` and the like start
+what they have downloaded before in less, several at once; a first download comes later."""
 
 MAX_FAILURES = 5
 """Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""

@@ -122,6 +122,10 @@ async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, 
         if other == "does not answer":
             served.says("^other .* 1 ")
         async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
+            # A call waits until its server is there, however long that takes; a list would go on without it.
+            await http.post(
+                served.url, timeout=60, **stateless("tools/call", name="one__test_simple_text", arguments={})
+            )
             listing = asyncio.create_task(http.post(served.url, **stateless("tools/list")))
             async with asyncio.timeout(SOON_S):
                 await reached(http, served.url)
