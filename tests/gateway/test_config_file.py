@@ -1,5 +1,8 @@
 """A configuration that follows its file."""
 
+import os
+import threading
+
 import pytest
 
 from gateway.configs import of, write
@@ -62,3 +65,30 @@ def test_a_wrong_file_at_the_start_is_an_error(tmp_path):
         ConfigFile(write(tmp_path, "{"))
     with pytest.raises(InvalidConfig):
         ConfigFile(tmp_path / "nowhere.json")
+
+
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path, caplog):
+    """Ours: nobody may write into it, and the event loop would stand still, and SIGTERM be unheard."""
+    path = write(tmp_path, A)
+    file = ConfigFile(path)
+    path.unlink()
+    os.mkfifo(path)
+    assert not file.refresh()
+    (record,) = caplog.records
+    assert f"{path}: the configuration cannot be read: it is no regular file" in record.getMessage()
+    assert file.current.upstreams[0].command == ("a",)
+    path.unlink()
+    write(tmp_path, B, stamp=3)
+    assert file.refresh()
+
+
+def test_a_pipe_is_read_at_the_start(tmp_path):
+    """Ours: `louver serve --config <(...)`; it says nothing else later."""
+    path = tmp_path / "mcp.json"
+    os.mkfifo(path)
+    writing = threading.Thread(target=path.write_text, args=(A,))
+    writing.start()
+    file = ConfigFile(path)
+    writing.join()
+    assert file.current.upstreams[0].command == ("a",)
+    assert not file.refresh()

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from louver.catalogue.lines import line_of_second
+from louver.catalogue.regular import regular
 from louver.core import json
 from louver.errors import InvalidDescription, InvalidPolicy, InvalidView
 
@@ -52,7 +53,8 @@ def read_json(path: Path, what: str, invalid: Invalid) -> tuple[Json, str]:
         InvalidView | InvalidDescription | InvalidPolicy: The file cannot be read, or is not JSON; with file and line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8", opener=regular) as file:
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise invalid(f"the file of {what} cannot be read: {reason}", file=str(path)) from None

@@ -10,6 +10,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from louver.catalogue.regular import regular
 from louver.errors import InvalidConfig, InvalidPolicy
 from louver.gateway.config_read import read_config
 
@@ -54,7 +55,8 @@ class ConfigFile:
             return False
         self._stamps = stamps
         try:
-            read = read_config(self._path, self._environ)
+            # What was a pipe at the start has been read to its end.
+            read = read_config(self._path, self._environ, regular)
         except (InvalidConfig, InvalidPolicy) as error:
             logger.error("the configuration stays as it was: %s", error)
             return False

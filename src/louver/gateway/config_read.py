@@ -28,24 +28,27 @@ from louver.server.stores import MEMORY
 from louver.server.warnings import Warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from louver.catalogue.lines import Place
 
+    Opener = Callable[[str, int], int]
 
-def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
+
+def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener | None = None) -> Config:
     """The configuration in the file at `path`.
 
     Args:
         path: The file. Paths in it are relative to its folder.
         environ: What `${NAME}` in its strings stands for.
+        opener: Opens it; by default also what has to be waited for, as a pipe.
 
     Raises:
         InvalidConfig: The file cannot be read, or is no configuration; with file and line.
         InvalidPolicy: A file of policy that it names cannot be read, or is none; likewise.
     """
-    text = text_of(path)
+    text = text_of(path, opener)
     content = parsed(text, str(path))
     check(content, text, str(path))
     source = Source(path, text, environ)
@@ -73,14 +76,15 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
     )
 
 
-def text_of(path: Path) -> str:
+def text_of(path: Path, opener: Opener | None = None) -> str:
     """The text of a file, without the mark that some editors begin it with.
 
     Raises:
         InvalidConfig: It cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with open(path, encoding="utf-8-sig", opener=opener) as file:
+            return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidConfig(f"the configuration cannot be read: {reason}", file=str(path)) from None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import jwt
 
+from louver.catalogue.regular import regular
 from louver.gateway.auth.claims import access_of
 from louver.gateway.auth.fetch import fetch
 from louver.gateway.auth.keys import Keys
@@ -72,5 +73,9 @@ class Signed:
 
 
 async def _read_file(path: Path) -> bytes:
-    with path.open("rb") as file:
+    return _read(path)
+
+
+def _read(path: Path) -> bytes:
+    with open(path, "rb", opener=regular) as file:
         return file.read(MAX_AUTH_BYTES)

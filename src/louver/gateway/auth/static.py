@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.provider import AccessToken
 
+from louver.catalogue.regular import regular
 from louver.errors import InvalidConfig
 from louver.gateway.config_check import check, nearest_line, parsed
 
@@ -75,7 +76,7 @@ def digest_of(token: str) -> str:
 
 def _read(file: Path) -> Mapping[str, AccessToken]:
     try:
-        with file.open("rb") as opened:
+        with open(file, "rb", opener=regular) as opened:
             mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
             text = opened.read().decode()
     except (OSError, UnicodeDecodeError) as error:
