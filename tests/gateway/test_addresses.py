@@ -11,8 +11,8 @@ from louver.gateway.addresses import Addresses
 from louver.gateway.clients import Client, Itself
 from louver.gateway.link import unheard
 from louver.gateway.many import Many
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.presence import Onlookers
-from louver.gateway.upstream import GATEWAY
 from louver.limits import MAX_RESULTS
 from server.wire import NEW
 

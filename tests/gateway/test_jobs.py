@@ -9,8 +9,8 @@ from louver.gateway.clients import Client, Itself
 from louver.gateway.jobs import Jobs
 from louver.gateway.link import unheard
 from louver.gateway.many import Many
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.presence import Onlookers
-from louver.gateway.upstream import GATEWAY
 from server.wire import OLD
 
 pytestmark = pytest.mark.anyio

@@ -13,8 +13,8 @@ from louver.gateway import late as module
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client
 from louver.gateway.late import Late, Listed
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.presence import Onlookers, Presence
-from louver.gateway.upstream import GATEWAY
 
 pytestmark = pytest.mark.anyio
 

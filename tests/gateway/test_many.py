@@ -17,8 +17,8 @@ from gateway.served import at, at_a_url, config, fixture, serving
 from louver.gateway.clients import Client, Itself
 from louver.gateway.link import unheard
 from louver.gateway.many import Many
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.presence import Onlookers
-from louver.gateway.upstream import GATEWAY
 
 pytestmark = pytest.mark.anyio
 

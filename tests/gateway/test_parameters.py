@@ -12,8 +12,8 @@ from gateway.served import at_a_url
 from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
 from louver.gateway.definitions import Definitions
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.session import Session
-from louver.gateway.upstream import GATEWAY
 from louver.server import turns
 
 pytestmark = pytest.mark.anyio

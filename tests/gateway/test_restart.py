@@ -17,8 +17,8 @@ from louver.errors import UpstreamUnavailable
 from louver.gateway.audience import Audience
 from louver.gateway.backoff import Backoff
 from louver.gateway.definitions import Definitions
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.session import Session
-from louver.gateway.upstream import GATEWAY
 from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio

@@ -18,11 +18,10 @@ from louver.gateway.audience import Audience
 from louver.gateway.clients import Client, Itself
 from louver.gateway.definitions import Definitions
 from louver.gateway.http import HttpLink
-from louver.gateway.negotiation import Hello
+from louver.gateway.negotiation import GATEWAY, Hello
 from louver.gateway.session import Session
 from louver.gateway.stdio import StdioLink
 from louver.gateway.turns import Turns
-from louver.gateway.upstream import GATEWAY
 
 pytestmark = pytest.mark.anyio
 

@@ -20,11 +20,11 @@ from louver.gateway.calls import watching
 from louver.gateway.clients import Client, Itself
 from louver.gateway.guard import Guard
 from louver.gateway.link import RefusesAll
-from louver.gateway.negotiation import Hello
+from louver.gateway.negotiation import GATEWAY, Hello
 from louver.gateway.presence import Onlookers
 from louver.gateway.subscriptions import Subscriptions
 from louver.gateway.terms import Terms
-from louver.gateway.upstream import GATEWAY, Upstream
+from louver.gateway.upstream import Upstream
 from louver.server.policed import Policed
 
 pytestmark = pytest.mark.anyio

@@ -30,12 +30,13 @@ from louver.gateway.config import Config, Execute, Exposure
 from louver.gateway.eras import enveloped
 from louver.gateway.lists import CHANGES
 from louver.gateway.many import SEPARATOR, Many
+from louver.gateway.negotiation import GATEWAY
 from louver.gateway.presence import Onlookers
 from louver.gateway.rounds import Parked
 from louver.gateway.routes import One
 from louver.gateway.stack import Files, Stack
 from louver.gateway.terms import Terms
-from louver.gateway.upstream import GATEWAY, Upstream
+from louver.gateway.upstream import Upstream
 from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.listing import Listing
 

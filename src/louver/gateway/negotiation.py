@@ -25,8 +25,14 @@ from mcp_types import (
     SERVER_INFO_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
 
+from louver import __version__
 from louver.core.json import digest, is_object, members, strings
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.eras import is_modern
@@ -70,6 +76,14 @@ class Hello:
             CLIENT_INFO_META_KEY: self.info,
             CLIENT_CAPABILITIES_META_KEY: self.capabilities,
         }
+
+
+GATEWAY: Final = Hello(
+    LATEST_MODERN_VERSION,
+    {"name": "louver", "version": __version__},
+    {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
+)
+"""Who the gateway is for an upstream that serves everybody; each client says for itself what it can be asked."""
 
 
 @dataclass(frozen=True, slots=True)

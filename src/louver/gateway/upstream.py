@@ -19,22 +19,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp import MCPError
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from louver import __version__
 from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.gateway.attempts import Attempts
 from louver.gateway.audience import Audience
-from louver.gateway.backoff import Backoff, Backoffs
+from louver.gateway.backoff import Backoff
 from louver.gateway.clients import Client
 from louver.gateway.definitions import Definitions
 from louver.gateway.eras import is_modern
 from louver.gateway.link import RefusesAll, unheard
 from louver.gateway.lists import changes_with
-from louver.gateway.negotiation import Hello
 from louver.gateway.presence import Presence
 from louver.gateway.seeking import Seeking
 from louver.gateway.session import Session
@@ -46,17 +45,11 @@ if TYPE_CHECKING:
 
     from louver.gateway.guard import Guard
     from louver.gateway.link import Params
+    from louver.gateway.negotiation import Hello
     from louver.gateway.presence import Onlookers
     from louver.gateway.terms import Terms
 
 logger = logging.getLogger(__name__)
-
-GATEWAY: Final = Hello(
-    LATEST_MODERN_VERSION,
-    {"name": "louver", "version": __version__},
-    {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
-)
-"""Who the gateway is for an upstream that serves everybody; each client says for itself what it can be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +102,9 @@ class Upstream:
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, _Opening] = {}
         self._definitions = Definitions(name, terms.on_change)
-        self._failures = Backoff()
-        # Of clients, by what they say in their opening: each would else come again as another.
-        self._refused = Backoffs()
+        self._attempts = Attempts(name)
         self._ending = Tasks(logger)
-        self._seeking = Seeking(self._missing, lambda: self._failures.wait_s, self._is_back)
+        self._seeking = Seeking(self._missing, lambda: self._attempts.wait_s, self._is_back)
         self._is_closed = False
 
     @property
@@ -224,7 +215,7 @@ class Upstream:
         for place in before.values():
             for client in place.audience.everybody:
                 self._place(self._key(client)).audience.take(client, place.audience)
-        self._failures, self._refused = Backoff(), Backoffs()
+        self._attempts = Attempts(self.name)
         self._definitions = Definitions(self.name, terms.on_change)
         self.problem = self.says = None
         self._let_go()
@@ -303,11 +294,8 @@ class Upstream:
 
     async def _open(self, key: Hashable, client: Client | None) -> Session:
         place = self._place(key)
-        self._check_may_open(self._failures)
-        self._check_may_open(place.ends)
         own = client.hello if client is not None and key is client else None
-        if own is not None and self._refused:
-            self._check_may_open(self._refused.of(own.digest))
+        self._attempts.check(place.ends, own)
         session = Session(
             self.name,
             self._terms.link,
@@ -331,11 +319,8 @@ class Upstream:
                 raise self._failed(f"it refuses to open, with error {error.error.code}") from None
             # It has answered the client's own `initialize`: that says nothing of the others.
             problem = f"it refuses this client, with error {error.error.code}"
-            self._refused.fail(own.digest, problem)
-            raise self._not_there(problem) from None
-        self._failures.reset()
-        if own is not None and self._refused:
-            self._refused.forget(own.digest)
+            raise self._attempts.refused(own, problem) from None
+        self._attempts.succeeded(own)
         self.problem = None
         self.says = session.opened.name
         self._sessions[key] = session
@@ -346,12 +331,6 @@ class Upstream:
         """What one session has heard holds for all: the upstream may have told no other."""
         for session in self._sessions.values():
             session.forget(change)
-
-    def _check_may_open(self, backoff: Backoff) -> None:
-        if (wait_s := backoff.wait_s) > 0:
-            raise UpstreamUnavailable(
-                f"upstream {self.name!r} is not there ({backoff.problem}); it is tried again in {wait_s:.1f} s"
-            )
 
     def _hello_to(self, key: Hashable, client: Client | None) -> Hello:
         """What the upstream is told of who connects: the client, if it alone is served."""
@@ -368,12 +347,7 @@ class Upstream:
 
     def _failed(self, problem: str) -> UpstreamUnavailable:
         self.problem = problem
-        self._failures.fail(problem)
-        return self._not_there(problem)
-
-    def _not_there(self, problem: str) -> UpstreamUnavailable:
-        logger.error("upstream %r is not there: %s", self.name, problem)
-        return UpstreamUnavailable(f"upstream {self.name!r} is not there: {problem}")
+        return self._attempts.failed(problem)
 
     def _ended(self, session: Session, reason: str) -> None:
         for key, known in list(self._sessions.items()):
