@@ -159,12 +159,16 @@ def check_receipt(vector, result):
             check_schema(vector, receipt["projectedSchema"])
 
 
-def check_answer(vector, result):
-    """The answer on the wire is what the vector says: value, text and receipt."""
+def check_answer(vector, result, *, by_argument=False):
+    """The answer on the wire is what the vector says: value, text, receipt; by the argument slips are told in words."""
     if "kept" in vector:
         assert not result.get("isError")
         assert written(result["structuredContent"]) == written(vector["kept"])
-        (block,) = result["content"]
+        block, *notes = result["content"]
+        slips = result["_meta"]["projection"].get("unmatched", []) if by_argument else []
+        assert [note["text"].startswith(f"NOTE: the output has no field {slips[0]!r}") for note in notes] == (
+            [True] if slips else []
+        )
         assert block["type"] == "text"
         assert written(json.loads(block["text"])) == written(vector["kept"])
     else:
@@ -365,7 +369,7 @@ def test_an_answer_is_what_the_vector_says(conversation, door, vector):
     """Each vector names its source; #1704 sections 3 and 4."""
     held = conversation(*door)
     assert held.outcomes[vector["id"]].keys() == {"result"}, held.outcomes[vector["id"]]
-    check_answer(vector, held.outcomes[vector["id"]]["result"])
+    check_answer(vector, held.outcomes[vector["id"]]["result"], by_argument=door[0] == "argument")
     assert held.runs[vector["id"]] == 1
 
 
