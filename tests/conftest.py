@@ -1,4 +1,8 @@
-"""How many examples Hypothesis makes: few by default, 1,000 in CI."""
+"""Two tiers of tests: the everyday one, and the rest with `--deep`.
+
+uv run pytest            all but what is marked `deep`; laws are tried with 60 examples
+uv run pytest --deep     only what is marked `deep`; and the laws, with 1,000 examples
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,51 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+_OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI" in os.environ}
 
-settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=_SLOW)
-settings.register_profile("ci", max_examples=1000, deadline=None, suppress_health_check=_SLOW, derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
+settings.register_profile("everyday", max_examples=60, **_OPTIONS)
+settings.register_profile("deep", max_examples=1000, **_OPTIONS)
+
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+"""All tests that were found, those of the other tier too."""
+
+LEFT_OUT = pytest.StashKey[int]()
+"""How many tests the everyday run leaves to `--deep`."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--deep", action="store_true", help="run what an everyday run leaves out, and only that")
+
+
+def pytest_configure(config):
+    settings.load_profile("deep" if config.option.deep else "everyday")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    config.stash[COLLECTED] = list(items)
+    deep = [item for item in items if item.get_closest_marker("deep")]
+    laws = [item for item in items if item.get_closest_marker("hypothesis")] if config.option.deep else []
+    kept = {*deep, *laws} if config.option.deep else {*items} - {*deep}
+    config.stash[LEFT_OUT] = 0 if config.option.deep else len(deep)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def pytest_sessionfinish(session):
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    if workeroutput := getattr(node, "workeroutput", None):
+        node.config.stash[LEFT_OUT] = workeroutput["left_out"]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{left_out:,} deep tests were left out: `uv run pytest --deep` runs them.")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ And what hangs on processes alone: sessions over HTTP with and without `Mcp-Sess
 """
 
 import json
-import sys
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter
 
+from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from server.reading import URI, grants_in
 
@@ -86,7 +86,7 @@ async def talking(target, era, *, bearer=None):
     """A client of the era, over stdio or at a URL."""
     with anyio.fail_after(CONVERSATION_S):
         if target == "stdio":
-            target = StdioServerParameters(command=sys.executable, args=[str(SERVER)])
+            target = StdioServerParameters(command=PYTHON, args=[str(SERVER)])
         if bearer is None:
             async with Client(target, mode=MODES[era]) as client:
                 assert client.protocol_version == era

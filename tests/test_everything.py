@@ -1,6 +1,5 @@
 """The fixture server asks its client in both eras, over stdio as well; the official suite tries the rest over HTTP."""
 
-import sys
 from pathlib import Path
 
 import mcp_types as types
@@ -8,8 +7,9 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from fixtures.everything import PROMPTS, RESOURCES, TOOLS
+from fixtures.forking import PYTHON
 
-SERVER = StdioServerParameters(command=sys.executable, args=[str(Path(__file__).parent / "fixtures" / "everything.py")])
+SERVER = StdioServerParameters(command=PYTHON, args=[str(Path(__file__).parent / "fixtures" / "everything.py")])
 
 GIVEN = {"name": "Ada", "color": "green"}
 

@@ -1,11 +1,11 @@
 """Tool search by real processes: over stdio and Streamable HTTP, in both eras, byte for byte as it is on the wire."""
 
-import sys
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.raw import HANDSHAKE, STATELESS, Http, raw
 
@@ -43,7 +43,7 @@ def url():
 @pytest.fixture
 async def client(transport, era, url):
     """A client of the era, by that transport."""
-    targets = {"stdio": lambda: [sys.executable, str(SERVER)], "http": url, "stateless": lambda: url("--stateless")}
+    targets = {"stdio": lambda: [PYTHON, str(SERVER)], "http": url, "stateless": lambda: url("--stateless")}
     async with raw(targets[transport](), era) as client:
         yield client
 
@@ -209,6 +209,6 @@ async def test_nobody_finds_what_they_could_not_list(url, era):
 async def test_a_cursor_of_one_process_is_good_at_another(url, era):
     """Ours: workers behind one address keep nothing for each other."""
     with process() as (other, _):
-        async with raw(other, era) as one, raw([sys.executable, str(SERVER)], era) as two:
+        async with raw(other, era) as one, raw([PYTHON, str(SERVER)], era) as two:
             found, cursors = await pages(one, "notes")
             assert await names(two, query="notes", cursor=cursors[0]) == found[1]

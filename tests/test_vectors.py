@@ -27,6 +27,7 @@ from referencing.jsonschema import DRAFT202012
 
 import louver
 import louver.cli
+from fixtures.forking import PYTHON
 from fixtures.process import START_S, http_process
 from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
 from louver.core.infer import infer
@@ -272,7 +273,7 @@ def conversation():
                 for each in MODES:
                     hold(transport, each, url)
         elif transport == "stdio":
-            hold(transport, era, StdioServerParameters(command=sys.executable, args=[str(SERVER)]))
+            hold(transport, era, StdioServerParameters(command=PYTHON, args=[str(SERVER)]))
         else:
             hold(transport, era, build_server())
         return held[transport, era]
@@ -537,7 +538,7 @@ def test_the_command_does_the_same_as_a_process_of_its_own(tmp_path, vector):
     """Ours: `python -m louver`."""
     arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "louver", *arguments],
+        [PYTHON, "-m", "louver", *arguments],
         input=json.dumps(vector.get("value")).encode(),
         capture_output=True,
         timeout=START_S,

@@ -127,7 +127,7 @@ def test_many_tools_are_the_real_ones_and_then_the_same_of_further_servers():
     assert more[: len(real)] == real
 
 
-@pytest.mark.stock
+@pytest.mark.deep
 def test_search_is_measured_beside_fastmcp():
     """DISCLOSURE.md: Recall@5 of at least .38, and on no k below FastMCP. Whatever takes time is not judged here."""
     next(rows(corpus.FILE.name))

@@ -3,16 +3,16 @@
 import asyncio
 import json
 import subprocess
-import sys
 import time
 from contextlib import closing
 
 import pytest
 
+from fixtures.forking import PYTHON
 from louver.server.audit import Audit
 from server.audited import ANN, BOB, DAY_S, record
 
-LOUVER = [sys.executable, "-m", "louver", "audit"]
+LOUVER = [PYTHON, "-m", "louver", "audit"]
 
 
 def louver(*arguments):

@@ -9,9 +9,10 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
+from fixtures.forking import PYTHON
 from louver.cli import main
 
-LOUVER = [sys.executable, "-m", "louver"]
+LOUVER = [PYTHON, "-m", "louver"]
 USER = {
     "type": "object",
     "properties": {
@@ -212,7 +213,7 @@ except SystemExit as done:
     assert done.code == 0
 print(sorted({{"mcp", "mcp_types", "pydantic", "asyncio"}} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]"
     assert "louver" in done.stdout
 

@@ -3,13 +3,14 @@
 import json
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
 
-LOUVER = [sys.executable, "-m", "louver", "conformance"]
+from fixtures.forking import PYTHON
+
+LOUVER = [PYTHON, "-m", "louver", "conformance"]
 BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 FIXTURE = ["--fixture", str(BROKEN / "fixture.json")]
 QUICK = ["--era", "2025-11-25", "--group", "hint", "--group", "projection", *FIXTURE]
@@ -21,7 +22,7 @@ def conformance(*arguments):
 
 
 def target(name):
-    return shlex.join([sys.executable, str(BROKEN / f"{name}.py")])
+    return shlex.join([PYTHON, str(BROKEN / f"{name}.py")])
 
 
 def test_who_passes_gets_a_table_and_status_0():

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.forking import PYTHON
 from gateway.auth.issuer import issuer
 from gateway.served import children, fixture, lives, serving
 from louver.cli import call, main
 
-LOUVER = [sys.executable, "-m", "louver"]
+LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
 SEARCHABLE = Path(__file__).parents[1] / "fixtures" / "searchable.py"
 EXAMPLE = [*LOUVER, "serve", "--example"]
@@ -82,7 +83,7 @@ def test_a_command_that_is_told_to_end_ends_what_it_has_started(command, number)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     # Where tests run in the background, it would be ignored.
     heeds = partial(signal.signal, number, signal.SIG_DFL)
-    with subprocess.Popen([*LOUVER, *command], **pipes, preexec_fn=heeds) as process:
+    with subprocess.Popen([sys.executable, *LOUVER[1:], *command], **pipes, preexec_fn=heeds) as process:
         until_it_sleeps(process.pid)
         (server,) = children(process.pid)
         process.send_signal(number)
@@ -196,21 +197,21 @@ def test_what_is_no_answer_is_not_quoted(kind, body):
 def test_what_a_server_writes_beside_the_protocol_is_not_quoted():
     """Ours: the SDK's own log would."""
     noisy = "print('secret: 7', flush=True); from louver.example.server import build_server; build_server().run()"
-    done = louver("call", shlex.join([sys.executable, "-c", noisy]), *PROFILE)
+    done = louver("call", shlex.join([PYTHON, "-c", noisy]), *PROFILE)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_null_beside_a_text_is_not_what_is_shown():
     """WIRE.md, Content: some servers write `null` where they have nothing structured."""
     said = {"tools/call": {"structuredContent": None}}
-    saying = [sys.executable, str(Path(__file__).parents[1] / "fixtures" / "saying.py"), json.dumps(said)]
+    saying = [PYTHON, str(Path(__file__).parents[1] / "fixtures" / "saying.py"), json.dumps(said)]
     done = louver("call", shlex.join([*LOUVER, "serve", "--", *saying]), "t", "{}", "--include", "a")
     assert (done.returncode, done.stdout) == (0, '{"a":1}\n')
 
 
 def test_a_server_that_knows_nothing_of_projection_is_told():
     """Ours: it answers all the same, and what was asked for is not what came."""
-    done = louver("call", shlex.join([sys.executable, str(EVERYTHING)]), "test_simple_text", "--include", "name")
+    done = louver("call", shlex.join([PYTHON, str(EVERYTHING)]), "test_simple_text", "--include", "name")
     assert done.returncode == 1
     assert done.stdout == "This is a simple text response for testing.\n"
     assert "this is not projected" in done.stderr
@@ -260,7 +261,7 @@ def test_the_tools_that_fit_a_query_as_a_table():
     nothing = louver("tools", "--query", "submarine", "--", *EXAMPLE)
     assert nothing.returncode == 0
     assert "score" not in nothing.stdout
-    many = louver("tools", "--query", "notes", "--", sys.executable, str(SEARCHABLE))
+    many = louver("tools", "--query", "notes", "--", PYTHON, str(SEARCHABLE))
     assert "The best 20 of 45; all with --json." in many.stdout
     assert many.stdout.count("take_note_") == 20
 
@@ -305,8 +306,8 @@ def test_the_last_words_of_a_server_that_is_not_there_are_told(config):
         f"import os, sys; print('listening', file=sys.stderr, flush=True); os.execv({LOUVER[0]!r}, sys.argv[1:])"
     )
     servers = {
-        "dead": {"command": sys.executable, "args": ["-c", script]},
-        "live": {"command": sys.executable, "args": ["-c", talkative, *EXAMPLE]},
+        "dead": {"command": PYTHON, "args": ["-c", script]},
+        "live": {"command": PYTHON, "args": ["-c", talkative, *EXAMPLE]},
     }
     done = louver("check", "--config", config(**servers))
     assert done.returncode == 1
@@ -332,7 +333,7 @@ def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
         (folder / f"{name}.json").write_text(json.dumps(content))
     said = {"views": str(views), "descriptions": str(texts), "defaultViews": {"example__get_user_profile": "minimal"}}
     server = {"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": said}
-    for others in ({}, {"all": {"command": sys.executable, "args": [str(EVERYTHING)]}}):
+    for others in ({}, {"all": {"command": PYTHON, "args": [str(EVERYTHING)]}}):
         done = louver("check", "--config", config(example=server, **others))
         assert done.returncode == 1
         told = " ".join(done.stderr.split())

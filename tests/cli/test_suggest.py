@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from louver.catalogue.output_schemas import SchemaFile, SchemaFiles
 from louver.catalogue.views import ViewFile, ViewFolder
@@ -17,8 +18,8 @@ from louver.cli import main
 from louver.shipped import folder
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "samples.py"
-SERVER = [sys.executable, str(FIXTURE)]
-EXAMPLE = [sys.executable, "-m", "louver", "serve", "--example"]
+SERVER = [PYTHON, str(FIXTURE)]
+EXAMPLE = [PYTHON, "-m", "louver", "serve", "--example"]
 
 
 @pytest.fixture
@@ -298,7 +299,7 @@ def test_a_call_must_be_given(capfd):
 
 def test_the_files_are_there_whoever_stops_reading(tmp_path):
     """Ours: as `louver suggest ... | head -1`."""
-    command = [sys.executable, "-m", "louver", "suggest", *call("list"), "--out", str(tmp_path), "--", *SERVER]
+    command = [PYTHON, "-m", "louver", "suggest", *call("list"), "--out", str(tmp_path), "--", *SERVER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         process.stdout.close()
         process.wait(60)

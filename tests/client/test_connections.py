@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 import threading
 import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ from mcp import MCPError, StdioServerParameters
 
 import louver
 from client.servers import CANARY, MODES, example, lowlevel, structured, tool
+from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import EVERYTHING, LOUVER, everything, gateway
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 USER = ("get_user_profile", {"user_id": 42})
 EXAMPLE = [*LOUVER, "--example"]
-PLAIN = [sys.executable, "-c", "from louver.example.server import build_server; build_server().run()"]
+PLAIN = [PYTHON, "-c", "from louver.example.server import build_server; build_server().run()"]
 NAME = {"name": "Ruben Keller"}
 
 

@@ -1,15 +1,15 @@
 """Runs of the suite: in this process, against a target in another one."""
 
-import sys
 from pathlib import Path
 
+from fixtures.forking import PYTHON
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import HANDSHAKE, STATELESS, Target
 from louver.conformance.run import run
 
 BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 OLD, NEW = HANDSHAKE, STATELESS
-LOUVER = (sys.executable, "-m", "louver")
+LOUVER = (PYTHON, "-m", "louver")
 
 PEOPLE = Fixture(
     {
@@ -25,7 +25,7 @@ PEOPLE = Fixture(
 
 def script(path):
     """A target that is a file of Python."""
-    return Target(command=(sys.executable, str(path)))
+    return Target(command=(PYTHON, str(path)))
 
 
 def broken(name):
@@ -35,7 +35,7 @@ def broken(name):
 
 def inline(code):
     """A target that is a few lines of Python."""
-    return Target(command=(sys.executable, "-c", code))
+    return Target(command=(PYTHON, "-c", code))
 
 
 def found(report, *statuses):

@@ -1,12 +1,12 @@
 """The suite against servers of ours, of others, and of nobody's."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.suite import BROKEN, LOUVER, NEW, OLD, PEOPLE, broken, failures, found, inline, script
+from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import gateway
 from louver.conformance import peer
@@ -16,7 +16,7 @@ from louver.conformance.run import run, with_baseline
 from stock.run import python_with
 
 HERE = Path(__file__).parent
-PLAIN = (sys.executable, str(HERE / "plain_example.py"))
+PLAIN = (PYTHON, str(HERE / "plain_example.py"))
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ async def test_the_example_passes_in_both_revisions():
 )
 async def test_so_does_a_server_with_other_options(options):
     """Ours: a strict listing is for clients that declare the extension; a default view is no request that sticks."""
-    target = Target(command=(sys.executable, str(HERE / "attached_example.py"), json.dumps(options)))
+    target = Target(command=(PYTHON, str(HERE / "attached_example.py"), json.dumps(options)))
     assert await failures(target, NEW, fixture=PEOPLE) == set()
 
 
@@ -62,7 +62,7 @@ async def test_the_gateway_passes_in_each_exposure(exposure):
 
 async def test_the_gateway_passes_before_a_server_that_projects_itself():
     """Ours: receipts tell of the whole output, and not of what another left of it."""
-    with gateway("--", sys.executable, "-m", "louver", "serve", "--example") as url:
+    with gateway("--", PYTHON, "-m", "louver", "serve", "--example") as url:
         report = await run(Target(url=url), fixture=PEOPLE)
     assert found(report, "fail", "warn") == set()
 
@@ -89,7 +89,7 @@ async def test_a_vector_server_over_http_passes_too():
 async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkeypatch, tmp_path):
     """Ours: public servers have a clock, and a tool that shows how long a call can take."""
     monkeypatch.setattr(peer, "CONFORMANCE_ANSWER_S", 2.0)
-    odd = Target(command=(sys.executable, str(HERE / "odd_example.py"), str(tmp_path / "calls")))
+    odd = Target(command=(PYTHON, str(HERE / "odd_example.py"), str(tmp_path / "calls")))
     fixture = Fixture({"ticks": [{}], **PEOPLE.arguments})
     report = await run(odd, eras=[OLD], groups=["projection", "schema", "isolation"], fixture=fixture)
     assert found(report, "fail", "warn", "not tried") == set()
@@ -136,10 +136,10 @@ async def test_a_group_that_is_named_must_be_offered():
     assert {outcome.status for outcome in report.outcomes} == {"fail", "warn"}
 
 
-@pytest.mark.stock
+@pytest.mark.deep
 async def test_a_proxy_of_fastmcp_does_not_crash_it():
     """Ours: before a server that projects, it passes on some of what is said, and so fails some checks."""
-    command = (str(python_with("fastmcp>=4.1,<5")), str(HERE / "fastmcp_proxy.py"), sys.executable)
+    command = (str(python_with("fastmcp>=4.1,<5")), str(HERE / "fastmcp_proxy.py"), PYTHON)
     report = await run(Target(command=(*command, str(BROKEN / "honest.py"))), fixture=PEOPLE)
     details = {outcome.detail for outcome in report.outcomes if outcome.status == "fail"}
     assert "capability-declared" in found(report, "fail")

@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 from mcp import StdioServerParameters
 
-EVERYTHING = [sys.executable, str(Path(__file__).parents[1] / "fixtures" / "everything.py")]
-LOUVER = [sys.executable, "-m", "louver", "serve"]
+from fixtures.forking import PYTHON
+
+EVERYTHING = [PYTHON, str(Path(__file__).parents[1] / "fixtures" / "everything.py")]
+LOUVER = [PYTHON, "-m", "louver", "serve"]
+LOUVER_ITSELF = [sys.executable, *LOUVER[1:]]
+"""Not forked: for what is about processes, signals and pipes."""
+
 SERVING = re.compile(r"serving at ([^\s\"]+)")
 
 

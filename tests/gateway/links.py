@@ -3,17 +3,17 @@
 import asyncio
 import gc
 import os
-import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+from fixtures.forking import PYTHON
 from louver.gateway.link import Call
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-FAULTY = [sys.executable, str(FIXTURES / "faulty.py")]
-EVERYTHING = [sys.executable, str(FIXTURES / "everything.py")]
+FAULTY = [PYTHON, str(FIXTURES / "faulty.py")]
+EVERYTHING = [PYTHON, str(FIXTURES / "everything.py")]
 
 SOON_S = 5
 """What fails at once has failed by then, on any machine."""

@@ -6,20 +6,20 @@ import asyncio
 import json
 import re
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER, SERVING
 from gateway.raw import SOON_S
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def fixture(name, *arguments, **louver):
+def fixture(name, *arguments, python=PYTHON, **louver):
     """The entry of a fixture server in a configuration."""
-    entry = {"command": sys.executable, "args": [str(FIXTURES / f"{name}.py"), *map(str, arguments)]}
+    entry = {"command": python, "args": [str(FIXTURES / f"{name}.py"), *map(str, arguments)]}
     return {**entry, "louver": louver} if louver else entry
 
 
@@ -120,7 +120,7 @@ def serving(*arguments, command=LOUVER):
 @contextmanager
 def at_a_url(name, *arguments):
     """The URL of a fixture server over HTTP, by a process of its own."""
-    command = [sys.executable, str(FIXTURES / f"{name}.py"), *arguments]
+    command = [PYTHON, str(FIXTURES / f"{name}.py"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().strip()

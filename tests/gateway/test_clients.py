@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
+from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S, Stdio
@@ -124,7 +124,7 @@ async def test_a_client_is_asked_nothing_before_it_is_ready():
         return {"roots": []}
 
     options = {"capabilities": {"roots": {}}, "answers": {ROOTS: roots}}
-    host = Stdio([*LOUVER, "--", sys.executable, "-c", EAGER], HANDSHAKE, **options)
+    host = Stdio([*LOUVER, "--", PYTHON, "-c", EAGER], HANDSHAKE, **options)
     try:
         await host.start()
         opening = {

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 from mcp import Client, MCPError
 
+from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from gateway.served import FIXTURES
 from louver import relax
@@ -60,7 +61,7 @@ def put(folder, stamp=1, /, **schemas):
 
 
 def samples(schemas=None, name="samples", **settings):
-    return Upstream(name, "stdio", command=(sys.executable, str(FIXTURES / "samples.py")), schemas=schemas, **settings)
+    return Upstream(name, "stdio", command=(PYTHON, str(FIXTURES / "samples.py")), schemas=schemas, **settings)
 
 
 @asynccontextmanager
@@ -211,7 +212,7 @@ async def test_what_the_server_declares_itself_counts(era, tmp_path):
     """Ours: it knows more than a file; the check says so."""
     (tmp_path / "find.output.schema.json").write_text(json.dumps(NUMBERS))
     (tmp_path / "gone.output.schema.json").write_text(json.dumps(NUMBERS))
-    records = Upstream("records", "stdio", command=(sys.executable, str(FIXTURES / "records.py")))
+    records = Upstream("records", "stdio", command=(PYTHON, str(FIXTURES / "records.py")))
     there = Upstream("records", "stdio", command=records.command, schemas=tmp_path)
     async with before(era, records) as (wire, _):
         plain = (await wire.tools())["find"], await wire.call("find"), await wire.call("find", projection=IDS)

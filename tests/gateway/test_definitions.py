@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 from mcp import Client
 
+from fixtures.forking import PYTHON
 from gateway.raw import SOON_S
 from gateway.served import config, serving
 from louver import limits
@@ -44,7 +44,7 @@ for line in sys.stdin:
 
 def turning(folder, **louver):
     """The options of `louver serve` for a server whose tools can become others."""
-    server = {"command": sys.executable, "args": ["-c", TURNING], "louver": {"isolation": "shared", **louver}}
+    server = {"command": PYTHON, "args": ["-c", TURNING], "louver": {"isolation": "shared", **louver}}
     return config(folder, {"it": server})
 
 

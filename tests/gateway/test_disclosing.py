@@ -1,13 +1,13 @@
 """The exposure `minimal`: tools of upstreams are described on demand, as those of any server."""
 
 import json
-import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 from mcp.shared.subscriptions import event_from_wire
 
+from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
@@ -16,7 +16,7 @@ from server.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
-RECORDS = (sys.executable, str(FIXTURES / "records.py"))
+RECORDS = (PYTHON, str(FIXTURES / "records.py"))
 
 
 @asynccontextmanager
@@ -85,7 +85,7 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
 
 async def test_a_change_in_the_process_of_one_client_is_heard():
     """DISCLOSURE: `list_changed`, of whichever session it is."""
-    unruly = Upstream("it", "stdio", command=(sys.executable, str(FIXTURES / "unruly.py")))
+    unruly = Upstream("it", "stdio", command=(PYTHON, str(FIXTURES / "unruly.py")))
     gateway = Gateway(Config((unruly,), exposure="minimal"), serves_one=False)
     try:
         async with connect(gateway.server, OLD) as wire:

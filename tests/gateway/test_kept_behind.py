@@ -1,13 +1,13 @@
 """Results that a server behind the gateway keeps itself, where the gateway keeps some too."""
 
 import json
-import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 from mcp import MCPError
 
+from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
@@ -20,13 +20,13 @@ from server.wire import NEW, OLD, connect
 pytestmark = pytest.mark.anyio
 
 ERAS = pytest.mark.parametrize("era", [OLD, NEW])
-LARGE = (sys.executable, str(FIXTURES / "large.py"))
+LARGE = (PYTHON, str(FIXTURES / "large.py"))
 URI = "louver://results/told"
 
 
 def keeping(*names):
     """Servers that say that they keep what they are told, at any address."""
-    return [Upstream(name, "stdio", command=(sys.executable, str(FIXTURES / "keeping.py"), name)) for name in names]
+    return [Upstream(name, "stdio", command=(PYTHON, str(FIXTURES / "keeping.py"), name)) for name in names]
 
 
 @asynccontextmanager

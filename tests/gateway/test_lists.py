@@ -1,9 +1,8 @@
 """Of what an upstream lists, what is no tool is left out."""
 
-import sys
-
 import pytest
 
+from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, responsive
 from louver.gateway.config import Config, Upstream
 from louver.gateway.gateway import Gateway
@@ -108,7 +107,7 @@ def test_a_server_that_gives_the_same_page_for_every_cursor_is_kept_twice():
 
 async def test_views_that_take_long_to_check_hold_up_nobody():
     """GATEWAY.md: the event loop never stalls over 250 ms. What a tool says of views is held against its schema."""
-    command = (sys.executable, str(FIXTURES / "unruly.py"), "views")
+    command = (PYTHON, str(FIXTURES / "unruly.py"), "views")
     gateway = Gateway(Config((Upstream("it", "stdio", command=command),)), serves_one=False)
     try:
         async with connect(gateway.server, NEW) as wire, responsive():

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 
 from core.corpus import recordings
+from fixtures.forking import PYTHON
 from gateway.gateways import over_stdio
 from gateway.served import FIXTURES
 from louver.gateway.config import Config, Upstream
@@ -31,7 +32,7 @@ def _digits():
 def playing(name, **settings):
     """An upstream that answers as the server did when it was recorded."""
     recordings(name)
-    command = (sys.executable, str(FIXTURES / "recorded.py"), name)
+    command = (PYTHON, str(FIXTURES / "recorded.py"), name)
     return Upstream(name, "stdio", command=command, **{"ready_views": True, **settings})
 
 
@@ -152,7 +153,7 @@ async def test_they_come_and_go_with_the_configuration(era):
 async def test_all_servers_get_them_by_the_command_line(era):
     """Ours: `louver serve --ready-views`."""
     recordings("mcp-server-time")
-    command = [sys.executable, str(FIXTURES / "recorded.py"), "mcp-server-time"]
+    command = [PYTHON, str(FIXTURES / "recorded.py"), "mcp-server-time"]
     mode = "legacy" if era == OLD else "auto"
     async with Client(over_stdio("--ready-views", "--", *command), mode=mode) as client:
         now = await client.call_tool("get_current_time", {"timezone": "Europe/Paris"})

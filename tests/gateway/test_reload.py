@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 
 import anyio
 import httpx2
@@ -12,7 +11,8 @@ import pytest
 from anyio import to_thread
 from mcp import Client, MCPError
 
-from gateway.gateways import EVERYTHING, gateway_process
+from fixtures.forking import PYTHON
+from gateway.gateways import EVERYTHING, LOUVER_ITSELF, gateway_process
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import children, fixture, serving, stateless, until
 from gateway.served import config as options_of
@@ -56,7 +56,7 @@ async def test_a_changed_configuration_is_served(tmp_path):
     assert process.returncode == 0
 
 
-SILENT = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}
+SILENT = {"command": PYTHON, "args": ["-c", "import sys; sys.stdin.read()"]}
 LISTS_ONCE = """
 import json, sys
 answers = {
@@ -116,9 +116,9 @@ for line in sys.stdin:
 async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, other):
     """GATEWAY.md: one upstream's end never fails another's calls; what nobody wants any more is not started again."""
     (tmp_path / "once.py").write_text(LISTS_ONCE)
-    once = {"command": sys.executable, "args": [str(tmp_path / "once.py")]}
+    once = {"command": PYTHON, "args": [str(tmp_path / "once.py")]}
     options = options_of(tmp_path, {"one": ONE, "other": SILENT if other == "is not there yet" else once})
-    with serving(*options) as served:
+    with serving(*options, command=LOUVER_ITSELF) as served:
         if other == "does not answer":
             served.says("^other .* 1 ")
         async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
@@ -149,7 +149,7 @@ async def test_clients_know_that_lists_change_with_the_configuration(tmp_path, e
 
 async def test_who_was_there_before_a_change_leaves_what_came_with_it(tmp_path):
     """GATEWAY.md, "Sharing and eras": each client session has its own upstream session, closed with it."""
-    with serving(*options_of(tmp_path, {"one": ONE})) as served:
+    with serving(*options_of(tmp_path, {"one": ONE}), command=LOUVER_ITSELF) as served:
         async with raw(served.url) as client:
             await client.call("test_simple_text")
             options_of(tmp_path, {"one": {**ONE, "louver": {"timeoutSeconds": 20}}})
@@ -192,7 +192,7 @@ async def test_who_only_listens_is_told_by_a_changed_server_too(tmp_path, others
     (tmp_path / "noting.py").write_text(NOTING)
 
     def noting(file):
-        return {"command": sys.executable, "args": [str(tmp_path / "noting.py"), str(tmp_path / file)]}
+        return {"command": PYTHON, "args": [str(tmp_path / "noting.py"), str(tmp_path / file)]}
 
     with serving(*options_of(tmp_path, {"it": noting("before")})) as served:
         async with raw(served.url) as client:
@@ -228,7 +228,7 @@ async def asked_of(client, method, server="", **params):
 async def test_a_gateway_that_ends_leaves_servers_that_end_their_time(tmp_path):
     """Ours: also those that a change has taken out just before; SIGKILL is the last that they get."""
     (tmp_path / "slow.py").write_text(SLOW)
-    slow = {"command": sys.executable, "args": [str(tmp_path / "slow.py"), str(tmp_path)]}
+    slow = {"command": PYTHON, "args": [str(tmp_path / "slow.py"), str(tmp_path)]}
     with serving(*options_of(tmp_path, {"slow": slow})) as served:
         served.says("^slow .* 0 ")
         options_of(tmp_path, {"one": ONE})

@@ -9,12 +9,12 @@ import re
 import signal
 import sys
 import time
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 
 import httpx2
 import pytest
 
-from gateway.gateways import LOUVER
+from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
@@ -76,6 +76,13 @@ def unruly(folder, **louver):
     return config(folder, {"bad": fixture("unruly", **louver)})
 
 
+@contextmanager
+def serving_itself(folder, **louver):
+    """A gateway before an unruly server, neither of them forked."""
+    with serving(*unruly(folder, python=sys.executable, **louver), command=LOUVER_ITSELF) as served:
+        yield served
+
+
 # What is told at the start
 
 
@@ -115,7 +122,7 @@ def test_to_a_program_all_is_told_as_json(folder):
 
 async def test_more_clients_than_there_are_files_for_are_sent_away(folder):
     """Ours: half of the files that the process may open are for clients; those who are there are served meanwhile."""
-    few = (sys.executable, "-c", FEW_FILES, *LOUVER)
+    few = (sys.executable, "-c", FEW_FILES, *LOUVER_ITSELF)
     with serving(*unruly(folder), command=few) as served:
         async with raw(served.url) as client, AsyncExitStack() as silent:
             working = client.begin(client.call("work", {"progressToken": 1}, seconds=3))
@@ -187,7 +194,7 @@ async def test_a_stream_can_be_taken_up_whatever_others_are_answered(folder):
 
 async def test_health_and_readiness_are_told(folder):
     """Ours: `GET /healthz` and `/readyz`; while it ends it lives, and is not ready."""
-    with serving(*unruly(folder)) as served:
+    with serving_itself(folder) as served:
         at = served.url.removesuffix("/mcp")
         async with raw(served.url) as client, httpx2.AsyncClient(trust_env=False) as http:
             assert (await http.get(f"{at}/healthz")).status_code == 200
@@ -206,7 +213,7 @@ async def test_health_and_readiness_are_told(folder):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_lets_calls_come_to_their_end(folder, number):
     """Ours: SIGTERM drains within 10 s; streams end, the exit status is 0, and no child is left."""
-    with serving(*unruly(folder)) as served:
+    with serving_itself(folder) as served:
         async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
             listening = modern.begin(modern.request("subscriptions/listen", notifications={"toolsListChanged": True}))
             await modern.hears("notifications/subscriptions/acknowledged")
@@ -231,7 +238,7 @@ async def test_a_signal_lets_calls_come_to_their_end(folder, number):
 
 async def test_a_call_that_does_not_end_is_cut_off(folder):
     """Ours: within 10 s, whatever a call does."""
-    with serving(*unruly(folder)) as served:
+    with serving_itself(folder) as served:
         async with raw(served.url, STATELESS) as client:
             client.begin(client.call("silent"))
             await client.reaches("silent")
@@ -247,7 +254,7 @@ async def test_a_call_that_does_not_end_is_cut_off(folder):
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["busy", "stopped"])
 async def test_servers_that_do_not_end_by_themselves_end_with_the_gateway(folder, is_stopped):
     """Ours: within 10 s, also where each client has a server of its own."""
-    with serving(*unruly(folder)) as served:
+    with serving_itself(folder) as served:
         async with raw(served.url) as client, raw(served.url) as other:
             await other.result("logging/setLevel", level="error")
             client.begin(client.call("work", {"progressToken": 1}, seconds=600))
@@ -345,7 +352,7 @@ async def test_streams_are_not_waited_for(method, headers):
 @pytest.mark.parametrize("end", ["SIGTERM", "EOF"])
 async def test_the_end_over_stdio_leaves_nothing_behind(folder, era, end):
     """MCP, stdio: the client closes standard input, else sends SIGTERM."""
-    async with raw([*LOUVER, *unruly(folder)], era) as client:
+    async with raw([*LOUVER_ITSELF, *unruly(folder, python=sys.executable)], era) as client:
         await client.call("wait_for", seen="tools/call")
         (child,) = children(client.process.pid)
         if end == "EOF":
@@ -359,7 +366,7 @@ async def test_the_end_over_stdio_leaves_nothing_behind(folder, era, end):
 
 async def test_a_client_that_hears_no_more_is_an_end_too(folder):
     """Ours: whoever reads nothing any more is gone, also if its end of the other pipe is open."""
-    async with raw([*LOUVER, *unruly(folder)]) as client:
+    async with raw([*LOUVER_ITSELF, *unruly(folder, python=sys.executable)]) as client:
         await client.call("echo")
         (child,) = children(client.process.pid)
         client.process._transport.get_pipe_transport(1).close()
@@ -372,7 +379,7 @@ async def test_a_client_that_hears_no_more_is_an_end_too(folder):
 @every_era
 async def test_garbage_of_a_client_harms_nothing(folder, era):
     """PRIVACY.md, hostile inputs: what is no message is passed over or refused, the next one is served."""
-    async with raw([*LOUVER, *unruly(folder)], era) as client:
+    async with raw([*LOUVER_ITSELF, *unruly(folder)], era) as client:
         for line in (b"garbage", b"", b"[]", b"17", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b'{"a":' * 900, b'{"id":1}'):
             await client.line(line)
         await client.line(b'{"jsonrpc":"2.0","id":5,"result":{"whose":"nobody"}}')
@@ -385,7 +392,7 @@ async def test_garbage_of_a_client_harms_nothing(folder, era):
 
 async def test_each_client_of_the_handshake_era_has_its_own_process(folder):
     """GATEWAY.md: `isolation: session`, made on first use, closed with it."""
-    with serving(*unruly(folder)) as served:
+    with serving_itself(folder) as served:
         served.says("ready")
         (shared,) = children(served.pid)
         async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
@@ -404,7 +411,7 @@ async def test_each_client_of_the_handshake_era_has_its_own_process(folder):
 
 async def test_clients_that_share_a_process_share_no_progress(folder):
     """GATEWAY.md: `shared`; two clients may use the same progress token."""
-    with serving(*unruly(folder, isolation="shared")) as served:
+    with serving_itself(folder, isolation="shared") as served:
         async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
             clients = (first, second, modern)
             holding = [client.begin(client.call("hold", {"progressToken": "p"})) for client in clients]

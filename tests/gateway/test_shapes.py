@@ -1,11 +1,11 @@
 """What one server says that is not as MCP has it takes nothing from the others, and is told by its code."""
 
 import json
-import sys
 
 import pytest
 from mcp import MCPError
 
+from fixtures.forking import PYTHON
 from gateway.links import FIXTURES
 from louver.errors import UpstreamInvalidOutput
 from louver.gateway.config import Config, Upstream
@@ -29,7 +29,7 @@ BAD = [
 
 def before(*servers):
     """A gateway before servers that say what is given by their names."""
-    command = (sys.executable, str(FIXTURES / "saying.py"))
+    command = (PYTHON, str(FIXTURES / "saying.py"))
     upstreams = (Upstream(name, "stdio", command=(*command, json.dumps(said))) for name, said in servers)
     return Gateway(Config(tuple(upstreams)), serves_one=False)
 

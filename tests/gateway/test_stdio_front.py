@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from mcp import MCPError
 from mcp.server import Server
 
-from gateway.gateways import LOUVER
+from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
@@ -32,7 +33,7 @@ every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
 @pytest.fixture
 def command(tmp_path):
-    return [*LOUVER, *config(tmp_path, {"one": fixture("unruly")})]
+    return [*LOUVER_ITSELF, *config(tmp_path, {"one": fixture("unruly", python=sys.executable)})]
 
 
 def conversation(era, requests, capabilities=None):
@@ -100,7 +101,7 @@ def test_the_example_server_answers_a_file_too(tmp_path):
     requests = tmp_path / "requests.jsonl"
     requests.write_text(conversation(HANDSHAKE, [call("get_user_profile", user_id=42)]))
     with requests.open() as source:
-        command = [*LOUVER, "--example"]
+        command = [*LOUVER_ITSELF, "--example"]
         ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0
     assert answered(ended.stdout)[1]["result"]["structuredContent"]["id"] == 42
@@ -252,7 +253,7 @@ def test_what_is_not_utf_8_is_replaced(command):
 
 def test_a_disk_that_is_full_is_an_end(tmp_path):
     """Ours: nobody reads what cannot be written, so that nothing is waited for."""
-    command = [*LOUVER, *config(tmp_path, {"one": fixture("unruly", timeoutSeconds=600)})]
+    command = [*LOUVER_ITSELF, *config(tmp_path, {"one": fixture("unruly", python=sys.executable, timeoutSeconds=600)})]
     requests = tmp_path / "requests.jsonl"
     requests.write_text(conversation(STATELESS, [call("silent"), call("echo")]))
     with requests.open() as source, Path("/dev/full").open("w") as sink:
@@ -346,9 +347,9 @@ async def test_nothing_is_read_after_a_signal(tmp_path):
     async def never(question):
         await asyncio.get_running_loop().create_future()
 
-    servers = {"one": fixture("unruly"), "two": fixture("unruly")}
+    servers = {"one": fixture("unruly", python=sys.executable), "two": fixture("unruly", python=sys.executable)}
     options = {"capabilities": {"roots": {}}, "answers": {"roots/list": never}}
-    async with raw([*LOUVER, *config(tmp_path, servers)], **options) as client:
+    async with raw([*LOUVER_ITSELF, *config(tmp_path, servers)], **options) as client:
         asking = client.begin(client.call("two__ask"))
         working = client.begin(client.call("one__work", {"progressToken": 1}, seconds=1.5))
         await client.hears("notifications/progress")

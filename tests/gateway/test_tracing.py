@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 
 import pytest
 
+from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import FIXTURES, config, fixture, serving
 
 pytestmark = pytest.mark.anyio
 
-COLLECTED = [sys.executable, str(FIXTURES / "collected.py"), "serve"]
+COLLECTED = [PYTHON, str(FIXTURES / "collected.py"), "serve"]
 
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])

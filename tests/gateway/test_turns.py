@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import asynccontextmanager, suppress
 
 import pytest
 from mcp import MCPError
 
+from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, begun, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
@@ -66,14 +66,14 @@ async def session_over(make_link, *clients, timeout_s=30):
 
 def session_for(*clients, timeout_s=30):
     """Likewise, over stdio."""
-    command = [sys.executable, str(FIXTURES / "unruly.py")]
+    command = [PYTHON, str(FIXTURES / "unruly.py")]
     return session_over(lambda listener: StdioLink(command, listener=listener), *clients, timeout_s=timeout_s)
 
 
 @asynccontextmanager
 async def session_over_http():
     """Likewise, over HTTP, and the process of the server."""
-    command = [sys.executable, str(FIXTURES / "unruly.py"), "--http"]
+    command = [PYTHON, str(FIXTURES / "unruly.py"), "--http"]
     server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         url = (await server.stdout.readline()).decode().strip()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 
-EXAMPLE = {"command": sys.executable, "args": ["-m", "louver", "serve", "--example"]}
+from fixtures.forking import PYTHON
+
+EXAMPLE = {"command": PYTHON, "args": ["-m", "louver", "serve", "--example"]}
 POLICY = {
     "version": "7",
     "tools": {

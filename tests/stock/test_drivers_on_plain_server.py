@@ -14,7 +14,7 @@ import pytest
 
 from .run import CLIENTS, ERAS, HANDSHAKE, STATELESS, StockError, run_driver
 
-pytestmark = pytest.mark.stock
+pytestmark = pytest.mark.deep
 
 SERVER = str(Path(__file__).with_name("plain_server.py"))
 

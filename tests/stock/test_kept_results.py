@@ -7,7 +7,7 @@ import pytest
 
 from stock.run import CLIENTS, run_driver
 
-pytestmark = pytest.mark.stock
+pytestmark = pytest.mark.deep
 
 EXAMPLE = {"command": sys.executable, "args": ["-m", "louver", "serve", "--example"]}
 RULE = {"when": {"overBytes": 1}, "note": "There is something in it.", "workflow": ["Look."]}

@@ -18,7 +18,7 @@ from gateway.served import stateless
 from .run import HANDSHAKE, STATELESS, StockError
 from .suite import client_score, server_score
 
-pytestmark = pytest.mark.stock
+pytestmark = pytest.mark.deep
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -8,7 +8,7 @@ import pytest
 from policy.end_to_end import FIELDS, PRINCIPALS, written
 from stock.run import CLIENTS, run_driver
 
-pytestmark = pytest.mark.stock
+pytestmark = pytest.mark.deep
 
 INCLUDE = {"mode": "include", "fields": ["name", "email"]}
 

@@ -30,7 +30,7 @@ from louver.protocol.names import ARGUMENT, PROJECTION
 
 from .run import CLIENTS, HANDSHAKE, STATELESS, node_packages, python_with, run_driver
 
-pytestmark = pytest.mark.stock
+pytestmark = pytest.mark.deep
 
 PYTHON_SERVERS = ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19")
 

@@ -15,7 +15,7 @@ from louver.example import build_server
 from louver.shipped import folder
 from stock.run import CLIENTS, run_driver
 
-pytestmark = pytest.mark.stock
+pytestmark = pytest.mark.deep
 
 EXAMPLE = ["-m", "louver", "serve", "--example"]
 UNRELAXED = [str(Path(__file__).with_name("unrelaxed_server.py"))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import resource
-import sys
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -15,6 +14,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from fixtures.forking import PYTHON
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
@@ -134,7 +134,7 @@ async def test_a_search_is_cut_to_the_limit(client):
 @asynccontextmanager
 async def before_one(fixture, said):
     """A client of a gateway before a server that says what it is told to."""
-    command = (sys.executable, str(FIXTURES / f"{fixture}.py"), json.dumps(said))
+    command = (PYTHON, str(FIXTURES / f"{fixture}.py"), json.dumps(said))
     config = Config((Upstream("one", "stdio", command=command),), exposure="gateway")
     gateway = Gateway(config, serves_one=False)
     try:

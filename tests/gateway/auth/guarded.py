@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from contextlib import asynccontextmanager
 
+from fixtures.forking import PYTHON
 from gateway.raw import HANDSHAKE, Http
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.gateway.auth.static import digest_of
 
-WHO = [sys.executable, str(FIXTURES / "who.py")]
+WHO = [PYTHON, str(FIXTURES / "who.py")]
 TOKENS = {
     "t-ann": {"subject": "ann", "client": "desk", "scopes": ["read"], "roles": ["support"]},
     "t-bob": {"subject": "bob", "client": "desk", "scopes": ["read"]},

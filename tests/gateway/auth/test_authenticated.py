@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 
 import httpx2
 import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
+from fixtures.forking import PYTHON
 from gateway.auth.guarded import METADATA, TOKENS, WHO, bearing, guarded, token_file, who
 from gateway.auth.issuer import ISSUER, SECRET, claims, ec_key, issuer, key_set, other_key, public, rsa_key, signed
 from gateway.raw import HANDSHAKE, STATELESS, raw
@@ -298,7 +298,7 @@ def test_tokens_that_cannot_be_read_are_told_at_the_start(tmp_path, command):
     """Ours."""
     options = config(tmp_path, {"records": fixture("records")}, auth={"tokens": token_file(tmp_path)})
     (tmp_path / "tokens.json").chmod(0o644)
-    command = [sys.executable, "-m", "louver", *command, *options]
+    command = [PYTHON, "-m", "louver", *command, *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "expected 600, by chmod 600" in done.stderr
@@ -307,7 +307,7 @@ def test_tokens_that_cannot_be_read_are_told_at_the_start(tmp_path, command):
 
 def test_a_made_token_is_taken(tmp_path):
     """Ours: `louver token` says what to put into the file."""
-    command = [sys.executable, "-m", "louver", "token", "--subject", "ann", "--scopes", "a b", "--days", "1"]
+    command = [PYTHON, "-m", "louver", "token", "--subject", "ann", "--scopes", "a b", "--days", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     token, line = done.stdout.splitlines()
     path = tmp_path / "tokens.json"
@@ -329,9 +329,7 @@ def test_a_made_token_is_taken(tmp_path):
 )
 def test_a_token_of_nobody_is_not_made(options, said):
     """Ours."""
-    done = subprocess.run(
-        [sys.executable, "-m", "louver", "token", *options], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([PYTHON, "-m", "louver", "token", *options], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from contextlib import asynccontextmanager
 
 import anyio
@@ -14,6 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
@@ -300,7 +300,7 @@ def reading(content):
 @asynccontextmanager
 async def behind_one(fixture, said, **options):
     """A gateway with scripts before a server that says what it is told to."""
-    upstream = Upstream("one", "stdio", command=(sys.executable, str(FIXTURES / f"{fixture}.py"), json.dumps(said)))
+    upstream = Upstream("one", "stdio", command=(PYTHON, str(FIXTURES / f"{fixture}.py"), json.dumps(said)))
     gateway = Gateway(Config((upstream,), execute="strict", **options), serves_one=False)
     try:
         yield gateway.server

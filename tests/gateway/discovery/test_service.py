@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from contextlib import asynccontextmanager
 
 import pytest
 
+from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.core.json import compact
 from louver.errors import LouverError, NotReadOnly, UnknownName, UpstreamUnavailable
@@ -39,7 +39,7 @@ async def discovery(folder, servers, **louver):
 
 async def test_servers_are_listed_with_their_identifiers(tmp_path):
     """003 section "1. `list-servers`"."""
-    gone = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
+    gone = {"command": PYTHON, "args": ["-c", "raise SystemExit(3)"]}
     async with discovery(tmp_path, {**SERVERS, "gone": gone}) as service:
         servers = {server["name"]: server for server in (await service.list_servers())["servers"]}
     assert servers["calculator"] == {
@@ -74,7 +74,7 @@ async def test_names_that_become_one_can_both_be_found(tmp_path):
 
 async def test_a_server_that_is_gone_is_not_one_without_tools(tmp_path):
     """Ours: nor does it hold up the others."""
-    gone = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
+    gone = {"command": PYTHON, "args": ["-c", "raise SystemExit(3)"]}
     async with discovery(tmp_path, {**SERVERS, "gone": gone}) as service:
         with pytest.raises(UpstreamUnavailable, match="server 'gone' is not there"):
             await service.list_server_tools("gone")
@@ -85,7 +85,7 @@ async def test_a_server_that_is_gone_is_not_one_without_tools(tmp_path):
 
 async def test_one_that_does_not_answer_holds_up_no_other(tmp_path):
     """GATEWAY.md: one server alone is asked for its tools."""
-    hangs = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}
+    hangs = {"command": PYTHON, "args": ["-c", "import sys; sys.stdin.read()"]}
     async with discovery(tmp_path, {**SERVERS, "hangs": hangs}) as service:
         async with asyncio.timeout(10):
             assert (await service.list_server_tools("calculator"))["tools"]
