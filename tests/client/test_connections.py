@@ -26,7 +26,9 @@ NAME = {"name": "Ruben Keller"}
 
 
 @pytest.mark.parametrize(
-    "target", [EXAMPLE, shlex.join(EXAMPLE), StdioServerParameters(command=EXAMPLE[0], args=EXAMPLE[1:])]
+    "target",
+    [EXAMPLE, shlex.join(EXAMPLE), StdioServerParameters(command=EXAMPLE[0], args=EXAMPLE[1:])],
+    ids=["list", "text", "parameters"],
 )
 async def test_a_command_is_started(mode, target):
     """Ours: as words, as one text, as the SDK has it."""
