@@ -11,7 +11,15 @@ from docs.running import matches, running
 from louver.core.json import parse
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+EVERYDAY = ("README.md", "docs/tutorial/")
+
+
+def _in_its_tier(page):
+    marks = () if name_of(page).startswith(EVERYDAY) else pytest.mark.deep
+    return pytest.param(page, id=name_of(page), marks=marks)
+
+
+@pytest.mark.parametrize("page", map(_in_its_tier, PAGES))
 def test_every_snippet_of_a_page_runs(page, tmp_path):
     """*Ours*: files are written, commands run and their output compared, then the Python blocks run."""
     found = blocks(page)

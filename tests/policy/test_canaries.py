@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from contextlib import ExitStack
 
 import pytest
@@ -22,19 +21,21 @@ from tests.policy.canaries import Pipeline, Run, escaped, forms, patched
 
 pytestmark = pytest.mark.anyio
 
-CASES = 10_000 if os.environ.get("CI") else 300
 FOUND_WITHIN = 4_000
 """Cases in which what lets tokens out is found; mostly in ten."""
 
 
-async def test_no_denied_token_gets_out():
+@pytest.mark.parametrize(
+    ("seed", "cases"), [(0, 300), *(pytest.param(seed, 2_500, marks=pytest.mark.deep) for seed in (2, 3, 4, 5))]
+)
+async def test_no_denied_token_gets_out(seed, cases):
     """PRIVACY.md, "The canary test"; `python -m tests.policy.canaries --cases 100000` looks at more."""
-    run = await Run(0).cases(CASES)
+    run = await Run(seed).cases(cases)
     assert run.found == [], run.example
-    assert run.counts["cases"] == CASES
-    assert run.counts["denied tokens"] > 10 * CASES
-    assert run.counts["answered"] > CASES / 2
-    assert run.counts["kept"] > CASES / 50
+    assert run.counts["cases"] == cases
+    assert run.counts["denied tokens"] > 10 * cases
+    assert run.counts["answered"] > cases / 2
+    assert run.counts["kept"] > cases / 50
 
 
 async def finds(*patches):
