@@ -26,6 +26,8 @@ from louver.core.json import compact
 SMALL = Setting(rounds=1, most_bytes=SIZES["1 kB"], peers=False)
 PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "a tool an operation", "FastMCP", "my-cool-proxy"}
 """What may not be installed, as rows name it."""
+IN_PROCESS = ("engine", "bytes", "plan", "derivation", "tokens")
+"""The scenarios that start no processes."""
 EVERY_PAYLOAD = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
 
 
@@ -67,7 +69,14 @@ def test_the_plan_that_is_measured_warm_runs_as_generated_code(payload):
 
 
 @pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("name", [name for name in SCENARIOS if name != "adversarial"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in IN_PROCESS else pytest.mark.deep)
+        for name in SCENARIOS
+        if name != "adversarial"
+    ],
+)
 def test_all_candidates_of_a_scenario_give_the_same_answer(name):
     """*Ours*: answers compared before they are timed. Every claim has its row, unless a peer is not installed."""
     if name != "bytes":

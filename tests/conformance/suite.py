@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from fixtures.forking import PYTHON
+from louver.conformance.checks import GROUPS
 from louver.conformance.fixture import Fixture
 from louver.conformance.peer import HANDSHAKE, STATELESS, Target
 from louver.conformance.run import run
@@ -41,6 +44,13 @@ def inline(code):
 def found(report, *statuses):
     """The checks that came out so."""
     return {outcome.check.id for outcome in report.outcomes if outcome.status in statuses}
+
+
+*OWN, STOCK = GROUPS
+in_groups = pytest.mark.parametrize(
+    "groups", [pytest.param(OWN, id="own"), pytest.param([STOCK], id="stock", marks=pytest.mark.deep)]
+)
+"""A stock client takes longer to start than all else together. Of a server that offers all groups."""
 
 
 async def failures(target, *eras, groups=(), fixture=None):

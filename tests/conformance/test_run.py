@@ -36,12 +36,15 @@ async def test_the_example_passes_in_both_revisions():
     "options",
     [
         {"listing": "strict"},
-        {"listing": "omit", "exact": True},
-        {"disclosure": "advise", "search": True},
-        {
-            "views": {"get_user_profile": {"minimal": ["id", "name"]}},
-            "default_views": {"get_user_profile": "minimal"},
-        },
+        pytest.param({"listing": "omit", "exact": True}, marks=pytest.mark.deep),
+        pytest.param({"disclosure": "advise", "search": True}, marks=pytest.mark.deep),
+        pytest.param(
+            {
+                "views": {"get_user_profile": {"minimal": ["id", "name"]}},
+                "default_views": {"get_user_profile": "minimal"},
+            },
+            marks=pytest.mark.deep,
+        ),
     ],
     ids=lambda options: "-".join(options),
 )
@@ -51,7 +54,10 @@ async def test_so_does_a_server_with_other_options(options):
     assert await failures(target, NEW, fixture=PEOPLE) == set()
 
 
-@pytest.mark.parametrize("exposure", ["full", "minimal", "discovery", "gateway"])
+@pytest.mark.parametrize(
+    "exposure",
+    ["full", *(pytest.param(other, marks=pytest.mark.deep) for other in ("minimal", "discovery", "gateway"))],
+)
 async def test_the_gateway_passes_in_each_exposure(exposure):
     """Ours: over HTTP, in both revisions, before a server that knows nothing of projection."""
     with gateway("--exposure", exposure, "--", *PLAIN) as url:
@@ -60,6 +66,7 @@ async def test_the_gateway_passes_in_each_exposure(exposure):
     assert len(found(report, "pass")) > 40
 
 
+@pytest.mark.deep
 async def test_the_gateway_passes_before_a_server_that_projects_itself():
     """Ours: receipts tell of the whole output, and not of what another left of it."""
     with gateway("--", PYTHON, "-m", "louver", "serve", "--example") as url:

@@ -15,6 +15,7 @@ from fuzz.schemas import SCHEMA_OF, Draft, has_circle
 from .corpus import rows
 from .test_github import names
 
+
 @pytest.mark.parametrize("requests", [1, pytest.param(12, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("judge", JUDGES)
 def test_every_law_holds_for_every_valid_instance_of_the_suite(judge: str, requests: int):

@@ -10,7 +10,6 @@ from docs.pages import LANGUAGES, PAGES, ROOT, Block, blocks, commands, name_of
 from docs.running import matches, running
 from louver.core.json import parse
 
-
 EVERYDAY = ("README.md", "docs/tutorial/")
 
 
