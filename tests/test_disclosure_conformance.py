@@ -5,6 +5,7 @@ And what hangs on processes alone: sessions over HTTP with and without `Mcp-Sess
 
 import json
 from contextlib import ExitStack, asynccontextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,17 @@ from server.reading import URI, grants_in
 SERVER = Path(__file__).parent / "fixtures" / "disclosing.py"
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 OLD, NEW = MODES
-"""Longest wait for a process to say its port, or to end, in seconds."""
 CONVERSATION_S = 40
 """Longest wait for the answers of one test, in seconds."""
 
 OPEN = {"type": "object"}
+
+EVERYDAY = (("stdio", OLD), ("http", NEW))
+DOORS = [
+    pytest.param(door, id="-".join(door), marks=() if door in EVERYDAY else pytest.mark.deep)
+    for door in product(("stdio", "http"), MODES)
+]
+"""Each transport in each era, everyday in one."""
 
 pytestmark = pytest.mark.anyio
 
@@ -100,11 +107,17 @@ async def talking(target, era, *, bearer=None):
             yield Talk(client)
 
 
-@pytest.fixture(params=[(way, era) for way in ("stdio", "http") for era in MODES], ids="-".join)
-async def talk(request, http):
+@pytest.fixture(params=DOORS)
+def door(request, http):
+    """What is talked to, and the era."""
+    transport, era = request.param
+    return "stdio" if transport == "stdio" else http(), era
+
+
+@pytest.fixture
+async def talk(door):
     """A client over each transport, in each era."""
-    way, era = request.param
-    async with talking("stdio" if way == "stdio" else http(), era) as client:
+    async with talking(*door) as client:
         yield client
 
 
@@ -192,19 +205,16 @@ async def test_7_who_has_not_may_not(talk):
     assert await talk.runs() == before
 
 
-@pytest.mark.parametrize("era", MODES)
-@pytest.mark.parametrize("way", ["stdio", "http"])
-async def test_8_what_one_has_read_another_has_not(way, era, http):
+async def test_8_what_one_has_read_another_has_not(door):
     """000 section 9, criterion 8: two clients at once, then a third."""
-    target = "stdio" if way == "stdio" else http()
-    async with talking(target, era) as one, talking(target, era) as other:
+    async with talking(*door) as one, talking(*door) as other:
         told = {"one": await one.learn("add"), "other": await other.learn("greet")}
         calls = {"add": {"a": 1, "b": 2}, "greet": {"name": "Ann"}}
         for who, client in (("one", one), ("other", other)):
             for name, arguments in calls.items():
                 answer = await client.call(name, {**arguments, **told[who].get(name, {})})
                 assert bool(answer.get("isError")) == (name not in told[who])
-    async with talking(target, era) as later:
+    async with talking(*door) as later:
         assert error_of(await later.call("add", calls["add"]))["code"] == "TOOL_DESCRIPTION_REQUIRED"
 
 

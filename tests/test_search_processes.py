@@ -1,6 +1,7 @@
 """Tool search by real processes: over stdio and Streamable HTTP, in both eras, byte for byte as it is on the wire."""
 
 from contextlib import ExitStack, asynccontextmanager
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,24 @@ from fixtures.process import http_process
 from gateway.raw import HANDSHAKE, STATELESS, Http, raw
 
 SERVER = Path(__file__).parent / "fixtures" / "searchable.py"
-"""Longest wait for a process to say its port, or to end, in seconds."""
 
 NOT_OURS = "the cursor is not of this query, this caller and the tools that there are now: ask again without it"
 NO_STRING = "a query is a string of plain words, for example 'create issue'"
 
 pytestmark = pytest.mark.anyio
 
-every_transport = pytest.mark.parametrize("transport", ["stdio", "http", "stateless"])
+EVERYDAY = (("stdio", HANDSHAKE), ("http", STATELESS), ("stateless", HANDSHAKE))
 every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+
+
+def over(*transports):
+    """Each of these in each era, everyday in one."""
+    doors = product(transports, (HANDSHAKE, STATELESS))
+    cases = [pytest.param(*door, marks=() if door in EVERYDAY else pytest.mark.deep) for door in doors]
+    return pytest.mark.parametrize(("transport", "era"), cases)
+
+
+every_transport = over("stdio", "http", "stateless")
 
 
 def process(*options):
@@ -84,7 +94,6 @@ def refusal(code, message, **fields):
 
 
 @every_transport
-@every_era
 async def test_a_client_learns_that_it_can_search_and_how(client):
     """002, "ServerCapabilities.tools.filtering" and "Server Behavior" 1 and 6."""
     capabilities = client.opening["capabilities"]
@@ -97,7 +106,6 @@ async def test_a_client_learns_that_it_can_search_and_how(client):
 
 
 @every_transport
-@every_era
 async def test_a_query_gives_what_fits(client):
     """002, "Server Behavior" 2 and 3: what fits with a query, everything without one."""
     assert await names(client, query="tools for creating an issue") == ["create_issue", "listIssues"]
@@ -110,7 +118,6 @@ async def test_a_query_gives_what_fits(client):
 
 
 @every_transport
-@every_era
 async def test_pages_give_each_match_once(client):
     """DISCLOSURE.md: stable, in pages."""
     found, _ = await pages(client, "notes")
@@ -151,7 +158,6 @@ AS_WORDS = {
 
 
 @every_transport
-@every_era
 async def test_hostile_queries_are_answered_exactly(client):
     """PRIVACY.md, "Hostile inputs"; 002, "Security Implications": refused, or taken as words."""
     for query, error in REFUSED:
@@ -161,7 +167,6 @@ async def test_hostile_queries_are_answered_exactly(client):
 
 
 @every_transport
-@every_era
 async def test_hostile_cursors_are_answered_exactly(client):
     """PRIVACY.md, "Hostile inputs": forged, of another query, without its query, stale."""
     _, cursors = await pages(client, "notes")
@@ -176,8 +181,7 @@ async def test_hostile_cursors_are_answered_exactly(client):
     assert await client.error("tools/list", query="notes", cursor=cursors[0]) == refused
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-@every_era
+@over("stdio", "http")
 async def test_after_a_notification_of_a_change_the_same_query_gives_what_fits_now(client, era):
     """002, "Server behavior when tools change": told of the change, a client asks as before."""
     if era == STATELESS:

@@ -3,15 +3,17 @@
 What a vector says must come out of the core, of a server in memory, over stdio and over Streamable
 HTTP, in each protocol revision that it allows, by the reserved argument, and of the command. One
 conversation a door calls the tools of all vectors, one after the other; the tests look at its answers.
+Everyday it is over stdio and HTTP just one of each kind that those could spoil.
 """
 
 import hashlib
-import io
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 import louver
-import louver.cli
+from fixtures.command import louver as command
 from fixtures.forking import PYTHON
 from fixtures.process import START_S, http_process
 from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
@@ -37,7 +39,6 @@ ROOT = FOLDER.parents[1]
 SERVER = Path(build_server.__code__.co_filename)
 CONVERSATION_S = 40
 """Longest wait for all answers of one door, in seconds."""
-"""Longest wait for a process to say its port, or to end, in seconds."""
 
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """How the SDK's client is told to speak a revision."""
@@ -50,6 +51,11 @@ VECTORS = load_vectors()
 # Which vectors go through which door.
 
 
+def written(value):
+    """The text of a JSON value, its members in their order: `1`, `1.0` and `true` differ."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def only(selected):
     return [pytest.param(vector, id=vector["id"]) for vector in VECTORS if selected(vector)]
 
@@ -57,7 +63,12 @@ def only(selected):
 def through(selected):
     """Door and vector, for each door that the vector can go through."""
     return [
-        pytest.param((transport, era), vector, id=f"{transport}-{era}-{vector['id']}")
+        pytest.param(
+            (transport, era),
+            vector,
+            id=f"{transport}-{era}-{vector['id']}",
+            marks=pytest.mark.deep if is_deep(vector, transport) else (),
+        )
         for transport in TRANSPORTS
         for era in MODES
         for vector in VECTORS
@@ -84,6 +95,37 @@ def is_encodable(vector):
     return True
 
 
+TRAPS = re.compile(r"\\.|[^\x00-\x7f]|\d(?=\.\d|e)|\d{16}")
+"""What the text of a JSON value may stumble over: escapes, letters beyond ASCII, numbers that are no small integers."""
+
+
+def kinds_of(vector):
+    """What a transport could spoil: the shape of what is sent and comes back, refusals, and what the text may hold."""
+    for member, value in vector.items():
+        yield member, type(value)
+        if member in ("refusal", "errorResult", "answer", "meta"):
+            yield member, value.get("code"), *value
+        if member in ("request", "argument", "meta", "result", "value"):
+            yield from ((member, trap) for trap in TRAPS.findall(written(value)))
+
+
+def first_of_each_kind():
+    """The ids of vectors that show something that none before them has shown."""
+    seen, found = set(), set()
+    for vector in filter(is_encodable, VECTORS):
+        if not seen.issuperset(kinds := set(kinds_of(vector))):
+            seen |= kinds
+            found.add(vector["id"])
+    return found
+
+
+ON_THE_WIRE = first_of_each_kind()
+
+
+def is_deep(vector, transport):
+    return transport in ("stdio", "http") and vector["id"] not in ON_THE_WIRE
+
+
 def is_of_the_core(vector):
     return "value" in vector and "request" in vector and "argument" not in vector
 
@@ -108,11 +150,6 @@ def is_of_the_command(vector):
 # What a vector says of an outcome.
 
 
-def written(value):
-    """The text of a JSON value, its members in their order: `1`, `1.0` and `true` differ."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def same(one, other):
     """Whether two JSON values are equal, whatever the order of members."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
@@ -128,9 +165,15 @@ def check_members(found, expected):
             assert found[member] == value
 
 
+@cache
+def check_form(kind, text):
+    """That a schema is one. All doors tell the same: once is enough."""
+    kind.check_schema(json.loads(text))
+
+
 def check_schema(vector, schema):
     """The projected schema accepts what is kept, and not what was left out."""
-    Draft202012Validator.check_schema(schema)
+    check_form(Draft202012Validator, written(schema))
     projected = Draft202012Validator(schema)
     assert projected.is_valid(vector["kept"])
     if not same(vector["value"], vector["kept"]):
@@ -256,12 +299,14 @@ async def runs_of(client):
 
 
 @pytest.fixture(scope="session")
-def conversation():
-    """A function of a door to its conversation, which is held when first asked for."""
+def conversation(pytestconfig):
+    """A function of a door to its conversation, which is held when first asked for: with the vectors of this tier."""
+    deep = pytestconfig.option.deep
     held: dict[tuple[str, str], Conversation] = {}
 
     def hold(transport, era, target):
-        vectors = [vector for vector in VECTORS if goes_through(vector, transport, era) and "hint" not in vector]
+        called = [vector for vector in VECTORS if goes_through(vector, transport, era) and "hint" not in vector]
+        vectors = [vector for vector in called if is_deep(vector, transport) == deep]
         held[transport, era] = anyio.run(converse, target, era, vectors, transport == "argument")
 
     def find(transport, era):
@@ -302,7 +347,7 @@ def test_a_value_satisfies_the_schema_of_its_tool(vector):
     """Ours: nothing is promised of other values. What stands elsewhere is never fetched and says nothing."""
     dialect = vector["schema"].get("$schema")
     kind = Draft7Validator if dialect == "http://json-schema.org/draft-07/schema#" else Draft202012Validator
-    kind.check_schema(vector["schema"])
+    check_form(kind, written(vector["schema"]))
     elsewhere = Registry(retrieve=lambda _: DRAFT202012.create_resource(True))
     assert kind(vector["schema"], registry=elsewhere).is_valid(vector["value"])
 
@@ -467,28 +512,14 @@ def written_to(path, value):
     return path
 
 
-@pytest.fixture
-def command(monkeypatch, capsysbinary):
-    """A function that runs the command in this process: exit status, standard output, standard error."""
-
-    def run(arguments, value):
-        stdin = io.TextIOWrapper(io.BytesIO(json.dumps(value).encode()), encoding="utf-8")
-        monkeypatch.setattr(sys, "stdin", stdin)
-        status = louver.cli.main(arguments)
-        out, err = capsysbinary.readouterr()
-        return status, out.decode(), err.decode()
-
-    return run
-
-
 @pytest.mark.parametrize(
     "vector",
     only(lambda vector: is_of_the_command(vector) and "kept" in vector),
 )
-def test_the_command_keeps_what_the_vector_says(command, tmp_path, vector):
+def test_the_command_keeps_what_the_vector_says(tmp_path, vector):
     """Ours: `louver project`."""
     arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
-    status, out, _ = command(arguments, vector["value"])
+    status, out, _ = command(*arguments, stdin=vector["value"])
     assert status == 0
     assert written(json.loads(out)) == written(vector["kept"])
 
@@ -496,9 +527,9 @@ def test_the_command_keeps_what_the_vector_says(command, tmp_path, vector):
 @pytest.mark.parametrize(
     "vector", only(lambda vector: is_of_the_command(vector) and {"kept", "schema"} <= vector.keys())
 )
-def test_the_command_derives_the_schema_of_what_is_kept(command, tmp_path, vector):
+def test_the_command_derives_the_schema_of_what_is_kept(tmp_path, vector):
     """Ours: `louver derive`."""
-    status, out, _ = command(["derive", *options_of(vector, tmp_path)], vector["schema"])
+    status, out, _ = command("derive", *options_of(vector, tmp_path), stdin=vector["schema"])
     assert status == 0
     check_schema(vector, json.loads(out))
 
@@ -512,10 +543,10 @@ def test_the_command_derives_the_schema_of_what_is_kept(command, tmp_path, vecto
         )
     ),
 )
-def test_the_command_tells_what_it_refuses_and_where(command, tmp_path, vector):
+def test_the_command_tells_what_it_refuses_and_where(tmp_path, vector):
     """Ours: exit status 2, nothing on standard output, the position on standard error."""
     arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
-    status, out, err = command(arguments, vector.get("value"))
+    status, out, err = command(*arguments, stdin=vector.get("value"))
     assert (status, out) == (2, "")
     assert err.startswith("louver: ")
     if "offset" in vector["refusal"]:
@@ -538,7 +569,7 @@ def test_the_command_does_the_same_as_a_process_of_its_own(tmp_path, vector):
     """Ours: `python -m louver`."""
     arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
     done = subprocess.run(
-        [PYTHON, "-m", "louver", *arguments],
+        [sys.executable, "-m", "louver", *arguments],
         input=json.dumps(vector.get("value")).encode(),
         capture_output=True,
         timeout=START_S,

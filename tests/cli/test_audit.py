@@ -1,22 +1,19 @@
-"""`louver audit`, as it is run in a shell."""
+"""`louver audit`."""
 
 import asyncio
 import json
-import subprocess
 import time
 from contextlib import closing
 
 import pytest
 
-from fixtures.forking import PYTHON
+from fixtures.command import louver
 from louver.server.audit import Audit
 from server.audited import ANN, BOB, DAY_S, record
 
-LOUVER = [PYTHON, "-m", "louver", "audit"]
 
-
-def louver(*arguments):
-    return subprocess.run([*LOUVER, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+def audit(*arguments):
+    return louver("audit", *arguments)
 
 
 @pytest.fixture
@@ -26,11 +23,11 @@ def file(tmp_path):
     now = time.time()
 
     async def write():
-        with closing(Audit(path)) as audit:
-            ann, bob = audit.who(ANN), audit.who(BOB)
-            await audit.write(record(time=now, principal=ann, fields=("name", "[b]mail[/b]")))
-            await audit.write(record(time=now, principal=bob, fields=("name",)))
-            await audit.write(record(time=now - 10 * DAY_S, principal=bob, fields=("phone",), tool="list"))
+        with closing(Audit(path)) as kept:
+            ann, bob = kept.who(ANN), kept.who(BOB)
+            await kept.write(record(time=now, principal=ann, fields=("name", "[b]mail[/b]")))
+            await kept.write(record(time=now, principal=bob, fields=("name",)))
+            await kept.write(record(time=now - 10 * DAY_S, principal=bob, fields=("phone",), tool="list"))
 
     asyncio.run(write())
     return path
@@ -46,14 +43,14 @@ def file(tmp_path):
 )
 def test_sums_are_printed_as_json(file, by, expected):
     """PRIVACY.md, "Audit": table or JSON."""
-    rows = json.loads(louver(file, "--by", by, "--json").stdout)
+    rows = json.loads(audit(file, "--by", by, "--json").stdout)
     keys = ("tool", "field", "calls")
     assert [tuple(row[key] for key in keys if key in row) for row in rows] == expected
 
 
 def test_a_table_shows_what_stands_there(file):
     """Likewise; a name is no markup."""
-    done = louver(file, "--by", "field")
+    done = audit(file, "--by", "field")
     assert done.returncode == 0
     assert "[b]mail[/b]" in done.stdout
     assert "phone" in done.stdout
@@ -62,21 +59,21 @@ def test_a_table_shows_what_stands_there(file):
 @pytest.mark.parametrize("since", ["7d", "168h", "10080m", "2001-05-01", "2001-05-01T12:00:00+02:00"])
 def test_a_time_leaves_older_records_out(file, since):
     """Ours: so long ago, or ISO 8601."""
-    found = louver(file, "--by", "tool", "--since", since, "--json")
+    found = audit(file, "--by", "tool", "--since", since, "--json")
     expected = ["get_customer"] if since[-1] in "dhm" else ["get_customer", "list"]
     assert [row["tool"] for row in json.loads(found.stdout)] == expected
 
 
 def test_all_records_are_exported_as_lines(file):
     """PRIVACY.md, "Audit": the oldest first."""
-    lines = [json.loads(line) for line in louver(file, "--export").stdout.splitlines()]
+    lines = [json.loads(line) for line in audit(file, "--export").stdout.splitlines()]
     assert [line["fields"] for line in lines] == [["phone"], ["[b]mail[/b]", "name"], ["name"]]
     assert lines[0].keys() == record().to_json().keys()
 
 
 def test_no_records_are_told(file):
     """Ours."""
-    done = louver(file, "--since", "2999-01-01")
+    done = audit(file, "--since", "2999-01-01")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "no records\n")
 
 
@@ -91,7 +88,6 @@ def test_no_records_are_told(file):
 )
 def test_what_cannot_be_read_is_told(file, arguments, said):
     """Ours: 2 where the input is refused."""
-    done = louver(*(argument.format(file=file) for argument in arguments))
+    done = audit(*(argument.format(file=file) for argument in arguments))
     assert done.returncode == 2
     assert said in done.stderr
-    assert "Traceback" not in done.stderr

@@ -1,18 +1,17 @@
-"""The `louver` command as a user runs it: in a process of its own where that matters."""
+"""The `louver` command as a user runs it."""
 
-import io
 import json
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from fixtures.command import louver
 from fixtures.forking import PYTHON
-from louver.cli import main
 
-LOUVER = [PYTHON, "-m", "louver"]
 USER = {
     "type": "object",
     "properties": {
@@ -31,21 +30,7 @@ ONE_WORD = {
 }
 
 
-@pytest.fixture
-def louver(monkeypatch, capsys):
-    """Run the command in this process: `louver("project", "--include", "id", stdin=value)` -> status, out, err."""
-
-    def run(*arguments, stdin=None):
-        data = stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode()
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        status = main(arguments)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
-
-
-def test_project_keeps_what_include_names(louver):
+def test_project_keeps_what_include_names():
     """Issue #1704 section 3, on the shell."""
     assert louver("project", "--include", "id", "--include", "boss.email", stdin=ANN) == (
         0,
@@ -54,19 +39,19 @@ def test_project_keeps_what_include_names(louver):
     )
 
 
-def test_project_leaves_out_what_exclude_names(louver):
+def test_project_leaves_out_what_exclude_names():
     """Issue #1704 section 3, on the shell."""
     assert louver("project", "--exclude", "**.email", stdin=ANN)[1] == '{"id":1,"name":"Ann","boss":{"id":2}}\n'
 
 
-def test_project_takes_both_and_exclude_wins(louver):
+def test_project_takes_both_and_exclude_wins():
     """PROJECTION, views: where there are both, exclude wins."""
     assert louver("project", "--include", "boss", "--exclude", "boss.id", stdin=ANN)[1] == (
         '{"boss":{"email":"b@example.com"}}\n'
     )
 
 
-def test_project_takes_a_view_of_a_file(louver, tmp_path):
+def test_project_takes_a_view_of_a_file(tmp_path):
     """A file of views is good on the shell too."""
     file = tmp_path / "user.views.json"
     file.write_text(json.dumps({"tool": "user", "always": ["id"], "views": {"minimal": ["name"]}}))
@@ -76,7 +61,7 @@ def test_project_takes_a_view_of_a_file(louver, tmp_path):
     )
 
 
-def test_project_tells_paths_that_the_schema_does_not_know(louver, tmp_path):
+def test_project_tells_paths_that_the_schema_does_not_know(tmp_path):
     """PROJECTION rule 7: lenient, and told; members stand in the schema's order."""
     file = tmp_path / "user.schema.json"
     file.write_text(json.dumps(USER))
@@ -85,7 +70,7 @@ def test_project_tells_paths_that_the_schema_does_not_know(louver, tmp_path):
     assert err == "louver: the schema does not know 'nam'; did you mean 'name'?\n"
 
 
-def test_derive_gives_the_schema_of_what_project_leaves(louver):
+def test_derive_gives_the_schema_of_what_project_leaves():
     """DERIVATION: sound and tight, on the shell."""
     status, out, err = louver("derive", "--include", "id", stdin=USER)
     assert (status, err) == (0, "")
@@ -95,14 +80,14 @@ def test_derive_gives_the_schema_of_what_project_leaves(louver):
     assert not check.is_valid({})
 
 
-def test_derive_relax_gives_the_schema_that_a_tool_lists(louver):
+def test_derive_relax_gives_the_schema_that_a_tool_lists():
     """DERIVATION: relax accepts every projection."""
     status, out, _ = louver("derive", "--relax", stdin=USER)
     assert status == 0
     assert "required" not in json.loads(out)
 
 
-def test_derive_says_when_it_knows_only_the_shape(louver):
+def test_derive_says_when_it_knows_only_the_shape():
     """DERIVATION: a custom metaschema is not derived from."""
     status, out, err = louver("derive", "--include", "id", stdin={"$schema": "https://example.com/mine"})
     assert status == 0
@@ -147,7 +132,7 @@ def test_derive_says_when_it_knows_only_the_shape(louver):
         (["derive", "--relax", "--include", "a"], {}, "--relax goes alone"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_output(louver, arguments, stdin, said):
+def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_output(arguments, stdin, said):
     """Ours: errors say what, where, and what would have been right."""
     status, out, err = louver(*arguments, stdin=stdin)
     assert (status, out) == (2, "")
@@ -182,23 +167,20 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
         ("explain --as nobody npx -- --qx", "the following arguments are required: --tool"),
     ],
 )
-def test_what_is_wrong_on_the_command_line_is_told_by_its_command(capsys, arguments, said):
+def test_what_is_wrong_on_the_command_line_is_told_by_its_command(arguments, said):
     """Ours: with what was probably meant; what follows an option that is not ours may be a secret."""
     words = arguments.split()
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    err = capsys.readouterr().err
-    assert ended.value.code == 2
+    status, _, err = louver(*words)
+    assert status == 2
     assert err.startswith(f"usage: louver {words[0]} ")
     assert err.endswith(f"louver {words[0]}: error: {said}\n")
     assert "T1" not in err
 
 
-def test_an_option_of_no_command_is_told(capsys):
+def test_an_option_of_no_command_is_told():
     """Ours: with the usage of the whole."""
-    with pytest.raises(SystemExit):
-        main(["--versoin", "demo"])
-    assert capsys.readouterr().err.endswith("louver: error: unknown option '--versoin': did you mean '--version'?\n")
+    done = louver("--versoin", "demo")
+    assert done.stderr.endswith("louver: error: unknown option '--versoin': did you mean '--version'?\n")
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -213,14 +195,21 @@ except SystemExit as done:
     assert done.code == 0
 print(sorted({{"mcp", "mcp_types", "pydantic", "asyncio"}} & set(sys.modules)))
 """
-    done = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]"
     assert "louver" in done.stdout
 
 
-def test_the_demo_shows_both_transports_both_eras_and_all_modes_all_valid():
+@pytest.fixture
+def demo(monkeypatch):
+    """Run the demo; its servers are forks."""
+    monkeypatch.setattr(sys, "executable", PYTHON)
+    return partial(louver, "demo")
+
+
+def test_the_demo_shows_both_transports_both_eras_and_all_modes_all_valid(demo):
     """#1704: its three use cases save 97.5, 95 and 97.5 percent of the estimated tokens."""
-    done = subprocess.run([*LOUVER, "demo", "--json"], capture_output=True, text=True, timeout=120)
+    done = demo("--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     keys = ["tool", "transport", "era", "mode", "fields", "full_bytes", "projected_bytes", "valid", "applied"]
@@ -235,9 +224,9 @@ def test_the_demo_shows_both_transports_both_eras_and_all_modes_all_valid():
         assert 1 - row["projected_bytes"] / row["full_bytes"] >= saves
 
 
-def test_the_demo_prints_a_table_and_one_answer_with_its_receipt():
+def test_the_demo_prints_a_table_and_one_answer_with_its_receipt(demo):
     """Ours: what a newcomer sees first."""
-    done = subprocess.run([*LOUVER, "demo"], capture_output=True, text=True, timeout=120)
+    done = demo()
     assert done.returncode == 0, done.stderr
     assert "user greeting" in done.stdout
     assert '"projectedSchema"' in done.stdout
@@ -246,7 +235,7 @@ def test_the_demo_prints_a_table_and_one_answer_with_its_receipt():
 
 def test_serve_ends_with_status_0_when_it_is_told_to():
     """Ours: a served process ends by itself on SIGTERM."""
-    command = [*LOUVER, "serve", "--example", "--http", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "louver", "serve", "--example", "--http", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr.readline().startswith("louver: serving at http://127.0.0.1:")
         process.send_signal(signal.SIGTERM)
@@ -266,14 +255,14 @@ def test_serve_ends_with_status_0_when_it_is_told_to():
         ("127.0.0.1:" + 5000 * "9", "--http takes HOST:PORT"),
     ],
 )
-def test_serve_refuses_addresses_that_others_can_reach_and_those_that_are_none(louver, address, said):
+def test_serve_refuses_addresses_that_others_can_reach_and_those_that_are_none(address, said):
     """GATEWAY: listening beyond loopback without authentication is refused."""
     status, _, err = louver("serve", "--example", "--http", address)
     assert status == 2
     assert said in err
 
 
-def test_serve_refuses_a_port_that_is_taken(louver):
+def test_serve_refuses_a_port_that_is_taken():
     """Ours: said in words, not by a traceback."""
     import socket
 
@@ -292,14 +281,14 @@ def test_serve_refuses_a_port_that_is_taken(louver):
         (["--exposure", "minimal", "--execute"], "--exposure minimal --execute"),
     ],
 )
-def test_what_is_for_servers_behind_the_gateway_the_example_does_not_have(louver, options, instead):
+def test_what_is_for_servers_behind_the_gateway_the_example_does_not_have(options, instead):
     """Ours: nothing that was asked for is passed over; what would do it is told."""
     status, out, err = louver("serve", "--example", *options)
     assert (status, out) == (2, "")
     assert f"louver serve {instead} -- louver serve --example" in err
 
 
-def test_the_example_has_no_ready_views(louver):
+def test_the_example_has_no_ready_views():
     """Ours: they are for public servers behind the gateway."""
     status, out, err = louver("serve", "--example", "--ready-views")
     assert (status, out) == (2, "")

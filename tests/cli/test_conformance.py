@@ -1,24 +1,22 @@
-"""`louver conformance`, as it is run in a shell."""
+"""`louver conformance`."""
 
 import json
 import shlex
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
 
+from fixtures.command import louver
 from fixtures.forking import PYTHON
 
-LOUVER = [PYTHON, "-m", "louver", "conformance"]
 BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 FIXTURE = ["--fixture", str(BROKEN / "fixture.json")]
 QUICK = ["--era", "2025-11-25", "--group", "hint", "--group", "projection", *FIXTURE]
 
 
 def conformance(*arguments):
-    """What the command prints, tells and returns."""
-    return subprocess.run([*LOUVER, *arguments], capture_output=True, text=True, timeout=120)
+    return louver("conformance", *arguments)
 
 
 def target(name):
@@ -105,4 +103,3 @@ def test_what_is_not_there_fails_to_connect():
     done = conformance("no-such-command")
     assert done.returncode == 1
     assert done.stdout.count("the target cannot be started") == 4
-    assert "Traceback" not in done.stderr

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
+from fixtures.command import louver
 from gateway.served import fixture
 from louver.catalogue.policy import Policy
 from louver.catalogue.principals import NOBODY, Principal
-from louver.cli import main
 from louver.cli.explain import principal_of
 from louver.errors import InvalidInput
 from louver.server.seen import SeenTools
@@ -38,23 +37,17 @@ POLICY = {
 
 
 @pytest.fixture
-def explain(tmp_path, capfd, monkeypatch):
-    """Run the command in this process: what it returns, prints and tells."""
-    before = sys.get_int_max_str_digits()
-    monkeypatch.delenv("COLUMNS", raising=False)
+def explain(tmp_path):
+    """Run the command: what it returns, prints and tells."""
     policy, schema = tmp_path / "it.policy.json", tmp_path / "schema.json"
     policy.write_text(json.dumps(POLICY))
     schema.write_text(json.dumps(SCHEMA))
 
     def run(who, tool, *more):
         options = more or ("--schema", str(schema))
-        status = main(["explain", "--policy", str(policy), "--as", who, "--tool", tool, *options])
-        said = capfd.readouterr()
-        assert "Traceback" not in said.err
-        return status, said.out, said.err
+        return louver("explain", "--policy", policy, "--as", who, "--tool", tool, *options)
 
-    yield run
-    sys.set_int_max_str_digits(before)
+    return run
 
 
 def row(out, field):
@@ -144,7 +137,7 @@ def test_a_tool_of_a_server_is_explained(explain):
 
 
 @pytest.fixture
-def configured(tmp_path, capfd):
+def configured(tmp_path):
     """Run the command with a configuration alone, of servers each under a policy of the tools that are named."""
 
     def run(tool, *more, **policies):
@@ -155,10 +148,8 @@ def configured(tmp_path, capfd):
             servers[name] = fixture("records", policy=f"{name}.json")
         audit = {"louver": {"audit": {"file": "audit.db"}}} if policies else {}
         (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers, **audit}))
-        config = ["--config", str(tmp_path / "mcp.json"), *more]
-        status = main(["explain", *config, "--as", "nobody", "--tool", tool])
-        said = capfd.readouterr()
-        return status, said.out, said.err
+        config = ["--config", tmp_path / "mcp.json", *more]
+        return louver("explain", *config, "--as", "nobody", "--tool", tool)
 
     return run
 
@@ -204,8 +195,9 @@ def test_what_describes_nobody_is_refused(text):
         principal_of(text)
 
 
-def test_without_a_schema_the_rules_are_told(tmp_path, capfd):
+def test_without_a_schema_the_rules_are_told(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps(POLICY))
-    assert main(["explain", "--policy", str(path), "--as", "nobody", "--tool", "all"]) == 0
-    assert "name a server, or the output schema with --schema" in capfd.readouterr().out
+    done = louver("explain", "--policy", path, "--as", "nobody", "--tool", "all")
+    assert done.returncode == 0
+    assert "name a server, or the output schema with --schema" in done.stdout

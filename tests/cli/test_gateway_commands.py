@@ -1,4 +1,4 @@
-"""`louver call`, `louver tools` and `louver check`, as they are run in a shell."""
+"""`louver call`, `louver tools` and `louver check`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.auth.issuer import issuer
-from gateway.served import children, fixture, lives, serving
-from louver.cli import call, main
+from gateway.served import at, children, fixture, lives, serving
+from louver.cli import call
 
 LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
 SEARCHABLE = Path(__file__).parents[1] / "fixtures" / "searchable.py"
-EXAMPLE = [*LOUVER, "serve", "--example"]
-TARGET = shlex.join(EXAMPLE)
+TARGET = shlex.join([*LOUVER, "serve", "--example"])
 JSON, EVENTS = "application/json", "text/event-stream"
 PROFILE = ["get_user_profile", '{"user_id": 42}']
 NO_TARGET = (
@@ -32,9 +34,11 @@ NO_TARGET = (
 )
 
 
-def louver(*arguments):
-    """What a command prints, tells and returns."""
-    return subprocess.run([*LOUVER, *arguments], capture_output=True, text=True, timeout=60)
+@pytest.fixture(scope="module")
+def example():
+    """The URL of the example server."""
+    with serving("--example") as served:
+        yield served.url
 
 
 @pytest.fixture
@@ -59,9 +63,9 @@ def test_a_tool_is_called_with_a_projection():
     assert "projectedSchema" not in receipt
 
 
-def test_fields_that_there_are_not_are_told_in_words():
+def test_fields_that_there_are_not_are_told_in_words(example):
     """Ours: a slip would else look like an empty answer."""
-    done = louver("call", TARGET, *PROFILE, "--include", "nmae", "--include", "id,email")
+    done = louver("call", example, *PROFILE, "--include", "nmae", "--include", "id,email")
     assert (done.returncode, done.stdout) == (0, "{}\n")
     assert done.stderr.splitlines()[-3:] == [
         "louver: the output has no field 'id,email'",
@@ -74,42 +78,53 @@ SLEEPS = [sys.executable, "-c", "import os, sys, time; os.write(2, b'here\\n'); 
 """A server that does not look at its input."""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-@pytest.mark.parametrize(
-    "command", [["check", "--", *SLEEPS], ["call", shlex.join(SLEEPS), "tool"]], ids=["check", "call"]
-)
-def test_a_command_that_is_told_to_end_ends_what_it_has_started(command, number):
+def test_a_command_that_is_told_to_end_ends_what_it_has_started():
     """Ours: nobody else would."""
+    commands = (["check", "--", *SLEEPS], ["call", shlex.join(SLEEPS), "tool"])
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    with ExitStack() as stack:
+        started = [
+            (number, stack.enter_context(begun(command, number))) for command, number in product(commands, numbers)
+        ]
+        servers = [until_it_sleeps(process.pid) for _, process in started]
+        for number, process in started:
+            process.send_signal(number)
+        assert [process.wait(20) - 128 for _, process in started] == [number for number, _ in started]
+    assert not any(map(lives, servers))
+
+
+@contextmanager
+def begun(command, number):
+    """A command, which heeds a signal: where tests run in the background, it would be ignored."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # Where tests run in the background, it would be ignored.
     heeds = partial(signal.signal, number, signal.SIG_DFL)
-    with subprocess.Popen([sys.executable, *LOUVER[1:], *command], **pipes, preexec_fn=heeds) as process:
-        until_it_sleeps(process.pid)
-        (server,) = children(process.pid)
-        process.send_signal(number)
-        process.wait(20)
-    assert process.returncode == 128 + number
-    assert not lives(server)
+    with subprocess.Popen([sys.executable, "-m", "louver", *command], **pipes, preexec_fn=heeds) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def until_it_sleeps(pid):
-    """Wait until a command has started its server."""
+    """The server of a command, once it has started it."""
     until = time.monotonic() + 30
-    while not any("time.sleep(600)" in line for line in children(pid).values()):
+    while not (found := [child for child, line in children(pid).items() if "time.sleep(600)" in line]):
         assert time.monotonic() < until
         time.sleep(0.01)
+    return found[0]
 
 
 def test_a_server_that_does_not_open_is_given_up(monkeypatch):
     """Ours: within a bound, as by the gateway."""
-    monkeypatch.setattr(call, "OPENING_TIMEOUT_S", 0.5)
-    assert main(["call", shlex.join(SLEEPS), "tool"]) == 1
+    monkeypatch.setattr(call, "OPENING_TIMEOUT_S", 0.1)
+    done = louver("call", shlex.join([PYTHON, "-c", "import sys; sys.stdin.read()"]), "tool")
+    assert (done.returncode, done.stderr) == (1, "louver: the server has not opened within 0.1 s\n")
 
 
 @pytest.mark.parametrize("options", [["--exclude", "**.email"], ["--view", "minimal"], []])
-def test_every_mode_can_be_asked_for(options):
+def test_every_mode_can_be_asked_for(example, options):
     """The whole result is there with `--json`."""
-    done = louver("call", TARGET, *PROFILE, *options, "--json")
+    done = louver("call", example, *PROFILE, *options, "--json")
     result = json.loads(done.stdout)
     assert ("projection" in result.get("_meta", {})) is bool(options)
     assert "structuredContent" in result
@@ -150,31 +165,28 @@ def test_every_mode_can_be_asked_for(options):
         (["http://127.0.0.1:9/mcp", "tool"], 1, "cannot be opened"),
     ],
 )
-def test_what_cannot_be_called_is_told(arguments, status, said):
+def test_what_cannot_be_called_is_told(example, arguments, status, said):
     """2 where the request is refused here, 1 where the server does."""
-    done = louver("call", *arguments)
+    done = louver("call", *(example if each == TARGET else each for each in arguments))
     assert done.returncode == status
     assert said in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
     assert "T1" not in done.stderr
 
 
-def test_the_status_of_a_refusal_is_told(config, tmp_path):
+def test_the_status_of_a_refusal_is_told(example, config, tmp_path):
     """The SDK's client does not say it. What to do about a missing token is said, and works."""
     lines = louver("token", "--subject", "ann").stdout.splitlines()
     tokens = tmp_path / "tokens.json"
     tokens.write_text(json.dumps({"tokens": json.loads(f"{{{lines[1]}}}")}))
     tokens.chmod(0o600)
     path = tmp_path / "guarded.json"
-    shop = {"command": EXAMPLE[0], "args": EXAMPLE[1:]}
-    path.write_text(json.dumps({"mcpServers": {"shop": shop}, "louver": {"auth": {"tokens": "tokens.json"}}}))
+    path.write_text(json.dumps({"mcpServers": {"shop": at(example)}, "louver": {"auth": {"tokens": "tokens.json"}}}))
     with serving("--config", str(path)) as guarded:
         refused = louver("call", guarded.url, *PROFILE)
         headers = {"Authorization": f"Bearer {lines[0].split()[1]}"}
         through = shlex.join([*LOUVER, "serve", "--config", config(shop={"url": guarded.url, "headers": headers})])
         done = louver("call", through, *PROFILE, "--include", "name")
-    with serving("--example") as example:
-        wrong = louver("call", example.url.replace("/mcp", "/other"), *PROFILE)
+    wrong = louver("call", example.replace("/mcp", "/other"), *PROFILE)
     assert (refused.returncode, wrong.returncode) == (1, 1)
     assert "(HTTP 401): it wants a token" in refused.stderr
     assert "`louver serve --config FILE`" in refused.stderr
@@ -217,9 +229,9 @@ def test_a_server_that_knows_nothing_of_projection_is_told():
     assert "this is not projected" in done.stderr
 
 
-def test_the_catalogue_of_a_configuration(config):
+def test_the_catalogue_of_a_configuration(example, config):
     """Bytes, estimated tokens, what can be projected, views."""
-    path = config(one={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, two={"command": EXAMPLE[0], "args": EXAMPLE[1:]})
+    path = config(one=at(example), two=at(example))
     rows = json.loads(louver("tools", "--config", path, "--json").stdout)
     assert {row["server"] for row in rows} == {"one", "two"}
     profile = next(row for row in rows if row["tool"] == "get_user_profile")
@@ -233,9 +245,9 @@ def test_the_catalogue_of_a_configuration(config):
     assert "get_user_profile" in table.stdout
 
 
-def test_the_tools_that_fit_a_query(config):
+def test_the_tools_that_fit_a_query(example, config):
     """The best first, each with its score; of several servers their names are searched too."""
-    path = config(one={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, two={"command": EXAMPLE[0], "args": EXAMPLE[1:]})
+    path = config(one=at(example), two=at(example))
     rows = json.loads(louver("tools", "--config", path, "--query", "profile of a user", "--json").stdout)
     assert [(row["server"], row["tool"]) for row in rows[:2]] == [
         ("one", "get_user_profile"),
@@ -252,13 +264,13 @@ def test_the_tools_that_fit_a_query(config):
     assert {row["server"] for row in one} == {"one"}
 
 
-def test_the_tools_that_fit_a_query_as_a_table():
+def test_the_tools_that_fit_a_query_as_a_table(example):
     """The score stands beside each, the best twenty are shown."""
-    table = louver("tools", "--query", "issues", "--", *EXAMPLE)
+    table = louver("tools", "--query", "issues", "--url", example)
     assert table.returncode == 0
     assert re.search(r"│ list_issues +│ +\d+\.\d+ │", table.stdout)
     assert "get_user_profile" not in table.stdout
-    nothing = louver("tools", "--query", "submarine", "--", *EXAMPLE)
+    nothing = louver("tools", "--query", "submarine", "--url", example)
     assert nothing.returncode == 0
     assert "score" not in nothing.stdout
     many = louver("tools", "--query", "notes", "--", PYTHON, str(SEARCHABLE))
@@ -266,12 +278,12 @@ def test_the_tools_that_fit_a_query_as_a_table():
     assert many.stdout.count("take_note_") == 20
 
 
-def test_a_query_that_is_none_is_refused():
+def test_a_query_that_is_none_is_refused(example):
     """As on the wire; a white one is none at all."""
-    done = louver("tools", "--query", "x" * 257, "--", *EXAMPLE)
+    done = louver("tools", "--query", "x" * 257, "--url", example)
     assert done.returncode == 2
     assert done.stderr == "louver: a query has at most 256 characters, not 257: say it in a few words\n"
-    assert "score" not in json.loads(louver("tools", "--query", " ", "--json", "--", *EXAMPLE).stdout)[0]
+    assert "score" not in json.loads(louver("tools", "--query", " ", "--json", "--url", example).stdout)[0]
 
 
 def test_a_server_that_is_not_in_the_configuration(config):
@@ -289,14 +301,13 @@ def test_a_server_that_is_not_in_the_configuration(config):
         (fixture("unruly", "listless"), "'tools/list' fails"),
     ],
 )
-def test_a_server_that_is_not_there_is_shown(config, command, bad, told):
+def test_a_server_that_is_not_there_is_shown(example, config, command, bad, told):
     """And the exit status says so; the others are shown as they are."""
-    path = config(good={"command": EXAMPLE[0], "args": EXAMPLE[1:]}, bad=bad)
+    path = config(good=at(example), bad=bad)
     done = louver(command, "--config", path)
     assert done.returncode == 1
     assert "ready" in done.stdout
     assert told in done.stdout
-    assert "Traceback" not in done.stderr
 
 
 def test_the_last_words_of_a_server_that_is_not_there_are_told(config):
@@ -307,7 +318,7 @@ def test_the_last_words_of_a_server_that_is_not_there_are_told(config):
     )
     servers = {
         "dead": {"command": PYTHON, "args": ["-c", script]},
-        "live": {"command": PYTHON, "args": ["-c", talkative, *EXAMPLE]},
+        "live": {"command": PYTHON, "args": ["-c", talkative, *LOUVER, "serve", "--example"]},
     }
     done = louver("check", "--config", config(**servers))
     assert done.returncode == 1
@@ -315,26 +326,24 @@ def test_the_last_words_of_a_server_that_is_not_there_are_told(config):
     assert "listening" not in done.stderr
 
 
-def test_views_that_do_not_fit_are_found_before_serving(config):
+def test_views_that_do_not_fit_are_found_before_serving(example, config):
     """`louver check` holds default views against the tools."""
-    server = {"command": EXAMPLE[0], "args": EXAMPLE[1:]}
-    assert louver("check", "--config", config(example=server)).returncode == 0
-    wrong = {**server, "louver": {"defaultViews": {"get_user_profile": "no_such_view"}}}
+    assert louver("check", "--config", config(example=at(example))).returncode == 0
+    wrong = at(example, defaultViews={"get_user_profile": "no_such_view"})
     done = louver("check", "--config", config(example=wrong))
     assert done.returncode == 1
     assert "has no view 'no_such_view' to be its default: its views are 'contact', 'minimal'" in done.stderr
 
 
-def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
+def test_what_is_said_of_tools_that_are_not_there_is_found(example, config, tmp_path):
     """`louver check`: a slip in a name would else go unseen."""
     views, texts = tmp_path / "views", tmp_path / "texts"
     for folder, name, content in ((views, "no_views.views", {"tool": "no_views", "views": {}}), (texts, "no_text", {})):
         folder.mkdir()
         (folder / f"{name}.json").write_text(json.dumps(content))
     said = {"views": str(views), "descriptions": str(texts), "defaultViews": {"example__get_user_profile": "minimal"}}
-    server = {"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": said}
     for others in ({}, {"all": {"command": PYTHON, "args": [str(EVERYTHING)]}}):
-        done = louver("check", "--config", config(example=server, **others))
+        done = louver("check", "--config", config(example=at(example, **said), **others))
         assert done.returncode == 1
         told = " ".join(done.stderr.split())
         for what in (
@@ -346,13 +355,13 @@ def test_what_is_said_of_tools_that_are_not_there_is_found(config, tmp_path):
             assert f"example: {what}" in told
 
 
-def test_files_of_views_that_are_not_read_are_found(config, tmp_path):
+def test_files_of_views_that_are_not_read_are_found(example, config, tmp_path):
     """`louver check`: they would be passed over without a word."""
     folder = tmp_path / "views"
     folder.mkdir()
     (folder / "mcp.json").write_text("{}")
     (folder / "broken.json").write_text("{")
-    path = config(example={"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": {"views": "views"}})
+    path = config(example=at(example, views="views"))
     done = louver("check", "--config", path)
     assert (done.returncode, done.stderr) == (1, "louver: example: 'views': the folder has no file <tool>.views.json\n")
     views = json.dumps({"tool": "get_user_profile", "views": {"mine": ["name"]}})
@@ -366,12 +375,11 @@ def test_files_of_views_that_are_not_read_are_found(config, tmp_path):
     assert louver("check", "--config", path).returncode == 0
 
 
-def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(config, tmp_path):
+def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(example, config, tmp_path):
     """Ours: also where nothing is described on demand yet."""
     folder = tmp_path / "descriptions"
     folder.mkdir()
     (folder / "get_user_profile.json").write_text('{"sumary": "Gets one."}')
-    example = {"command": EXAMPLE[0], "args": EXAMPLE[1:], "louver": {"descriptions": str(folder)}}
-    done = louver("check", "--config", config(example=example))
+    done = louver("check", "--config", config(example=at(example, descriptions=str(folder))))
     assert done.returncode == 2
     assert "get_user_profile.json:1: unknown key 'sumary'" in done.stderr

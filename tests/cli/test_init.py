@@ -4,11 +4,12 @@ import json
 import os
 import stat
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from louver.cli import main
+from fixtures.command import louver
 from louver.cli.hosts import Machine, sources, sources_of
 from louver.cli.jsonc import plain
 from louver.gateway.config_read import read_config
@@ -53,15 +54,9 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def init(project, capsys):
-    """Run the command in this process: `init("--from", "cursor")` -> status, out, err."""
-
-    def run(*arguments):
-        status = main(["init", *arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+def init(project):
+    """Run the command there: `init("--from", "cursor")` -> status, out, err."""
+    return partial(louver, "init")
 
 
 def put(path, content):

@@ -11,18 +11,18 @@ import httpx2
 import pytest
 
 from gateway.auth.guarded import token_file
+from gateway.gateways import LOUVER
 from gateway.served import Served, config, fixture, stateless
 from louver.cli.listening import Address
 from louver.errors import InvalidInput
 
-SERVE = [sys.executable, "-m", "louver", "serve"]
 ANYWHERE = ("0.0.0.0:0", "[::]:0", "192.0.2.1:80")
 
 
 @contextmanager
 def serving_everywhere(*arguments, at="0.0.0.0:0"):
     """A server that listens at all addresses; it is reached by the loopback's: its port."""
-    served = Served([*SERVE, "--http", at, *arguments])
+    served = Served([*LOUVER, "--http", at, *arguments])
     try:
         yield int(served.says(r"serving at http://\S+:([0-9]+)/mcp").group(1))
     finally:
@@ -39,7 +39,7 @@ def status(port, *, token=None, at="127.0.0.1", **headers):
 
 def refused(*arguments):
     """What a command tells that is refused; one that serves instead is ended."""
-    done = subprocess.run([*SERVE, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    done = subprocess.run([*LOUVER, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
     assert done.returncode == 2
     return done.stderr
 

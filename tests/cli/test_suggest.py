@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from fixtures.command import louver
 from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from louver.catalogue.output_schemas import SchemaFile, SchemaFiles
 from louver.catalogue.views import ViewFile, ViewFolder
-from louver.cli import main
 from louver.shipped import folder
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "samples.py"
@@ -22,20 +22,9 @@ SERVER = [PYTHON, str(FIXTURE)]
 EXAMPLE = [PYTHON, "-m", "louver", "serve", "--example"]
 
 
-@pytest.fixture
-def suggest(capfd, monkeypatch):
-    """Run the command in this process: what it returns, prints and tells."""
-    before = sys.get_int_max_str_digits()
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def run(*arguments, server=SERVER):
-        status = main(["suggest", *arguments, *([] if "--config" in arguments else ["--", *server])])
-        said = capfd.readouterr()
-        assert "Traceback" not in said.err
-        return status, said.out, said.err
-
-    yield run
-    sys.set_int_max_str_digits(before)
+def suggest(*arguments, server=SERVER):
+    """What the command returns, prints and tells."""
+    return louver("suggest", *arguments, *([] if "--config" in arguments else ["--", *server]))
 
 
 def call(tool, **arguments):
@@ -47,7 +36,7 @@ def views_in(out):
     return json.loads(out[out.index("\n{") :])
 
 
-def test_it_shows_what_weighs_and_what_a_view_saves(suggest):
+def test_it_shows_what_weighs_and_what_a_view_saves():
     """GATEWAY.md: the shape, as a chart; the file is a start for an author."""
     status, out, err = suggest(*call("list"))
     assert (status, err) == (0, "")
@@ -67,7 +56,7 @@ def test_it_shows_what_weighs_and_what_a_view_saves(suggest):
     }
 
 
-def test_several_calls_of_a_tool_are_merged_and_several_tools_are_told(suggest):
+def test_several_calls_of_a_tool_are_merged_and_several_tools_are_told():
     """Ours: what is constant in one answer may differ in the next; the same answer twice tells nothing new."""
     status, out, _ = suggest(
         *call("list"), *call("list"), *call("list", kind="wish", total=4), *call("as-text"), "--json"
@@ -85,7 +74,7 @@ def test_several_calls_of_a_tool_are_merged_and_several_tools_are_told(suggest):
 
 
 @pytest.mark.parametrize("tool", ["as-text", "in-a-string"])
-def test_json_in_text_is_weighed_like_any_other(suggest, tool):
+def test_json_in_text_is_weighed_like_any_other(tool):
     """GATEWAY.md: most servers declare nothing, and answer with JSON as text."""
     status, out, _ = suggest(*call(tool), *call(tool, kind="wish"), "--json")
     (row,) = json.loads(out)
@@ -95,7 +84,7 @@ def test_json_in_text_is_weighed_like_any_other(suggest, tool):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_no_value_of_an_answer_is_printed_or_written(suggest, tmp_path, options):
+def test_no_value_of_an_answer_is_printed_or_written(tmp_path, options):
     """PRIVACY.md: names and sizes; also of answers that cannot be weighed."""
     tools = ["list", "as-text", "in-a-string", "prose", "fails", "refuses"]
     calls = [part for tool in tools for part in call(tool)]
@@ -107,7 +96,7 @@ def test_no_value_of_an_answer_is_printed_or_written(suggest, tmp_path, options)
     assert "items.body" in out
 
 
-def test_files_are_written_and_none_is_overwritten(suggest, tmp_path):
+def test_files_are_written_and_none_is_overwritten(tmp_path):
     """Ours: what is written can be read as it is."""
     out = tmp_path / "new" / "views"
     status, printed, err = suggest(*call("list"), "--out", str(out))
@@ -124,7 +113,7 @@ def test_files_are_written_and_none_is_overwritten(suggest, tmp_path):
     assert ViewFile.read(out / "list.views.json").text == file.text
 
 
-def test_a_tool_s_name_leads_nowhere_else(suggest, tmp_path):
+def test_a_tool_s_name_leads_nowhere_else(tmp_path):
     """Ours: it is the server's, and may hold slashes."""
     out = tmp_path / "a" / "b" / "views"
     assert suggest(*call("../../escape"), "--out", str(out))[0] == 0
@@ -136,7 +125,7 @@ def test_a_tool_s_name_leads_nowhere_else(suggest, tmp_path):
     assert SchemaFiles({"": out}).find("../../escape") is not None
 
 
-def test_two_tools_whose_file_would_be_one_are_refused_before_anything_is_called(suggest, tmp_path):
+def test_two_tools_whose_file_would_be_one_are_refused_before_anything_is_called(tmp_path):
     """Ours: with `--out`; without, each is printed under its name."""
     calls = [*call("a b"), *call("a_b")]
     status, printed, err = suggest(*calls, "--out", str(tmp_path))
@@ -146,7 +135,7 @@ def test_two_tools_whose_file_would_be_one_are_refused_before_anything_is_called
     assert suggest(*call("a b"), *call("a b", kind="wish"), "--out", str(tmp_path))[0] == 0
 
 
-def test_of_a_tool_that_declares_nothing_a_schema_is_written_too(suggest, tmp_path):
+def test_of_a_tool_that_declares_nothing_a_schema_is_written_too(tmp_path):
     """GATEWAY.md: `louver suggest` writes a schema file that makes it declared; types are merged over what was seen."""
     calls = [*call("as-text"), *call("as-text", total=1.5, kind="wish"), *call("in-a-string")]
     status, _, err = suggest(*calls, "--out", str(tmp_path))
@@ -168,14 +157,14 @@ def test_of_a_tool_that_declares_nothing_a_schema_is_written_too(suggest, tmp_pa
         ViewFile.read(tmp_path / f"{tool}.views.json").check(schema)
 
 
-def test_no_schema_is_written_that_would_not_hold(suggest, tmp_path):
+def test_no_schema_is_written_that_would_not_hold(tmp_path):
     """Ours: of a tool that declares one, or that has answered with what is no JSON."""
     assert suggest(*call("list_issues", limit=2), "--out", str(tmp_path / "declares"), server=EXAMPLE)[0] == 0
     assert suggest(*call("prose"), *call("prose", json=True), "--out", str(tmp_path / "prose"))[0] == 1
     assert {file.name for file in tmp_path.rglob("*.json")} == {"list_issues.views.json", "prose.views.json"}
 
 
-def test_with_json_the_schema_is_there(suggest):
+def test_with_json_the_schema_is_there():
     """Ours: for a program, `null` where the server declares one."""
     (row,) = json.loads(suggest(*call("as-text"), "--json")[1])
     assert row["schema"]["required"] == ["items", "total"]
@@ -183,7 +172,7 @@ def test_with_json_the_schema_is_there(suggest):
     assert row["schema"] is None
 
 
-def test_a_schema_that_is_there_stays(suggest, tmp_path):
+def test_a_schema_that_is_there_stays(tmp_path):
     """Ours, as with views."""
     (tmp_path / "list.output.schema.json").write_text("mine")
     status, out, err = suggest(*call("list"), "--out", str(tmp_path))
@@ -191,7 +180,7 @@ def test_a_schema_that_is_there_stays(suggest, tmp_path):
     assert "list.output.schema.json is there already, and stays as it is" in err
 
 
-def test_a_folder_that_cannot_be_written_is_told(suggest, tmp_path):
+def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     """Ours."""
     (tmp_path / "file").write_text("")
     status, _, err = suggest(*call("list"), "--out", str(tmp_path / "file"))
@@ -199,7 +188,7 @@ def test_a_folder_that_cannot_be_written_is_told(suggest, tmp_path):
     assert "cannot be written" in err
 
 
-def test_names_are_shown_without_what_a_terminal_obeys(suggest):
+def test_names_are_shown_without_what_a_terminal_obeys():
     """Ours: names are the server's too."""
     status, out, _ = suggest(*call("odd\x1bname"))
     chart = out[: out.index("\n{")]
@@ -209,7 +198,7 @@ def test_names_are_shown_without_what_a_terminal_obeys(suggest):
 
 
 @pytest.mark.parametrize("tool", ["writes", "silent"])
-def test_a_tool_that_does_not_say_that_it_only_reads_is_called_just_on_request(suggest, tool):
+def test_a_tool_that_does_not_say_that_it_only_reads_is_called_just_on_request(tool):
     """GATEWAY.md: refused unless allowed."""
     status, out, err = suggest(*call("list"), *call(tool))
     assert (status, out) == (2, "")
@@ -228,7 +217,7 @@ def test_a_tool_that_does_not_say_that_it_only_reads_is_called_just_on_request(s
         (["--call", "list", '{"a": 1, "a": 2}'], "a key stands twice"),
     ],
 )
-def test_a_wrong_request_is_refused_before_anything_is_called(suggest, calls, said):
+def test_a_wrong_request_is_refused_before_anything_is_called(calls, said):
     """Ours: status 2, what is wrong and what would be right."""
     status, out, err = suggest(*call("list"), *calls)
     assert (status, out) == (2, "")
@@ -246,7 +235,7 @@ def test_a_wrong_request_is_refused_before_anything_is_called(suggest, calls, sa
         ("numbers", "what 'numbers' answers has no fields"),
     ],
 )
-def test_an_answer_that_cannot_be_weighed_is_told_and_the_others_are_shown(suggest, tool, said):
+def test_an_answer_that_cannot_be_weighed_is_told_and_the_others_are_shown(tool, said):
     """Ours: status 1, something was not as it should be."""
     status, out, err = suggest(*call("list"), *call(tool))
     assert status == 1
@@ -254,7 +243,7 @@ def test_an_answer_that_cannot_be_weighed_is_told_and_the_others_are_shown(sugge
     assert views_in(out)["tool"] == "list"
 
 
-def test_where_nothing_can_be_left_out_there_is_no_view(suggest):
+def test_where_nothing_can_be_left_out_there_is_no_view():
     """Ours: that is no error."""
     status, out, _ = suggest(*call("export_stats"), server=EXAMPLE)
     assert status == 0
@@ -262,14 +251,14 @@ def test_where_nothing_can_be_left_out_there_is_no_view(suggest):
     assert "{" not in out
 
 
-def test_of_many_fields_the_heaviest_are_shown(suggest):
+def test_of_many_fields_the_heaviest_are_shown():
     """Ours."""
     status, out, _ = suggest(*call("get_user_profile", user_id=7), server=EXAMPLE)
     assert status == 0
     assert "The heaviest 40 of 55 fields; all with --json." in out
 
 
-def test_tools_of_several_servers_have_their_server_s_name(suggest, tmp_path):
+def test_tools_of_several_servers_have_their_server_s_name(tmp_path):
     """GATEWAY.md: `server__tool`; with `--upstream` the others are not even opened."""
     path = tmp_path / "mcp.json"
     server = {"command": SERVER[0], "args": SERVER[1:]}
@@ -289,17 +278,16 @@ def test_tools_of_several_servers_have_their_server_s_name(suggest, tmp_path):
     assert "there is no server 'three': there are 'one', 'two'" in err
 
 
-def test_a_call_must_be_given(capfd):
+def test_a_call_must_be_given():
     """Ours."""
-    with pytest.raises(SystemExit) as ended:
-        main(["suggest", "--", *SERVER])
-    assert ended.value.code == 2
-    assert "--call" in capfd.readouterr().err
+    done = suggest()
+    assert done.returncode == 2
+    assert "--call" in done.stderr
 
 
 def test_the_files_are_there_whoever_stops_reading(tmp_path):
     """Ours: as `louver suggest ... | head -1`."""
-    command = [PYTHON, "-m", "louver", "suggest", *call("list"), "--out", str(tmp_path), "--", *SERVER]
+    command = [sys.executable, "-m", "louver", "suggest", *call("list"), "--out", str(tmp_path), "--", *SERVER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         process.stdout.close()
         process.wait(60)

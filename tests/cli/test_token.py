@@ -2,12 +2,11 @@
 
 import pytest
 
-from louver.cli import main
+from fixtures.command import louver
 
 
 @pytest.mark.parametrize("option", ["--scopes", "--roles"])
-def test_words_with_commas_between_are_refused(option, capsys):
+def test_words_with_commas_between_are_refused(option):
     """Ours: as one word they would be a role that nobody has."""
-    assert main(["token", "--subject", "ann", option, "support,sales"]) == 2
-    told = capsys.readouterr()
-    assert (told.out, f"{option} takes words with spaces between" in told.err) == ("", True)
+    status, out, err = louver("token", "--subject", "ann", option, "support,sales")
+    assert (status, out, f"{option} takes words with spaces between" in err) == (2, "", True)

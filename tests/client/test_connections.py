@@ -16,6 +16,7 @@ from client.servers import CANARY, MODES, example, lowlevel, structured, tool
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import EVERYTHING, LOUVER, everything, gateway
+from louver.client import wire
 
 pytestmark = pytest.mark.anyio
 
@@ -23,6 +24,20 @@ USER = ("get_user_profile", {"user_id": 42})
 EXAMPLE = [*LOUVER, "--example"]
 PLAIN = [PYTHON, "-c", "from louver.example.server import build_server; build_server().run()"]
 NAME = {"name": "Ruben Keller"}
+
+
+@pytest.fixture(scope="module")
+def url():
+    """A server that speaks the protocol's every word."""
+    with everything() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    """The vectors' server over Streamable HTTP."""
+    with http_process(Path(__file__).parents[1] / "fixtures" / "vector_server.py") as (url, _):
+        yield url
 
 
 @pytest.mark.parametrize(
@@ -63,13 +78,12 @@ def test_what_is_no_url_is_refused_without_being_repeated(target):
     assert "s3cret" not in refused.value.message
 
 
-async def test_a_url_is_opened(mode):
-    """Ours: the vectors' server over Streamable HTTP."""
-    with http_process(Path(__file__).parents[1] / "fixtures" / "vector_server.py") as (url, _):
-        async with louver.Client(url, mode=mode) as client:
-            result = await client.call_tool("receipt-include", include=["id"])
-        async with louver.Client(url.replace("http:", "HTTP:"), mode=mode) as client:
-            assert (await client.call_tool("receipt-include", include=["id"])).applied
+async def test_a_url_is_opened(vectors, mode):
+    """Ours."""
+    async with louver.Client(vectors, mode=mode) as client:
+        result = await client.call_tool("receipt-include", include=["id"])
+    async with louver.Client(vectors.replace("http:", "HTTP:"), mode=mode) as client:
+        assert (await client.call_tool("receipt-include", include=["id"])).applied
     assert result.applied
     assert result.data == {"id": 1}
 
@@ -94,7 +108,7 @@ class Garbled(BaseHTTPRequestHandler):
 async def test_what_is_no_json_over_http_is_told_without_its_values():
     """Ours: the SDK's error would quote it."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Garbled) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         async with louver.Client(f"http://127.0.0.1:{server.server_port}/mcp", mode="legacy") as client:
             with pytest.raises(louver.InvalidAnswer, match="no result that the protocol has") as told:
                 await client.call_tool("get_profile")
@@ -115,20 +129,19 @@ async def test_a_gateway_projects_for_any_server(mode, upstream):
     assert text.data == {"users": {"total": 200}}
 
 
-async def test_a_gateway_over_http(mode):
-    """Ours: in front of a server that speaks the protocol's every word."""
-    with everything() as upstream, gateway("--url", upstream) as url:
-        async with louver.Client(url, mode=mode) as client:
+async def test_a_gateway_over_http(url, mode):
+    """Ours."""
+    with gateway("--url", url) as front:
+        async with louver.Client(front, mode=mode) as client:
             result = await client.call_tool("test_simple_text", include=["name"])
     assert not result.applied
     assert result.raw["content"][0]["text"] == "This is a simple text response for testing."
 
 
-async def test_arguments_are_sent_as_headers_too_where_the_tool_says_so(mode):
+async def test_arguments_are_sent_as_headers_too_where_the_tool_says_so(url, mode):
     """MCP 2026-07-28: a server may refuse a call without them."""
-    with everything() as url:
-        async with louver.Client(url, mode=mode) as client:
-            result = await client.call_tool("test_x_mcp_header", {"region": "here"})
+    async with louver.Client(url, mode=mode) as client:
+        result = await client.call_tool("test_x_mcp_header", {"region": "here"})
     assert result.raw["content"][0]["text"] == "region=here"
 
 
@@ -159,15 +172,14 @@ async def test_a_url_where_nobody_answers_is_told():
 
 
 @pytest.mark.parametrize("target", [EVERYTHING, None])
-async def test_questions_of_the_server_are_answered(mode, target):
+async def test_questions_of_the_server_are_answered(url, mode, target):
     """MCP 2026-07-28: by an answer that asks, after which the call is sent again; 2025-11-25: meanwhile."""
 
     async def elicit(_context, _params):
         return types.ElicitResult(action="accept", content={"name": "Ann"})
 
-    with everything() as url:
-        async with louver.Client(target or url, mode=mode, elicitation_callback=elicit) as client:
-            result = await client.call_tool("test_input_required_result_elicitation")
+    async with louver.Client(target or url, mode=mode, elicitation_callback=elicit) as client:
+        result = await client.call_tool("test_input_required_result_elicitation")
     assert result.raw["content"][0]["text"] == "Hello, Ann!"
 
 
@@ -182,8 +194,9 @@ async def test_a_question_that_is_refused_ends_the_call(mode):
             await client.call_tool("test_input_required_result_elicitation")
 
 
-async def test_a_server_that_does_not_stop_to_ask_is_told():
+async def test_a_server_that_does_not_stop_to_ask_is_told(monkeypatch):
     """Ours: ten rounds."""
+    monkeypatch.setattr(wire, "_WAIT_S", 0)
     again = {"resultType": "input_required", "inputRequests": None, "requestState": "again"}
     made = lowlevel(ask=tool(result=lambda _arguments: {**again, "inputRequests": {}}))
     async with louver.Client(made.server) as client:

@@ -1,0 +1,87 @@
+"""Each command as a process of its own: what other tests try in their own process is the same there."""
+
+import asyncio
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from fixtures.command import louver
+from fixtures.forking import PYTHON
+from gateway.served import fixture
+from louver.cli import _parser
+from louver.server.audit import Audit
+from server.audited import ANN, record
+
+HONEST = [PYTHON, str(Path(__file__).parents[2] / "conformance" / "broken" / "honest.py")]
+READS = {"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+SAYING = fixture("saying", json.dumps({"tools/list": {"tools": [READS]}}))
+SERVER = [SAYING["command"], *SAYING["args"]]
+RULES = {"t": {"rules": [{"name": "one", "allow": ["é"]}]}}
+FILES = {
+    "it.policy.json": {"version": "1", "tools": RULES},
+    "schema.json": {"type": "object", "properties": {"é": {"type": "string"}, "ssn": {"type": "string"}}},
+    "host.json": {"mcpServers": {"one": {"command": "npx", "args": ["one"]}}},
+}
+COMMANDS = {
+    "audit": ["audit.db"],
+    "call": [shlex.join(SERVER), "t", "{}"],
+    "check": ["--", *SERVER],
+    "conformance": [shlex.join(HONEST), "--era", "2025-11-25", "--group", "hint"],
+    "demo": ["--json"],
+    "derive": ["--relax"],
+    "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
+    "init": ["--from", "claude", "--file", "host.json"],
+    "project": ["--include", "properties.é"],
+    "serve": ["--example", "--http", "0.0.0.0:0"],
+    "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
+    "token": ["--subject", "ann", "--scopes", "two,words"],
+    "tools": ["--json", "--", *SERVER],
+}
+"""Arguments with which it tells the same each time."""
+
+
+async def prepare(folder):
+    """Have in a folder what commands read, and nothing else."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, content in FILES.items():
+        (folder / name).write_text(json.dumps(content))
+    with closing(Audit(folder / "audit.db")) as audit:
+        await audit.write(record(time=0.0, principal=audit.who(ANN)))
+
+
+def in_a_process(folder, arguments, stdin):
+    command = [sys.executable, "-m", "louver", *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=120, cwd=folder)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def written(folder):
+    return {path.relative_to(folder): path.read_text() for path in folder.rglob("*.json")}
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=pytest.mark.deep if each == "demo" else ()) for each in COMMANDS]
+)
+def test_a_process_of_its_own_returns_prints_tells_and_writes_the_same(command, tmp_path, monkeypatch):
+    """Ours: `python -m louver`."""
+    folder = tmp_path / "folder"
+    stdin = json.dumps(FILES["schema.json"], ensure_ascii=False).encode()
+    asyncio.run(prepare(folder))
+    done, files = in_a_process(folder, [command, *COMMANDS[command]], stdin), written(folder)
+    asyncio.run(prepare(folder))
+    monkeypatch.chdir(folder)
+    assert louver(command, *COMMANDS[command], stdin=stdin) == done
+    assert written(folder) == files
+
+
+def test_every_command_is_tried():
+    """Ours."""
+    (commands,) = (action.choices for action in _parser()._actions if action.dest == "command")
+    assert COMMANDS.keys() == commands.keys()
