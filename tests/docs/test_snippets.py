@@ -18,7 +18,7 @@ def _in_its_tier(page):
     return pytest.param(page, id=name_of(page), marks=marks)
 
 
-@pytest.mark.parametrize("page", map(_in_its_tier, PAGES))
+@pytest.mark.parametrize("page", [_in_its_tier(page) for page in PAGES])
 def test_every_snippet_of_a_page_runs(page, tmp_path):
     """*Ours*: files are written, commands run and their output compared, then the Python blocks run."""
     found = blocks(page)
