@@ -57,6 +57,30 @@ def test_what_is_told_does_not_go_elsewhere_where_nobody_hears_it():
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
+@pytest.fixture(params=["gone", "full"])
+def nobody(request):
+    """A standard error that nobody hears."""
+    if request.param == "full":
+        stream = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reading, stream = os.pipe()
+        os.close(reading)
+    yield stream
+    os.close(stream)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["nonsense"], 2), (["tools", "--config", "nowhere.json"], 2), (["tools", "--", "nowhere"], 1)],
+    ids=["told by the library", "told by a command", "logged"],
+)
+def test_what_nobody_hears_is_no_fault(nobody, arguments, status):
+    """Ours: the exit status is that of the work. Python's own is 120 where something is left to be written."""
+    environ = {**os.environ, "PYTHONUNBUFFERED": ""}
+    done = subprocess.run([*LOUVER, *arguments], stdout=subprocess.DEVNULL, stderr=nobody, timeout=60, env=environ)
+    assert done.returncode == status
+
+
 ASCII_ONLY = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
 
 

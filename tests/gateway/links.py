@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from fixtures.forking import PYTHON
 from louver.gateway.link import Call
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-FAULTY = [PYTHON, str(FIXTURES / "faulty.py")]
+FAULTY = [sys.executable, str(FIXTURES / "faulty.py")]
+"""Not forked: its process, its children and its signals are what the tests are about."""
+
 EVERYTHING = [PYTHON, str(FIXTURES / "everything.py")]
 
 SOON_S = 5

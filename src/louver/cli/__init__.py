@@ -33,6 +33,7 @@ import os
 import sys
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
 from importlib import import_module
+from io import BufferedWriter, TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from louver import __version__
@@ -87,14 +88,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settle_streams() -> None:
-    """Open what is closed of the standard streams, and have letters escaped that cannot be written."""
+    """Open closed standard streams, ignore errors on standard error, and escape letters that cannot be written."""
     for number, name, mode, flags in _STREAMS:
         if getattr(sys, name) is None:
             # The lowest number that is free, which would else be that of the next file or socket.
             os.open(os.devnull, flags)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+    # A caller from Python may have replaced either stream.
+    if sys.stderr is sys.__stderr__:
+        # Python ends with status 120 where it cannot flush a standard stream.
+        writer = BufferedWriter(terminal.Stderr(2, "w", closefd=False))
+        sys.stderr = TextIOWrapper(writer, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
     stdout: Any = sys.stdout
-    # Whoever calls this from Python may have put something else there.
     if hasattr(stdout, "reconfigure"):
         stdout.reconfigure(errors="backslashreplace")
 

@@ -16,7 +16,7 @@ import gc
 import logging
 import os
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from errno import EBADF
 from fcntl import F_GETFL, fcntl
@@ -239,14 +239,13 @@ async def _nothing_behind() -> None:
 
 
 async def _tell(gateway: Gateway) -> None:
-    """Print what stands behind the gateway; that nobody reads it is no reason to end."""
+    """Print what stands behind the gateway."""
     states = await gateway.open()
     if logs.is_json():
         for sentence in upstreams.sentences(states):
             logger.info("%s", sentence)
         return
-    with suppress(OSError):
-        print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
+    print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
 
 
 def _tell_address(host: str, listening: socket.socket) -> None:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from louver.limits import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
     from rich.console import Console
     from rich.text import Text
 
 _WIDTH = 118
 """Where a table does not go to a terminal, in columns."""
+
+
+class Stderr(FileIO):
+    """Standard error without write errors: that its reader has gone, or a disk is full, is no failure of a command."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write what can be written; what cannot is dropped."""
+        with suppress(OSError):
+            return super().write(data)
+        return memoryview(data).nbytes
 
 
 def console() -> Console:
