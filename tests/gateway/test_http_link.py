@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -14,7 +15,6 @@ from mcp import MCPError
 from mcp.shared.inbound import decode_header_value
 
 from fixtures.faulty import bad_answers
-from fixtures.forking import PYTHON
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
@@ -59,7 +59,7 @@ def served():
 
 @pytest.fixture
 def faulty(served):
-    return served(PYTHON, str(FIXTURES / "faulty_http.py"))
+    return served(sys.executable, str(FIXTURES / "faulty_http.py"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import sys
 import time
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from urllib.parse import urlsplit
@@ -145,7 +146,8 @@ async def test_of_a_server_alone_nothing_is_told(tmp_path):
 @contextmanager
 def listening(port):
     """The fixture server at a port, and its URL."""
-    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, *EVERYTHING[1:], "--http", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().strip()
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+import sys
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
@@ -240,7 +241,8 @@ async def test_a_refusal_is_logged_without_content_and_nobody_is_told(tmp_path):
 @contextmanager
 def listening(port):
     """The fixture server at a port, and its URL."""
-    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, *EVERYTHING[1:], "--http", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().strip()
         finally:

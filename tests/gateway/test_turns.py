@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -73,7 +74,7 @@ def session_for(*clients, timeout_s=30):
 @asynccontextmanager
 async def session_over_http():
     """Likewise, over HTTP, and the process of the server."""
-    command = [PYTHON, str(FIXTURES / "unruly.py"), "--http"]
+    command = [sys.executable, str(FIXTURES / "unruly.py"), "--http"]
     server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         url = (await server.stdout.readline()).decode().strip()
