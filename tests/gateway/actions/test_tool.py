@@ -6,6 +6,7 @@ import json
 import re
 import resource
 from contextlib import asynccontextmanager
+from time import monotonic
 
 import httpx2
 import pytest
@@ -18,6 +19,7 @@ from fixtures.forking import PYTHON
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
+from gateway.raw import SOON_S
 from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
 from louver.errors import ToolFailed
@@ -38,6 +40,7 @@ ALL = {**SERVERS, "records": fixture("records")}
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     with serving(*config(tmp_path_factory.mktemp("served"), ALL), *ONE) as served:
+        wait_for_all(served.url)
         yield served.url
 
 
@@ -45,6 +48,15 @@ def url(tmp_path_factory):
 async def client(url):
     async with Client(url) as client:
         yield client
+
+
+def wait_for_all(url):
+    """Wait until each server is there: what is asked for before is answered by those that are."""
+    asked = stateless("tools/call", name="gateway", arguments={"action": "list"})
+    give_up = monotonic() + SOON_S
+    with httpx2.Client(trust_env=False, timeout=SOON_S) as http:
+        while not all(f"{name}__" in http.post(url, **asked).text for name in ALL):
+            assert monotonic() < give_up
 
 
 async def does(client, action, **arguments):
