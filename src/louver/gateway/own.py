@@ -78,7 +78,7 @@ class Asked:
             can = members(meta[CLIENT_CAPABILITIES_META_KEY])
             left = {key: what for key, what in can.items() if key not in _QUESTIONS}
             # A server behind may project by itself.
-            extensions = {**members(can.get("extensions")), PROJECTION: {}}
+            extensions: dict[str, Any] = {**members(can.get("extensions")), PROJECTION: {}}
             meta[CLIENT_CAPABILITIES_META_KEY] = {**left, "extensions": extensions}
         sent = {**params, "_meta": meta} if meta else params
         with for_program(), inside() if plain else nullcontext():
@@ -247,7 +247,7 @@ def _checked(definition: dict[str, Any], said: object) -> dict[str, Any]:
     return arguments
 
 
-_NOTHING: Final = (None, "", [], {})
+_NOTHING: Final[tuple[Any, ...]] = (None, "", [], {})
 
 _KINDS: dict[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
