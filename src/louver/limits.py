@@ -18,6 +18,15 @@ MAX_ARGUMENT_CHARACTERS = 70
 MAX_NAMED_FIELDS = 60
 """Fields that an error names, when a model has named none of them."""
 
+LEARNT_AFTER = 3
+"""Answers in a row without a new field, after which the fields of a tool are taken for known."""
+
+MAX_LEARNT_SAMPLES = 20
+"""Answers of one tool that are looked at after each start."""
+
+MAX_LEARNT_FIELDS = 500
+"""Fields of one tool that are learnt. One with more has data for names."""
+
 MAX_REMEMBERED_PATHS = 32
 """Field paths of a request that is remembered as it was read. The latest 512 are; longer ones are read anew."""
 

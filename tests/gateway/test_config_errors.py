@@ -85,8 +85,8 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'exports', 'grantKeys', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit'; "
-        "did you mean 'listing'?",
+        "'inspect', 'learn', 'exports', 'grantKeys', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', "
+        "'audit'; did you mean 'listing'?",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),

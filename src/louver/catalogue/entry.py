@@ -47,6 +47,7 @@ class Entry:
         default_view: The view that a call without a request gets, if the views themselves have one for that.
         hides_views: Whether there can be views that its caller must not know of.
         declared: The file that declares its output, where the server does not.
+        learned: Fields that its answers had, where nothing declares them.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class Entry:
         *,
         hides_views: bool = False,
         declared: SchemaFile | None = None,
+        learned: tuple[str, ...] = (),
     ) -> None:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
         self.output_schema: Schema | None = tool.get("outputSchema") if declared is None else declared.schema
         self.declared = declared
+        self.learned = learned
         self.views = views
         self.content: ContentMode = content
         self.file = file
@@ -125,9 +128,12 @@ class Entry:
 
     @cached_property
     def leaf_fields(self) -> tuple[str, ...]:
-        """The paths of the output's fields that have no fields themselves, those near the root first."""
+        """The paths of the output's fields that have no fields themselves, those near the root first.
+
+        Where nothing is declared they are those that were learnt, the weightiest first.
+        """
         if self.output_schema is None:
-            return ()
+            return self.learned
         paths = [member.path for member in outline(self.output_schema)]
         inner = {path.steps[:-1] for path in paths}
         skipped = 1 if is_wrapped(self.output_schema) else 0

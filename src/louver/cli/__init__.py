@@ -10,7 +10,7 @@
     louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
     louver conformance TARGET [--era ERA] [--group GROUP] [--fixture FILE] [--baseline FILE] [--json] [--junit FILE]
     louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
-                   [--out FOLDER] [--json]
+                   [--out FOLDER] [--learn] [--json]
     louver explain --policy FILE --as WHO --tool TOOL [--schema FILE | -- COMMAND... | --url URL | --config FILE]
     louver explain --config FILE [--upstream NAME] --as WHO --tool TOOL
     louver audit FILE [--by tool|principal|field] [--since 7d|TIME] [--json | --export]
@@ -195,6 +195,7 @@ def _parser() -> Parser:
     )
     suggest.add_argument("--run-anyway", action="store_true", help="call tools too that do not say that they only read")
     suggest.add_argument("--out", metavar="FOLDER", help="write the files there: views, and schemas")
+    suggest.add_argument("--learn", action="store_true", help="keep which fields tools have whose servers declare none")
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
     explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")

@@ -10,11 +10,13 @@ given JSON each time.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.learned import LearnedFields, learned_file, state_folder
 from louver.catalogue.output_schemas import file_name, suggested
 from louver.catalogue.suggestion import suggest
 from louver.catalogue.views import SUFFIX
@@ -22,6 +24,7 @@ from louver.cli import bars, signals, terminal, upstreams
 from louver.cli.request import tool_arguments, write, write_text
 from louver.cli.samples import NoJson, NoSample, chosen, known
 from louver.errors import InvalidInput, UpstreamError
+from louver.limits import LEARNT_AFTER
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.suggestion import Suggestion
     from louver.cli.samples import Tool
+    from louver.gateway.config import Config
     from louver.gateway.gateway import Gateway
 
 
@@ -54,6 +58,8 @@ async def _run(arguments: Namespace) -> int:
         tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
         files = {} if arguments.out is None else _files(arguments.out, tools)
         problems, not_json = await _called(gateway, tools, calls)
+    if arguments.learn:
+        _learn(config, tools)
     schemas = {name: _schema(tool) for name, tool in tools.items() if name not in not_json}
     found: dict[str, tuple[Tool, Suggestion]] = {}
     for name, tool in tools.items():
@@ -73,6 +79,22 @@ async def _run(arguments: Namespace) -> int:
     for problem in problems:
         terminal.say(problem)
     return 1 if problems else 0
+
+
+def _learn(config: Config, tools: dict[str, Tool]) -> None:
+    """Keep which fields the answers of tools have that declare none, for `"learn": true`."""
+    folder = config.learn or state_folder(os.environ)
+    places = {each.name: each.place for each in config.upstreams if each.policy is None}
+    for name, tool in tools.items():
+        if tool.server not in places or tool.listed.get("outputSchema") is not None:
+            continue
+        file = learned_file(folder, places[tool.server])
+        learned = LearnedFields(file)
+        for sample in tool.samples:
+            learned.learn(tool.listed["name"], sample)
+        fields = len(LearnedFields(file).find(tool.listed["name"]))
+        known = f"{fields} fields are offered" if fields else f"{LEARNT_AFTER} answers without a new field are needed"
+        terminal.say(f"{name}: {known} where a configuration has 'learn'")
 
 
 async def _called(

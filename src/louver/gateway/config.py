@@ -140,6 +140,7 @@ class Config:
         grant_keys: Secrets for grants; without any, one of this process alone.
         warnings: When is warned of large answers, if ever.
         keep_results: Which answers are kept instead of sent, if any.
+        learn: The folder in which is kept which fields the answers of tools have that declare none, if that is learnt.
         exports: The folder that whole answers are written to, which is there.
         auth: Which tokens clients must send over HTTP; without it, everybody is served.
         principal: Who the one client over stdio is, if that is said.
@@ -158,6 +159,7 @@ class Config:
     grant_keys: tuple[str, ...] = field(default=(), repr=False)
     warnings: Warnings | None = None
     keep_results: KeptResults | None = None
+    learn: Path | None = None
     exports: Path | None = None
     auth: Auth | None = None
     principal: Principal | None = None

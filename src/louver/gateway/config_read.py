@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.grants import MIN_KEY_BYTES
 from louver.catalogue.hosts import Host
+from louver.catalogue.learned import state_folder
 from louver.catalogue.lines import nearest_line
 from louver.catalogue.policy import Policy
 from louver.catalogue.rules import Rule
@@ -75,6 +76,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
         grant_keys=keys,
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept is None else source.kept(kept),
+        learn=source.learn(settings.pop("learn", False)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
         auth=None if auth is None else read_auth(auth, source),
         principal=None if principal is None else read_principal(principal, source),
@@ -146,6 +148,12 @@ class Source:
             minutes=written.get("minutes", KEPT_MINUTES),
             store=store if self.string(place, store) == MEMORY else self.file(place, store),
         )
+
+    def learn(self, written: bool | str) -> Path | None:
+        """The folder in which is kept what is learnt; it is made when there is something."""
+        if isinstance(written, str):
+            return self.path.parent / self.string(("louver", "learn"), written)
+        return state_folder(self.environ) if written else None
 
     def check_is_audited(self, upstreams: Sequence[Upstream], *, is_audited: bool) -> None:
         """See that what is under a policy is written down, and that there is something to write down."""

@@ -42,7 +42,9 @@ from louver.server.listing import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
+    from louver.catalogue.learned import LearnedFields
     from louver.catalogue.output_schemas import SchemaFile
     from louver.catalogue.policy import Policy
     from louver.gateway import config
@@ -122,6 +124,7 @@ class Gateway:
         self._known: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
         self._stack = Stack(self.server, opened, self._leave)
+        self._learned: dict[Path, LearnedFields] = {}
         self._audit: Audit | None = None
         self._audited: Audited | None = None
         self._config = Config(())
@@ -234,7 +237,7 @@ class Gateway:
                 too short; likewise.
         """
         config = self._chosen(config)
-        files = Files(config, self._says)
+        files = Files(config, self._says, self._learned)
         kept = self._stack.kept_for(config)
         audit = self._audit_for(config.audit)
         self._take_up(config)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.hosts import HOSTS
+from louver.catalogue.learned import Learned, LearnedFields, learned_file
 from louver.catalogue.output_schemas import SchemaFiles
 from louver.catalogue.rules import Guidance
 from louver.core.json import digest
@@ -35,6 +36,7 @@ from louver.server.views import ToolViews
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
+    from pathlib import Path
 
     from mcp.server import Server
     from mcp.server.context import ServerMiddleware
@@ -69,14 +71,16 @@ class Files:
     Args:
         config: The configuration.
         says: What a server of it says itself that it is called, once it was opened.
+        learned: What was learnt of servers, by its file; more are added. It stays as it was at the start.
 
     Raises:
         InvalidView: A file of views is wrong.
         InvalidSchema: Likewise, one of an output schema.
         InvalidDescription: Likewise, one of descriptions.
+        LouverError: A file of what was learnt is something else.
     """
 
-    def __init__(self, config: Config, says: Callable[[str], str | None]) -> None:
+    def __init__(self, config: Config, says: Callable[[str], str | None], learned: dict[Path, LearnedFields]) -> None:
         alone = len(config.upstreams) == 1
         before = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
         self._before = before
@@ -89,7 +93,25 @@ class Files:
         self._ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
         self.ready = tuple(self._ready)
         self.schemas = SchemaFiles({before[each.name]: each.schemas for each in config.upstreams if each.schemas})
-        self.views = ToolViews(None, self.default_views, self._views, self._ready, schemas=self.schemas)
+        self.learned: Learned | None = None
+        if config.learn is not None:
+            files = {
+                before[each.name]: learned_file(config.learn, each.place)
+                for each in config.upstreams
+                if each.policy is None
+            }
+            for file in files.values():
+                if file not in learned:
+                    learned[file] = LearnedFields(file)
+            self.learned = Learned({prefix: learned[file] for prefix, file in files.items()})
+        self.views = ToolViews(
+            None,
+            self.default_views,
+            self._views,
+            self._ready,
+            schemas=self.schemas,
+            learned=None if self.learned is None else self.learned.find,
+        )
         rules = {before[each.name]: each.guidance for each in config.upstreams if each.guidance}
         self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(described)
@@ -267,7 +289,7 @@ class Stack:
         # The one tool has parameters for what it asks for on behalf of who calls.
         by = _PARAMETERS if config.exposure == "gateway" else ()
         hosts = {**HOSTS, **config.hosts}
-        beside = Beside(files.guidance, config.warnings, self._kept.results, by, hosts)
+        beside = Beside(files.guidance, config.warnings, self._kept.results, files.learned, by, hosts)
         layers: list[ServerMiddleware[Any]] = [
             projecting(
                 server,

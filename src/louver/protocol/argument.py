@@ -33,18 +33,21 @@ _NAMES: Final = re.compile(r"(?:`(?:[^`]|``)*`|\['(?:[^']|'')*'\]|[^,])+")
 """Names between commas; a quoted name may hold a comma."""
 
 
-def argument_schema(fields: Iterable[str], views: Iterable[str], default_view: str | None = None) -> dict[str, Any]:
+def argument_schema(
+    fields: Iterable[str], views: Iterable[str], default_view: str | None = None, *, learned: bool = False
+) -> dict[str, Any]:
     """The argument in a tool's input schema.
 
     Args:
         fields: Paths of the tool's output, the most useful first; as many are named as have room.
         views: Names of the tool's views.
         default_view: The view that a call without the argument returns.
+        learned: Whether the fields were learnt from answers, so that there may be others.
     """
     known, named = _few(fields), _few(views)
     parts = ["Return only these fields" if not named else "Return only these fields, or view:NAME"]
     if known:
-        parts.append(f"Fields: {known}")
+        parts.append(f"Fields{' seen' if learned else ''}: {known}")
     if named:
         parts.append(f"Views: {named}")
     if default_view is not None:

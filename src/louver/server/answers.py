@@ -10,18 +10,21 @@ model, text that is just the structured content spelled out is written without w
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from louver.catalogue.hosts import HOSTS
 from louver.core.cached import cached_property
 from louver.core.json import compact, is_object, members
 from louver.core.wrapper import is_wrapped, text_wrapper_in
+from louver.errors import LouverError
+from louver.limits import MAX_LOG_LINE
 from louver.protocol.names import ERROR, GUIDANCE, RESULT_TOOL, WARNINGS
 from louver.protocol.output import texts_of
-from louver.server.aside import aside
+from louver.server.aside import aside, in_thread
 from louver.server.content import without_white_space
 from louver.server.extras import Extras, is_admitted
 from louver.server.finding import found_output
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
     from louver.server.tools import Tools
     from louver.server.warnings import Warnings
 
+logger = logging.getLogger(__name__)
+
 _Made = TypeVar("_Made")
 
 _BY_META: Final = ("'_meta.projection'",)
@@ -66,6 +71,22 @@ def inside() -> Generator[None]:
         _INSIDE.reset(before)
 
 
+class Learner(Protocol):
+    """Learns which fields answers have."""
+
+    def wants(self, tool: str) -> bool:
+        """Whether one more answer of a tool is looked at."""
+        ...
+
+    def learn(self, tool: str, value: Json) -> None:
+        """Look at an answer.
+
+        Raises:
+            LouverError: What was learnt cannot be kept.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What an author wants beside answers, or instead of them.
@@ -74,6 +95,7 @@ class Beside:
         guidance: What is said of them, when there is reason to.
         warnings: When is warned.
         results: Keeps those that are too large.
+        learn: Learns which fields the answers of tools have that declare none, and says whether it wants one.
         by: What names fields in a call, and what names a view, where neither `_meta` nor the argument does.
         hosts: What hosts show their models.
     """
@@ -81,6 +103,7 @@ class Beside:
     guidance: Guidance | None = None
     warnings: Warnings | None = None
     results: Results | None = None
+    learn: Learner | None = None
     by: tuple[str, ...] = ()
     hosts: Mapping[str, Host] = field(default_factory=lambda: HOSTS)
 
@@ -133,6 +156,8 @@ class Answers:
         recipient = recipient_of(ctx, self._beside.hosts)
         if answered.asked is not None and answered.asked.by == "argument":
             recipient = replace(recipient, is_program=False)
+        if self._beside.learn is not None and answered.asked is None and self._beside.learn.wants(name):
+            await self._learned(self._beside.learn, name, result_dict(answered.result))
         if not recipient.is_program:
             answered = replace(answered, result=await for_model(answered.result))
         if not self._has_any and not answered.notes:
@@ -154,6 +179,18 @@ class Answers:
         if recipient.reads_structured and "structuredContent" in result:
             entry = await self._tools.find_if_listed(name, ctx, call_next)
         return extras.beside(result, recipient, admitted=is_admitted(entry, self._listing))
+
+    async def _learned(self, learner: Learner, tool: str, result: dict[str, Any]) -> None:
+        """Learn from an answer; what goes wrong with that is no matter of the call."""
+        if left_alone(result):
+            return
+        output = await found_output(result, text_wrapper_in(result.get("structuredContent")))
+        if output is None:
+            return
+        try:
+            await in_thread(lambda: learner.learn(tool, output.value))
+        except LouverError as error:
+            logger.warning("nothing is learnt of tool %r: %s", tool[:MAX_LOG_LINE], error)
 
     async def _guided(self, look: _Look) -> Extras:
         guidance = self._beside.guidance

@@ -99,7 +99,8 @@ class Asking:
 
     def argument_schema(self, entry: Entry) -> dict[str, Any]:
         """The argument in the input schema of a tool that takes it."""
-        return argument_schema(entry.leaf_fields, entry.views.named, self.default_view(entry))
+        learned = entry.output_schema is None
+        return argument_schema(entry.leaf_fields, entry.views.named, self.default_view(entry), learned=learned)
 
     def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
         """What a call of the tool asks for, if anything.

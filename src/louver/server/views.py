@@ -45,6 +45,7 @@ class ToolViews:
         ready: Likewise -> what the server says that it is called, for its ready views; a file in a folder goes before.
         hides: Whether the caller may not know of a path of a tool: then views are without it.
         schemas: The output schemas of tools whose server declares none.
+        learned: The fields that the answers of a tool had.
 
     Raises:
         InvalidView: A file of views, or a view, is not well formed.
@@ -58,9 +59,11 @@ class ToolViews:
         ready: Mapping[str, Callable[[], str | None]] | None = None,
         hides: Callable[[str, FieldPath], bool] | None = None,
         schemas: SchemaFiles | None = None,
+        learned: Callable[[str], tuple[str, ...]] | None = None,
     ) -> None:
         self.schemas = SchemaFiles({}) if schemas is None else schemas
         self._hides = hides
+        self._learned = learned
         self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
         if isinstance(views, str | os.PathLike):
             self._folders[""] = ViewFolder(Path(views))
@@ -97,7 +100,8 @@ class ToolViews:
             logger.error("the views of tool %r are not used: %s", tool["name"], error)
             is_known = before is not None and before.is_of(tool) and before.declared is declared
             views = before.views if before is not None and is_known else Views()
-            return Entry(tool, views, file=file, plans=self.plans, declared=declared)
+            learned = self._fields_learned(tool["name"])
+            return Entry(tool, views, file=file, plans=self.plans, declared=declared, learned=learned)
 
     def check(self, tool: dict[str, Any]) -> Entry:
         """Likewise, but views that do not fit are an error.
@@ -127,7 +131,12 @@ class ToolViews:
             has = _few(sorted(merged.named))
             raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {has}")
         default = COMPACT if file is not None and file is self._ready_file(name) and COMPACT in merged.named else None
-        return Entry(tool, merged, content, file, self.plans, default, declared=declared)
+        return Entry(
+            tool, merged, content, file, self.plans, default, declared=declared, learned=self._fields_learned(name)
+        )
+
+    def _fields_learned(self, tool: str) -> tuple[str, ...]:
+        return () if self._learned is None else self._learned(tool)
 
     def check_names(self, tools: set[str]) -> None:
         """Hold the tools that views were given for against those that there are.

@@ -1,0 +1,185 @@
+"""Fields of tools that declare no output, learnt from their answers: what the argument then names.
+
+::
+
+    {"tools": {"find": {"samples": 5, "steady": 3, "fields": {"items.id": [5, 690], "total": [5, 45]}}}}
+
+For each field stand there how many answers had it and what it weighed, in bytes; never a value. Fields are offered once
+`LEARNT_AFTER` answers in a row have brought no new one, and from the next start on: a list does not change in the midst
+of a session. An answer that has other fields adds them. Nothing is refused by what was learnt.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.core.json import NotJson, is_array, is_object, members, parse
+from louver.core.weigh import weigh
+from louver.errors import LouverError
+from louver.limits import LEARNT_AFTER, MAX_LEARNT_FIELDS, MAX_LEARNT_SAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from louver.core.json import Json
+    from louver.core.path import FieldPath
+
+# Other names may be data: of a map by address, say.
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(slots=True)
+class _Shape:
+    samples: int = 0
+    steady: int = 0
+    fields: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+
+    @classmethod
+    def read(cls, said: dict[str, Any]) -> _Shape:
+        fields = {path: (seen, weight) for path, (seen, weight) in said["fields"].items()}
+        return cls(int(said["samples"]), int(said["steady"]), fields)
+
+    def to_json(self) -> dict[str, Any]:
+        fields = {path: list(known) for path, known in self.fields.items()}
+        return {"samples": self.samples, "steady": self.steady, "fields": fields}
+
+    def add(self, value: Json) -> None:
+        found = {str(each.path): each.bytes for each in weigh(value) if each.is_leaf and _is_named(each.path)}
+        is_new = not found.keys() <= self.fields.keys()
+        for path, weight in found.items():
+            seen, before = self.fields.get(path, (0, 0))
+            if seen or len(self.fields) < MAX_LEARNT_FIELDS:
+                self.fields[path] = (seen + 1, before + weight)
+        self.samples += 1
+        # Once the fields are known, an answer that widens them does not take them back.
+        is_known = self.steady >= LEARNT_AFTER
+        self.steady = self.steady if is_known else 0 if is_new else self.steady + 1
+
+    def offered(self) -> tuple[str, ...]:
+        if self.steady < LEARNT_AFTER:
+            return ()
+        usual = [path for path, (seen, _) in self.fields.items() if 2 * seen >= self.samples]
+        return tuple(sorted(usual, key=lambda path: -self.fields[path][1] / self.fields[path][0]))
+
+
+class LearnedFields:
+    """The fields of one server's tools, in a file.
+
+    Args:
+        file: The file; it need not be there.
+
+    Raises:
+        LouverError: It is something else.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._offered = {tool: shape.offered() for tool, shape in self._read().items()}
+        self._looked_at: dict[str, int] = {}
+
+    def find(self, tool: str) -> tuple[str, ...]:
+        """The fields of a tool that were known when this was made, the weightiest first; none of one that is new."""
+        return self._offered.get(tool, ())
+
+    def wants(self, tool: str) -> bool:
+        """Whether one more answer of a tool is looked at: some are after each start."""
+        return self._looked_at.get(tool, 0) < MAX_LEARNT_SAMPLES
+
+    def learn(self, tool: str, value: Json) -> None:
+        """Look at an answer, and write down which fields it has.
+
+        Raises:
+            LouverError: The file cannot be written.
+        """
+        self._looked_at[tool] = self._looked_at.get(tool, 0) + 1
+        if not (is_object(value) or is_array(value)):
+            return
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(f"{self._file}.lock", "w", opener=_private) as lock:
+                # Other processes learn too.
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                shapes = self._read()
+                shapes.setdefault(tool, _Shape()).add(value)
+                self._write(shapes)
+        except OSError as error:
+            raise LouverError(f"{self._file} cannot be written: {error.strerror}") from None
+
+    def _read(self) -> dict[str, _Shape]:
+        try:
+            said = members(parse(self._file.read_text("utf-8"))).get("tools")
+            return {tool: _Shape.read(shape) for tool, shape in members(said).items()}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, NotJson, UnicodeDecodeError, KeyError, TypeError, ValueError):
+            raise LouverError(f"{self._file} does not hold fields that were learnt: remove it") from None
+
+    def _write(self, shapes: dict[str, _Shape]) -> None:
+        part = self._file.with_name(f"{self._file.name}.part")
+        with open(part, "w", encoding="utf-8", opener=_private) as out:
+            json.dump({"tools": {tool: shape.to_json() for tool, shape in shapes.items()}}, out)
+        part.replace(self._file)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _is_named(path: FieldPath) -> bool:
+    return all(step is not None and _NAME.fullmatch(step) for step in path.steps)
+
+
+class Learned:
+    """What was learnt of several servers.
+
+    Args:
+        servers: What the names of tools begin with -> what was learnt of the server.
+    """
+
+    def __init__(self, servers: Mapping[str, LearnedFields]) -> None:
+        self._servers = servers
+
+    def find(self, tool: str) -> tuple[str, ...]:
+        """The fields of a tool, by the name that clients know."""
+        of = self._of(tool)
+        return () if of is None else of[0].find(of[1])
+
+    def wants(self, tool: str) -> bool:
+        """Whether one more answer of a tool is looked at."""
+        of = self._of(tool)
+        return of is not None and of[0].wants(of[1])
+
+    def learn(self, tool: str, value: Json) -> None:
+        """Look at an answer.
+
+        Raises:
+            LouverError: The file cannot be written.
+        """
+        if (of := self._of(tool)) is not None:
+            of[0].learn(of[1], value)
+
+    def _of(self, tool: str) -> tuple[LearnedFields, str] | None:
+        prefix = next((prefix for prefix in self._servers if tool.startswith(prefix)), None)
+        return None if prefix is None else (self._servers[prefix], tool.removeprefix(prefix))
+
+
+def learned_file(folder: Path, place: str) -> Path:
+    """The file of a server.
+
+    Args:
+        folder: The folder of all.
+        place: Names the server that is reached so.
+    """
+    return folder / f"{place}.learned.json"
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """The folder in which the system wants what a program learns."""
+    state = environ.get("XDG_STATE_HOME")
+    return Path(state) / "louver" if state else Path(environ.get("HOME") or Path.home()) / ".local" / "state" / "louver"
