@@ -8,7 +8,7 @@ Each server is asked directly, then through the gateway, each time with a folder
     time         PyPI    output schemas, both protocol revisions
     git          PyPI    plain text only
 
-Their versions are pinned here and in `package.json`.
+Their versions are pinned in `servers.py` and `package.json`.
 """
 
 import json
@@ -28,11 +28,10 @@ import louver
 from gateway.gateways import gateway
 from louver.protocol.names import ARGUMENT, PROJECTION
 
-from .run import CLIENTS, HANDSHAKE, STATELESS, node_packages, python_with, run_driver
+from .run import CLIENTS, HANDSHAKE, STATELESS, run_driver
+from .servers import npm, pypi
 
 pytestmark = pytest.mark.deep
-
-PYTHON_SERVERS = ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19")
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 """What a result of 2026-07-28 has in its `_meta`, and one of 2025-11-25 has not."""
@@ -41,15 +40,6 @@ ASKING = {"get-roots-list", "trigger-elicitation-request", "trigger-sampling-req
 """The tools that `everything` lists for a client that can be asked what they ask."""
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d|[A-Z][a-z]+day")
-
-
-def npm(name: str) -> list[str]:
-    node, home = node_packages()
-    return [str(node), str(home / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js")]
-
-
-def pypi(name: str) -> list[str]:
-    return [str(python_with(*PYTHON_SERVERS).with_name(f"mcp-server-{name}"))]
 
 
 def nothing(_folder: Path) -> None:
