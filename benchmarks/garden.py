@@ -3,8 +3,8 @@
     filesystem, memory, everything    of npm
     git, time                         of PyPI
 
-A small project about a garden, in a repository with fixed dates, and 16 calls of 8 of the 50 tools. Arguments are as the
-model wrote them; `{folder}` stands for where the project is.
+A small project about a garden, in a repository with fixed dates, and 16 calls of 8 of the 50 tools. Arguments are as
+the model wrote them; `{folder}` stands for where the project is.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ PEOPLE = [
         "entityType": "person",
         "observations": [
             "Pays for seeds and keeps the receipts in the grey folder",
-            "Wants the sensors to be read every half hour instead of every hour, so that a dry bed is seen before noon; "
-            "agreed to pay for a second sensor in the third bed if the first one turns out to be right for a month, "
+            "Wants the sensors to be read every half hour instead of every hour, so that a dry bed is seen before "
+            "noon; agreed to pay for a second sensor in the third bed if the first one turns out to be right for a month, "
             "which is to be looked at again at the meeting in July.",
         ],
     },
@@ -85,7 +85,7 @@ TASKS = [
 ]
 
 SESSION = (
-    Step("filesystem", "directory_tree", {"path": "{folder}"}),
+    Step("filesystem", "directory_tree", {"path": "{folder}", "excludePatterns": [".git"]}),
     Step("filesystem", "read_text_file", {"path": "{folder}/README.md"}),
     Step("git", "git_log", {"repo_path": "{folder}", "max_count": 5}),
     Step("git", "git_show", {"repo_path": "{folder}", "revision": "HEAD"}),
@@ -100,7 +100,7 @@ SESSION = (
     Step("memory", "create_entities", {"entities": TASKS}),
     Step("memory", "search_nodes", {"query": "sensor"}),
     Step("memory", "search_nodes", {"query": "Ada"}),
-    Step("filesystem", "directory_tree", {"path": "{folder}/src"}),
+    Step("git", "git_show", {"repo_path": "{folder}", "revision": "HEAD~1"}),
 )
 
 QUERIES = {

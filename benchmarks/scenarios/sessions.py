@@ -6,15 +6,21 @@
     answers         what it is shown of all answers, of those too
     total           all of that
 
-Hosts show answers in three forms, and each is counted: `structured`, the structured content, where there is none the texts;
-`text`, the text blocks alone; `whole`, the whole result as JSON, its `_meta` among it. Beside the servers without Louver stands
-`louver serve` in each exposure, and with the views and schemas that `louver suggest` writes for them. Tokens are of o200k. What
-differs from run to run is counted as if it did not: the folder, the day, and grants.
+Hosts show answers in three forms, and each is counted::
+
+    structured      the structured content; where there is none, the texts
+    text            the text blocks alone
+    whole           the whole result as JSON, its `_meta` among it
+
+Beside the servers without Louver stands `louver serve` in each exposure, and with the views and schemas that `louver
+suggest` writes of the session's own calls. Tokens are of o200k. What differs from run to run is counted as if it did
+not: the folder, the day, and grants.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from benchmarks import ways
 from benchmarks.conversation import HANDSHAKE, MODERN
@@ -42,7 +49,6 @@ if TYPE_CHECKING:
 
     from mcp_types import CallToolResult, Tool
 
-    from benchmarks.garden import Step
     from benchmarks.scenarios import Setting
     from benchmarks.ways import Way
 
@@ -83,10 +89,12 @@ CONFIGURATIONS = (
     Configuration("discovery", ways.discovery, {"exposure": "discovery"}),
     Configuration("gateway", ways.gateway, {"exposure": "gateway"}),
 )
-"""The first is what the others are compared with. With grants: a host of 2026-07-28, which has no session to remember in."""
+"""The first is what the others are compared with. With grants: to a host of 2026-07-28, where no session remembers."""
 
 FORMS: dict[str, Callable[[CallToolResult], str]] = {
-    "structured": lambda result: text_of(result) if _structured(result) is None else compact(_structured(result)),
+    "structured": lambda result: (
+        text_of(result) if result.structured_content is None else compact(result.structured_content)
+    ),
     "text": text_of,
     "whole": lambda result: compact(result.model_dump(by_alias=True, mode="json", exclude_none=True)),
 }
@@ -139,10 +147,10 @@ async def _had(configuration: Configuration, folder: Path) -> _Texts:
     place = folder / "place"
     views = _suggested(place, folder / "suggested") if configuration.views else {}
     async with AsyncExitStack() as stack:
-        targets = _targets(configuration, place, folder)
+        quiet = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         clients = {
-            name: await stack.enter_async_context(Client(target, mode=_mode(configuration)))
-            for name, target in targets.items()
+            name: await stack.enter_async_context(Client(stdio_client(target, errlog=quiet), mode=_mode(configuration)))
+            for name, target in _targets(configuration, place, folder).items()
         }
         tools = [await _all_tools(client, configuration) for client in clients.values()]
         talk = Talk(clients, [tool for listed in tools for tool in listed], views)
@@ -201,7 +209,8 @@ def _suggested(place: Path, out: Path) -> dict[tuple[str, str], str]:
 
 async def _all_tools(client: Client, configuration: Configuration) -> list[Tool]:
     """The tools of all pages, and of all servers, which a gateway may still be waiting for."""
-    wanted = set[str]() if configuration.way in (ways.direct, ways.discovery, ways.gateway) else _listed(SESSION)
+    lists_all = configuration.way in (ways.full, ways.minimal)
+    wanted = {step.listed for step in SESSION} if lists_all else set[str]()
     with anyio.fail_after(COME_S):
         while True:
             tools: list[Tool] = []
@@ -216,17 +225,9 @@ async def _all_tools(client: Client, configuration: Configuration) -> list[Tool]
             await anyio.sleep(0.5)
 
 
-def _listed(steps: tuple[Step, ...]) -> set[str]:
-    return {step.listed for step in steps}
-
-
 def _shown(tool: Tool) -> dict[str, Any]:
     """What a model sees of a tool."""
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
-
-
-def _structured(result: CallToolResult) -> Any:
-    return result.structured_content
 
 
 def _as_if(grant: str, server: str) -> str:
