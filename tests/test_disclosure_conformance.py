@@ -187,14 +187,14 @@ async def test_6_who_has_read_may_call(talk):
     told = await talk.learn("add")
     answer = await talk.call("add", {"a": 2, "b": -3, **told["add"]})
     assert answer["structuredContent"] == {"total": -1, "parts": [2, -3]}
-    answer = await talk.call("add", {"a": 2, "b": 3, "_projection": ["total"], **told["add"]})
+    answer = await talk.call("add", {"a": 2, "b": 3, "output_fields": ["total"], **told["add"]})
     assert answer["structuredContent"] == {"total": 5}
 
 
 async def test_7_who_has_not_may_not(talk):
     """000 section 9, criterion 7; nothing has run."""
     before = await talk.runs()
-    for arguments in ({"name": "Ann"}, {}, {"name": "Ann", "_grant": "v1.none"}):
+    for arguments in ({"name": "Ann"}, {}, {"name": "Ann", "grant": "v1.none"}):
         assert error_of(await talk.call("greet", arguments)) == {
             "code": "TOOL_DESCRIPTION_REQUIRED",
             "message": "Tool 'greet' requires fetching its description before use.",
@@ -306,4 +306,4 @@ async def test_workers_without_a_key_do_not_and_the_client_recovers_by_reading_a
             assert answer["structuredContent"]["total"] == 3
     said = " ".join("".join(said).split())
     assert said.count("a grant was sealed by another process") == 1
-    assert told["_grant"] not in said
+    assert told["grant"] not in said

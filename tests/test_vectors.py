@@ -1,7 +1,7 @@
 """The conformance vectors through every door.
 
 What a vector says must come out of the core, of a server in memory, over stdio and over Streamable
-HTTP, in each protocol revision that it allows, by the reserved argument, and of the command. One
+HTTP, in each protocol revision that it allows, by the argument, and of the command. One
 conversation a door calls the tools of all vectors, one after the other; the tests look at its answers.
 Everyday it is over stdio and HTTP just one of each kind that those could spoil.
 """
@@ -32,8 +32,11 @@ from fixtures.command import louver as command
 from fixtures.forking import PYTHON
 from fixtures.process import START_S, http_process
 from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
+from louver.catalogue.entry import Entry
 from louver.core.infer import infer
 from louver.core.view import Views
+from louver.protocol.names import EXTRAS
+from louver.server.asked import Asking
 
 ROOT = FOLDER.parents[1]
 SERVER = Path(build_server.__code__.co_filename)
@@ -44,7 +47,7 @@ MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """How the SDK's client is told to speak a revision."""
 
 TRANSPORTS = ("memory", "stdio", "http", "argument")
-"""`argument` is in memory, with each request in the reserved argument instead of `_meta`."""
+"""`argument` is in memory, with each request in the argument instead of `_meta`."""
 
 VECTORS = load_vectors()
 
@@ -80,10 +83,26 @@ def goes_through(vector, transport, era):
     if era not in vector["eras"]:
         return False
     if transport == "argument":
-        # Only a tool with an output schema has the argument; there a list is a request, and null is none.
-        request = vector.get("request")
-        return {"schema", "request"} <= vector.keys() and "argument" not in vector and request not in (["id"], None)
+        return is_of_models(vector)
     return transport == "memory" or is_encodable(vector)
+
+
+def is_of_models(vector):
+    """Whether the request can be sent by the argument: the tool takes one, and it means there what it means in `_meta`.
+
+    More forms are understood there, and where no field matches it is an error: other vectors say so.
+    """
+    request = vector.get("request")
+    if "argument" in vector or "schema" not in vector or not isinstance(request, dict) or "mode" not in request:
+        return False
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": vector["schema"]}
+    try:
+        entry = Entry(tool, Views.read(vector.get("views", {}), vector.get("always", ())))
+    except louver.LouverError:
+        return False
+    unmatched = vector.get("receipt", {}).get("unmatched") or []
+    matches_none = request["mode"] == "include" and len(unmatched) == len(request.get("fields") or ())
+    return Asking("projectable", {}).argument_of(entry) is not None and not matches_none
 
 
 def is_encodable(vector):
@@ -186,12 +205,20 @@ def check_schema(vector, schema):
         assert text not in json.dumps(schema, ensure_ascii=False)
 
 
-def check_receipt(vector, result):
+_OF_PROGRAMS = {"projectedSchema", "schemaDigest", "schemaPrecision", "schemaSource", "unmatched", "suggestions"}
+
+
+def check_receipt(vector, result, *, by_argument):
     keys = {"projection", "dev.louver/projection"} & result["_meta"].keys()
     asked = vector.get("meta", {"projection": None})
     assert keys == {vector["receiptKey"]} if "receiptKey" in vector else keys <= asked.keys()
     receipt = result["_meta"][keys.pop()]
-    check_members(receipt, vector.get("receipt", {"applied": True}))
+    expected = vector.get("receipt", {"applied": True})
+    if by_argument:
+        assert receipt.keys().isdisjoint(_OF_PROGRAMS)
+        check_members(receipt, {member: value for member, value in expected.items() if member not in _OF_PROGRAMS})
+        return
+    check_members(receipt, expected)
     if not receipt["applied"]:
         return
     form = (vector.get("request") or {}).get("schema", "inline")
@@ -207,19 +234,34 @@ def check_answer(vector, result, *, by_argument=False):
     """The answer on the wire is what the vector says: value, text, receipt; by the argument slips are told in words."""
     if "kept" in vector:
         assert not result.get("isError")
-        assert written(result["structuredContent"]) == written(vector["kept"])
         block, *notes = result["content"]
-        slips = result["_meta"]["projection"].get("unmatched", []) if by_argument else []
+        slips = vector.get("receipt", {}).get("unmatched") or [] if by_argument else []
         assert [note["text"].startswith(f"NOTE: the output has no field {slips[0]!r}") for note in notes] == (
             [True] if slips else []
         )
+        shown = result["structuredContent"]
+        if notes:
+            shown = {**shown}
+            assert shown.pop(EXTRAS) == [note["text"] for note in notes]
+        assert written(shown) == written(vector["kept"])
         assert block["type"] == "text"
         assert written(json.loads(block["text"])) == written(vector["kept"])
     else:
         for member in ("content", "structuredContent"):
             assert same(result.get(member, "absent"), vector["answer"].get(member, "absent"))
         assert result.get("isError", False) == vector["answer"].get("isError", False)
-    check_receipt(vector, result)
+    if not vector.keys().isdisjoint({"kept", "receipt"}):
+        check_receipt(vector, result, by_argument=by_argument)
+
+
+def check_error_text(result, words=""):
+    """An error for a model is told once, in one text."""
+    assert result["isError"] is True
+    assert result.keys() & {"structuredContent"} == set()
+    assert "dev.louver/error" not in result.get("_meta", {})
+    (block,) = result["content"]
+    assert words in block["text"]
+    assert "{" not in block["text"]
 
 
 def check_error_result(expected, result):
@@ -272,9 +314,9 @@ async def converse(target, era, vectors, as_argument):
 def asked_by(vector, as_argument):
     """The arguments and `_meta` of a call."""
     if as_argument:
-        return {"arguments": {"_projection": vector["request"]}}
+        return {"arguments": {"output_fields": vector["request"]}}
     meta = vector.get("meta") or ({"projection": vector["request"]} if "request" in vector else {})
-    arguments = {"_projection": vector["argument"]} if "argument" in vector else {}
+    arguments = {"output_fields": vector["argument"]} if "argument" in vector else {}
     return {"arguments": arguments, "_meta": meta}
 
 
@@ -415,7 +457,10 @@ def test_an_answer_is_what_the_vector_says(conversation, door, vector):
     """Each vector names its source; #1704 sections 3 and 4."""
     held = conversation(*door)
     assert held.outcomes[vector["id"]].keys() == {"result"}, held.outcomes[vector["id"]]
-    check_answer(vector, held.outcomes[vector["id"]]["result"], by_argument=door[0] == "argument")
+    by_argument = door[0] == "argument" or (
+        "request" not in vector and not vector.keys().isdisjoint({"argument", "defaultView"})
+    )
+    check_answer(vector, held.outcomes[vector["id"]]["result"], by_argument=by_argument)
     assert held.runs[vector["id"]] == 1
 
 
@@ -426,7 +471,7 @@ def test_a_refusal_comes_before_the_tool_runs(conversation, door, vector):
     said = held.outcomes[vector["id"]]
     assert held.runs[vector["id"]] == 0
     if door[0] == "argument":
-        check_error_result(vector["refusal"], said["result"])
+        check_error_text(said["result"])
     else:
         assert said.keys() == {"error"}, said
         assert said["error"]["code"] == types.INVALID_PARAMS
@@ -439,7 +484,19 @@ def test_a_refusal_comes_before_the_tool_runs(conversation, door, vector):
 def test_what_is_no_fault_of_the_request_is_an_error_result(conversation, door, vector):
     """Ours: PROJECTION_REQUIRED, OUTPUT_INVALID, and all that comes by argument."""
     held = conversation(*door)
-    check_error_result(vector["errorResult"], held.outcomes[vector["id"]]["result"])
+    result = held.outcomes[vector["id"]]["result"]
+    if door[0] == "argument":
+        check_error_text(result)
+    else:
+        check_error_result(vector["errorResult"], result)
+    assert held.runs[vector["id"]] == vector.get("runs", 1)
+
+
+@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "errorText" in vector))
+def test_what_a_model_reads_of_an_error(conversation, door, vector):
+    """HOSTS.md: once, in one sentence."""
+    held = conversation(*door)
+    check_error_text(held.outcomes[vector["id"]]["result"], vector["errorText"])
     assert held.runs[vector["id"]] == vector.get("runs", 1)
 
 
@@ -455,7 +512,7 @@ def test_the_listed_schema_accepts_the_full_value_and_what_is_kept(conversation,
 def test_a_tool_tells_its_views(conversation, door, vector):
     """#1704 section 2: `recommendedViews`; the extension form is ours."""
     tool = conversation(*door).tools[vector["id"]]
-    check_members(tool["_meta"]["dev.louver/projection"], vector["hint"])
+    check_members(tool["_meta"]["dev.louver/projectionHint"], vector["hint"])
     literal = {member: vector["hint"].get(member) for member in ("supported", "recommendedViews")}
     assert tool["annotations"]["projectionHint"] == {
         member: value for member, value in literal.items() if value is not None

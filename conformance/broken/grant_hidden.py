@@ -7,8 +7,8 @@ class Broken(Honest):
     def description(self, name, grant):
         described = super().description(name, grant)
         schema = described["inputSchema"]
-        properties = {each: part for each, part in schema["properties"].items() if each != "_grant"}
-        required = [each for each in schema.get("required", ()) if each != "_grant"]
+        properties = {each: part for each, part in schema["properties"].items() if each != "grant"}
+        required = [each for each in schema.get("required", ()) if each != "grant"]
         return {**described, "inputSchema": {**schema, "properties": properties, "required": required}}
 
 

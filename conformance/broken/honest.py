@@ -18,7 +18,7 @@ from louver.core.relax import relax
 from louver.errors import InvalidProjection, LouverError
 
 OLD, NEW = "2025-11-25", "2026-07-28"
-KEY, EXTENSION = "projection", "dev.louver/projection"
+KEY, EXTENSION, HINT = "projection", "dev.louver/projection", "dev.louver/projectionHint"
 URI = "resource:///tool_descriptions"
 GRANT = "dev.louver/grant"
 MODES = ["include", "exclude", "view"]
@@ -139,7 +139,7 @@ class Honest:
         return {"supported": True, "modes": MODES, "maxDepth": 32}
 
     def capabilities(self):
-        extended = {"argument": "_projection", "schemaResource": "louver://schemas/{digest}"}
+        extended = {"argument": "output_fields", "schemaResource": "louver://schemas/{digest}"}
         return {
             "tools": {"projection": self.capability(), "filtering": True},
             "resources": {},
@@ -167,7 +167,7 @@ class Honest:
         meta = {}
         if "outputSchema" in TOOLS[name]:
             annotations["projectionHint"] = self.hint()
-            meta = {"_meta": {EXTENSION: self.hint()}}
+            meta = {"_meta": {HINT: self.hint()}}
         schema = self.listed_schema(name)
         output = {} if schema is None else {"outputSchema": schema}
         summary = self.summary(name)
@@ -238,10 +238,10 @@ class Honest:
     def description(self, name, grant):
         schema = TOOLS[name]["inputSchema"]
         if "outputSchema" in TOOLS[name]:
-            schema = {**schema, "properties": {**schema["properties"], "_projection": {"type": ["array", "object"]}}}
+            schema = {**schema, "properties": {**schema["properties"], "output_fields": {"type": ["array", "object"]}}}
         if self.era == NEW:
-            properties = {**schema["properties"], "_grant": {"const": grant}}
-            schema = {**schema, "properties": properties, "required": [*schema.get("required", []), "_grant"]}
+            properties = {**schema["properties"], "grant": {"const": grant}}
+            schema = {**schema, "properties": properties, "required": [*schema.get("required", []), "grant"]}
         return {"name": name, **TOOLS[name], "inputSchema": schema}
 
     def remember(self, names, grant):
@@ -251,7 +251,7 @@ class Honest:
     def may_call(self, name, meta, arguments):
         if self.era == OLD:
             return name in self.read
-        return name in self.grants.get(meta.get(GRANT, arguments.get("_grant")), ())
+        return name in self.grants.get(meta.get(GRANT, arguments.get("grant")), ())
 
     # Calling
 
@@ -261,7 +261,7 @@ class Honest:
             raise Refused({"code": "", "message": "Unknown tool"})
         if not self.may_call(name, meta, arguments):
             return self.not_read(name)
-        given = {key: value for key, value in arguments.items() if key not in ("_grant", "_projection")}
+        given = {key: value for key, value in arguments.items() if key not in ("grant", "output_fields")}
         if name != "get_person":
             return self.plain(name, meta)
         asked = self.asked(meta, arguments)
@@ -292,8 +292,8 @@ class Honest:
     def asked(self, meta, arguments):
         """The request; refused if it is none."""
         found = [meta[key] for key in (KEY, EXTENSION) if key in meta]
-        if not found and "_projection" in arguments:
-            argument = arguments["_projection"]
+        if not found and "output_fields" in arguments:
+            argument = arguments["output_fields"]
             found = [{"mode": "include", "fields": argument} if isinstance(argument, list) else argument]
         try:
             projections = [Projection.from_wire(self.understood(each)) for each in found]

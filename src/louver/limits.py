@@ -12,6 +12,12 @@ MAX_PATHS = 256
 MAX_PATH_CHARACTERS = 512
 """Length of one field path, in code points. Bounds the reading of it."""
 
+MAX_ARGUMENT_CHARACTERS = 70
+"""Characters of field names, and of view names, in the description of the argument: models read it with every list."""
+
+MAX_NAMED_FIELDS = 60
+"""Fields that an error names, when a model has named none of them."""
+
 MAX_REMEMBERED_PATHS = 32
 """Field paths of a request that is remembered as it was read. The latest 512 are; longer ones are read anew."""
 

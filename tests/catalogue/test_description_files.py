@@ -76,10 +76,13 @@ def test_the_exact_output_schema_moves_from_the_hint_into_stage_2():
     """Ours: what is listed is relaxed for clients that validate; stage 1 lists no such schema."""
     exact = {"type": "object", "required": ["b"]}
     hint = {"supported": True, "outputSchema": exact}
-    tool = {**TOOL, "_meta": {"com.example/x": 1, "dev.louver/projection": hint}}
+    tool = {**TOOL, "_meta": {"com.example/x": 1, "dev.louver/projectionHint": hint}}
     assert described(tool=tool).full["outputSchema"] == exact
-    assert described(tool=tool).listed["_meta"] == {"com.example/x": 1, "dev.louver/projection": {"supported": True}}
-    assert tool["_meta"]["dev.louver/projection"] == hint
+    assert described(tool=tool).listed["_meta"] == {
+        "com.example/x": 1,
+        "dev.louver/projectionHint": {"supported": True},
+    }
+    assert tool["_meta"]["dev.louver/projectionHint"] == hint
 
 
 def test_a_tool_that_says_nothing_of_itself_says_its_name():
@@ -169,11 +172,11 @@ def test_what_is_only_listed_changes_no_version(tmp_path):
 def test_a_grant_is_a_required_argument_that_can_only_be_copied():
     """Ours: a model that cannot set `_meta` copies it like any other argument."""
     schema = described().granting("v1.abc")["inputSchema"]
-    assert list(schema["properties"]) == ["a", "_grant"]
-    assert schema["properties"]["_grant"]["const"] == "v1.abc"
-    assert schema["required"] == ["a", "_grant"]
+    assert list(schema["properties"]) == ["a", "grant"]
+    assert schema["properties"]["grant"]["const"] == "v1.abc"
+    assert schema["required"] == ["a", "grant"]
     assert without(described().granting("v1.abc"), "inputSchema") == without(described().full, "inputSchema")
-    assert "_grant" not in TOOL["inputSchema"]["properties"]
+    assert "grant" not in TOOL["inputSchema"]["properties"]
 
 
 @pytest.mark.parametrize("schema", [{"type": "object"}, {"type": "object", "anyOf": [{"required": ["x"]}]}])
@@ -181,13 +184,13 @@ def test_a_grant_is_a_required_argument_that_can_only_be_copied():
 def test_any_input_schema_takes_a_grant(schema, required):
     """Ours: else a model could never call such a tool."""
     granting = described(tool={**TOOL, "inputSchema": {**schema, **required}}).granting("v1.abc")["inputSchema"]
-    assert granting["required"] == ["_grant"]
+    assert granting["required"] == ["grant"]
     assert schema.items() <= granting.items()
 
 
 def test_a_tool_with_an_argument_of_that_name_keeps_it():
     """Ours: its clients give grants in `_meta`."""
-    schema = {"type": "object", "properties": {"_grant": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"grant": {"type": "string"}}}
     own = described(tool={**TOOL, "inputSchema": schema})
     assert not own.takes_grant
     assert own.granting("v1.abc") is own.full

@@ -77,18 +77,34 @@ def test_what_is_listed_is_an_object(schema, shown):
 
 
 @pytest.mark.parametrize(
-    ("schema", "takes"),
+    ("schema", "name"),
     [
-        ({"type": "object"}, True),
-        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False, "$defs": {}}, True),
-        ({"type": "object", "properties": {"_projection": {}}}, False),
-        ({"type": "object", "allOf": []}, False),
-        ({"type": "object", "patternProperties": {}}, False),
+        ({"type": "object"}, "output_fields"),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False, "$defs": {}}, "output_fields"),
+        ({"type": "object", "properties": {"output_fields": {}}}, "output_fields_2"),
+        ({"type": "object", "properties": {"output_fields": {}, "output_fields_2": {}}}, "output_fields_3"),
+        ({"type": "object", "allOf": []}, None),
+        ({"type": "object", "patternProperties": {}}, None),
     ],
 )
-def test_the_argument_is_for_plain_inputs_without_one_of_that_name(schema, takes):
-    """Ours."""
-    assert entry(input=schema).has_room_for_argument is takes
+def test_the_argument_is_for_plain_inputs_under_a_name_that_is_free(schema, name):
+    """HOSTS.md: a tool that has an argument of that name keeps its own."""
+    assert entry(input=schema).free_argument("output_fields") == name
+
+
+def test_leaf_fields_are_those_without_fields_near_the_root_first():
+    """Ours: arrays are looked through, and an SDK's wrapper is left out."""
+    person = {
+        "type": "object",
+        "properties": {
+            "address": {"type": "object", "properties": {"city": {"type": "string"}, "a,b": {"type": "string"}}},
+            "id": {"type": "integer"},
+        },
+    }
+    assert entry(person).leaf_fields == ("id", "address.city", "address.`a,b`")
+    wrapped = {"type": "object", "properties": {"result": {"type": "array", "items": person}}, "required": ["result"]}
+    assert entry(wrapped).leaf_fields == entry(person).leaf_fields
+    assert entry(None).leaf_fields == ()
 
 
 def test_text_in_the_wrapper_is_planned_without_it():

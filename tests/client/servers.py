@@ -38,7 +38,7 @@ def liar(result, *, output=SCHEMA, exact=None, hint=None, read=None):
         read: What a read of any resource answers: a text.
     """
     said = {**DECLARED, **(hint or {}), **({"outputSchema": exact} if exact is not None else {})}
-    made = lowlevel(get_profile=tool(output, result, meta={"dev.louver/projection": said}))
+    made = lowlevel(get_profile=tool(output, result, meta={"dev.louver/projectionHint": said}))
     lists, calls = (made.server.get_request_handler(f"tools/{name}").handler for name in ("list", "call"))
     if read is None:
         return made

@@ -384,7 +384,7 @@ async def test_an_output_that_the_server_itself_finds_wrong_is_told(mode):
 async def test_a_hint_that_cannot_be_read_counts_as_none(mode):
     """Ours: a call need not be of a view."""
     hint = {"recommendedViews": {"minimal": ["a..b"]}}
-    made = lowlevel(get_profile=tool(SCHEMA, meta={"dev.louver/projection": hint}))
+    made = lowlevel(get_profile=tool(SCHEMA, meta={"dev.louver/projectionHint": hint}))
     async with louver.Client(made.server, mode=mode) as client:
         assert await client.views("get_profile") == {}
         assert (await client.call_tool("get_profile", include=["name"])).data == PROFILE

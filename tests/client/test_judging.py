@@ -17,7 +17,7 @@ from strategies import Triple, triples
 
 
 def listed(schema, **hint):
-    return {"name": "t", "inputSchema": {}, "outputSchema": schema, "_meta": {"dev.louver/projection": hint}}
+    return {"name": "t", "inputSchema": {}, "outputSchema": schema, "_meta": {"dev.louver/projectionHint": hint}}
 
 
 def conversation(triple, *, loosened):

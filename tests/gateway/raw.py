@@ -11,6 +11,8 @@ import httpx2
 
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
 INFO = {"name": "raw", "version": "1"}
+PROGRAM = {"extensions": {"dev.louver/projection": {}}}
+"""The capabilities of a client that reads receipts and `_meta`; one without is taken for the host of a model."""
 SOON_S = 10
 """What comes at all has come by then, on any machine."""
 
@@ -25,7 +27,7 @@ class Raw:
 
     def __init__(self, era=HANDSHAKE, capabilities=None, answers=None):
         self.era = era
-        self.capabilities = capabilities or {}
+        self.capabilities = PROGRAM if capabilities is None else capabilities
         self.answers = answers or {}
         self.notes = []
         self.questions = []

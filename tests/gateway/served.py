@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER, SERVING
-from gateway.raw import SOON_S
+from gateway.raw import PROGRAM, SOON_S
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -42,7 +42,7 @@ def stateless(method, **params):
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": PROGRAM,
     }
     headers = {
         "accept": "application/json, text/event-stream",

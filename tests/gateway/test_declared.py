@@ -82,7 +82,7 @@ async def test_it_is_listed_as_one_that_its_server_declares(era, tmp_path):
         tools = await wire.tools()
     assert tools["as-text"]["outputSchema"] == relax(ITEMS)
     assert tools["as-text"]["annotations"]["projectionHint"]["supported"] is True
-    assert "_projection" in tools["as-text"]["inputSchema"]["properties"]
+    assert "output_fields" in tools["as-text"]["inputSchema"]["properties"]
     assert "outputSchema" not in tools["in-a-string"]
     assert "properties" not in tools["in-a-string"]["inputSchema"]
 
@@ -103,7 +103,7 @@ async def test_projections_derive_from_it(era, tmp_path):
     """GATEWAY.md: the file makes it declared: the receipt tells no inferred schema, and unknown fields are refused."""
     async with before(era, samples(put(tmp_path, as_text=ITEMS))) as (wire, _):
         answer = await wire.call("as-text", projection=IDS)
-        by_argument = await wire.call("as-text", {"_projection": ["items.id"]})
+        by_argument = await wire.call("as-text", {"output_fields": ["items.id"]})
         with pytest.raises(MCPError) as refused:
             await wire.call("as-text", projection={"mode": "include", "fields": ["itms"], "strict": True})
     receipt = answer["_meta"]["projection"]
@@ -183,7 +183,7 @@ async def test_a_stock_client_takes_every_answer(tmp_path, mode):
         async with Client(gateway.server, mode=mode) as client:
             listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
             answers = {tool: await client.call_tool(tool, {}) for tool in ("as-text", "numbers", "prose", "fails")}
-            part = await client.call_tool("as-text", {"_projection": ["total"]})
+            part = await client.call_tool("as-text", {"output_fields": ["total"]})
     finally:
         await gateway.close()
     assert listed["as-text"] == relax(ITEMS)

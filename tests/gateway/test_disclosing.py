@@ -42,9 +42,9 @@ async def test_tools_of_an_upstream_are_described_gated_and_projected(era, tmp_p
         assert "dev.louver/disclosure" in wire.opening["capabilities"]["extensions"]
         assert required(await wire.call("find", {"limit": 1}))
         described = (await descriptions(wire, "find"))["find"]
-        assert {"limit", "_projection"} <= described["inputSchema"]["properties"].keys()
+        assert {"limit", "output_fields"} <= described["inputSchema"]["properties"].keys()
         assert described["error_guidance"] == "It finds something always."
-        answer = await call_as_told(wire, "find", {"limit": 2, "_projection": ["rows.id"]})
+        answer = await call_as_told(wire, "find", {"limit": 2, "output_fields": ["rows.id"]})
         assert answer["structuredContent"] == {"rows": [{"id": 0}, {"id": 1}]}
         assert (await call_as_told(wire, "slow"))["structuredContent"]["total"] == 3
 

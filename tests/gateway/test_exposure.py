@@ -39,7 +39,7 @@ async def is_served_minimally(client):
     assert refused.is_error
     assert json.loads(refused.content[0].text)["error"]["code"] == "TOOL_DESCRIPTION_REQUIRED"
     description = (await described(client, "find"))["find"]
-    answer = await client.call_tool("find", arguments_of(description, limit=2, _projection=["rows.id"]))
+    answer = await client.call_tool("find", arguments_of(description, limit=2, output_fields=["rows.id"]))
     assert answer.structured_content == {"rows": [{"id": 0}, {"id": 1}]}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
+from mcp.client import advertise
 
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES, config, fixture, serving
@@ -21,6 +22,7 @@ from louver.errors import InvalidConfig, LouverError
 from louver.gateway.config import Config, Upstream
 from louver.gateway.config_read import read_config
 from louver.gateway.gateway import Gateway
+from louver.protocol.names import PROJECTION
 from louver.server.policed import Policed
 from louver.server.results import KeptResults
 from louver.server.warnings import Warnings
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.anyio
 
 LARGE = (sys.executable, str(FIXTURES / "large.py"))
 NOTE = "Rows are numbered from 0."
+PROGRAM = [advertise(PROJECTION, {})]
 RULE = {"tool": "rows", "when": {"path": "rows.id", "matches": "^0$"}, "note": NOTE}
 GUIDANCE, WARNINGS = "dev.louver/guidance", "dev.louver/warnings"
 
@@ -67,7 +70,7 @@ async def test_two_megabytes_are_kept_and_read_without_a_second_call(era):
         with pytest.raises(MCPError) as expired:
             await read(wire, uri)
         assert expired.value.error.data["error"]["code"] == "UNKNOWN_RESULT"
-        assert (await wire.call("rows", {"_projection": ["call"]}))["structuredContent"] == {"call": 2}
+        assert (await wire.call("rows", {"output_fields": ["call"]}))["structuredContent"] == {"call": 2}
 
 
 @pytest.mark.parametrize("era", [OLD, NEW])
@@ -134,7 +137,7 @@ async def test_scripts_get_data_and_what_they_give_is_kept(tmp_path):
     louver = {"exposure": "discovery", "keepResults": {"overBytes": 10_000}, "warnings": True}
     server = fixture("large", guidance=[RULE])
     with serving(*config(tmp_path, {"large": server}, **louver)) as served:
-        async with Client(served.url) as client:
+        async with Client(served.url, extensions=PROGRAM) as client:
             script = "local found = large.rows({number = 200}):await() result({n = #found.rows, call = found.call})"
             answer = await client.call_tool("execute", {"script": script})
             assert answer.structured_content == {"n": 200, "call": 1}
@@ -154,7 +157,8 @@ async def test_two_clients_and_an_end(tmp_path, mode):
     louver = {"keepResults": {"store": "results.db", "minutes": 5}}
     options = config(tmp_path, {"large": fixture("large")}, **louver)
     with serving(*options) as served:
-        async with Client(served.url, mode=mode) as one, Client(served.url, mode=mode) as other:
+        options = {"mode": mode, "extensions": PROGRAM}
+        async with Client(served.url, **options) as one, Client(served.url, **options) as other:
             uri = (await one.call_tool("rows", {})).meta[KEY]["uri"]
             assert json.loads((await one.read_resource(f"{uri}?fields=call")).contents[0].text) == {"call": 1}
             refused = [await error_of(one, re.sub(".$", "0", uri) + "x")]
@@ -182,10 +186,10 @@ async def test_a_file_survives_the_gateway(tmp_path):
     """GATEWAY.md: memory or SQLite; in 2026-07-28 the handle is enough."""
     options = config(tmp_path, {"large": fixture("large")}, keepResults={"store": "results.db"})
     with serving(*options) as served:
-        async with Client(served.url) as client:
+        async with Client(served.url, extensions=PROGRAM) as client:
             uri = (await client.call_tool("rows", {})).meta[KEY]["uri"]
     with serving(*options) as served:
-        async with Client(served.url) as client:
+        async with Client(served.url, extensions=PROGRAM) as client:
             content = (await client.read_resource(f"{uri}?fields=rows.id")).contents[0]
     assert len(json.loads(content.text)["rows"]) == 1000
 

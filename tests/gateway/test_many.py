@@ -143,14 +143,14 @@ async def test_what_nobody_has_is_refused(client):
 @every_front
 @every_era
 async def test_the_opening_says_what_all_can_do(client):
-    """Ours: capabilities together, what each has to say under its name, the guidance once."""
+    """Ours: capabilities together, what each has to say under its name; nothing of ours."""
     capabilities = client.opening["capabilities"]
     assert {"tools", "prompts", "resources", "completions"} <= set(capabilities)
     assert capabilities["tools"]["listChanged"] is True
     said = client.opening["instructions"]
     assert "# records\n\nKeeps records." in said
     assert "# old\n\n" in said
-    assert said.count("'_projection'") == 1
+    assert "output_fields" not in said
     assert "absent" not in said
 
 
@@ -324,15 +324,16 @@ async def test_a_projection_is_asked_for_by_meta(client, key):
 @every_front
 @every_era
 async def test_a_projection_is_asked_for_by_the_argument(client):
-    """GATEWAY.md: on projectable tools alone; a tool that has such an argument itself gets it."""
+    """GATEWAY.md: on projectable tools alone; a tool that has such an argument itself gets it, and another is ours."""
     tools = {tool["name"]: tool for tool in (await client.result("tools/list"))["tools"]}
-    offered = {name for name, tool in tools.items() if "_projection" in tool["inputSchema"].get("properties", {})}
+    offered = {name for name, tool in tools.items() if "output_fields" in tool["inputSchema"].get("properties", {})}
     assert offered == {f"{server}__{name}" for server in ("records", "web") for name in ("find", "slow", "own")}
-    result = await client.call("records__find", _projection=["rows.id"], limit=2)
+    result = await client.call("records__find", output_fields=["rows.id"], limit=2)
     assert result["structuredContent"] == {"rows": IDS[:2]}
-    assert (await client.call("records__own", _projection="four"))["structuredContent"]["total"] == 4
-    refused = await client.call("records__find", _projection=["rows..id"])
-    assert json.loads(refused["content"][0]["text"])["error"]["code"] == "INVALID_PROJECTION"
+    own = {"output_fields": "four", "output_fields_2": ["total"]}
+    assert (await client.call("records__own", **own))["structuredContent"] == {"total": 4}
+    refused = await client.call("records__find", output_fields=["rows..id"])
+    assert refused["content"][0]["text"].startswith("output_fields: field path 'rows..id'")
     assert refused["isError"] is True
 
 
@@ -351,15 +352,14 @@ async def test_views_are_those_of_the_server(client):
 
 @pytest.mark.parametrize(("argument", "tools"), [("all", {"find_text", "find"}), ("off", set())])
 async def test_the_argument_is_offered_as_configured(tmp_path, argument, tools):
-    """GATEWAY.md: `argument: all` for tools without a schema; `off`, and then the guidance is not given."""
+    """GATEWAY.md: `argument: all` for tools without a schema; `off`."""
     servers = {"records": fixture("records")}
     async with raw([*LOUVER, *config(tmp_path, servers, argument=argument)], STATELESS) as client:
         listed = (await client.result("tools/list"))["tools"]
-        offered = {tool["name"] for tool in listed if "_projection" in tool["inputSchema"].get("properties", {})}
+        offered = {tool["name"] for tool in listed if "output_fields" in tool["inputSchema"].get("properties", {})}
         assert tools <= offered
-        assert ("_projection" in client.opening["instructions"]) == bool(tools)
         if tools:
-            text = await client.call("find_text", _projection=["total"])
+            text = await client.call("find_text", output_fields=["total"])
             assert json.loads(text["content"][0]["text"]) == {"total": 3}
         else:
             assert offered == {"own"}

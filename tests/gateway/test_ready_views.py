@@ -86,12 +86,12 @@ async def test_a_model_is_told_how_it_gets_everything_and_gets_it(era):
     """001 pattern 4: `compact=False` when the rest is needed."""
     async with before(era, playing("server-memory")) as (wire, _):
         tools = await wire.tools()
-        graph = tools["read_graph"]["inputSchema"]["properties"]["_projection"]["description"]
-        other = tools["delete_entities"]["inputSchema"]["properties"]["_projection"]["description"]
-        whole = await wire.call("create_entities", {"entities": [], "_projection": ["*"]})
-        names = await wire.call("read_graph", {"_projection": {"mode": "view", "view": "names"}})
-    assert graph.endswith("Leave out for the view 'compact', ['*'] is the full output.")
-    assert other.endswith("Leave out for the full output.")
+        graph = tools["read_graph"]["inputSchema"]["properties"]["output_fields"]["description"]
+        other = tools["delete_entities"]["inputSchema"]["properties"]
+        whole = await wire.call("create_entities", {"entities": [], "output_fields": ["*"]})
+        names = await wire.call("read_graph", {"output_fields": {"mode": "view", "view": "names"}})
+    assert graph.endswith("Default: view:compact; ['*'] returns everything")
+    assert other["output_fields"]["description"] == "Return only these fields. Fields: success, message"
     expected = answered("server-memory", "create_entities")["structuredContent"]
     assert whole["structuredContent"] == expected
     assert names["structuredContent"] == {"entities": [{"name": each["name"]} for each in expected["entities"]]}

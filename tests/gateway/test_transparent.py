@@ -127,13 +127,12 @@ async def test_before_a_server_of_the_other_revision_alone_every_answer_is_that_
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 async def test_the_opening_differs_in_what_is_added(everything, gateway, era):
-    """GATEWAY.md: the advertised capability, and the guidance in `instructions`."""
+    """GATEWAY.md: the advertised capability."""
     async with raw(everything, era) as direct, raw(gateway, era) as through:
         own, of_gateway = direct.opening, through.opening
-    assert of_gateway["instructions"].startswith(own["instructions"] + "\n\n")
     tools = of_gateway["capabilities"]["tools"]
     assert {key: value for key, value in tools.items() if key != "projection"} == own["capabilities"]["tools"]
-    rest = {"instructions", "capabilities"}
+    rest = {"capabilities"}
     assert {key: value for key, value in of_gateway.items() if key not in rest} == {
         key: value for key, value in own.items() if key not in rest
     }

@@ -80,9 +80,9 @@ def requests(rng, path):
     if mode == "strict":
         return {"projection": {"mode": rng.choice(("include", "exclude")), "fields": fields, "strict": True}}, {}
     if mode == "argument":
-        return {}, {"_projection": {"mode": rng.choice(("include", "exclude")), "fields": fields}}
+        return {}, {"output_fields": {"mode": rng.choice(("include", "exclude")), "fields": fields}}
     if mode == "short":
-        return {}, {"_projection": fields}
+        return {}, {"output_fields": fields}
     if mode == "view":
         return {"projection": {"mode": "view", "view": f"only_{path}"}}, {}
     if mode == "deep":

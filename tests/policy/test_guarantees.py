@@ -14,6 +14,7 @@ from mcp import MCPError
 from fixtures.tattled import META, NAMES, SECRET, SEEN
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.catalogue.principals import NOBODY
+from louver.protocol.names import GRANT, GRANT_ARGUMENT
 from policy.behind import ADMIN, DESCRIPTION, KINDS, RULES, Somebody, client_of, gateway, got, inside, leaks, policy
 from server.wire import NEW, OLD
 
@@ -211,7 +212,7 @@ async def test_p07_nor_do_descriptions_views_or_the_search(served, era):
         tools = (await client.result("tools/list"))["tools"]
         assert "ssn" not in json.dumps(tools)
         (views,) = [
-            tool["_meta"]["dev.louver/projection"]["recommendedViews"]
+            tool["_meta"]["dev.louver/projectionHint"]["recommendedViews"]
             for tool in tools
             if tool["name"] == "old__get_person"
         ]
@@ -220,9 +221,10 @@ async def test_p07_nor_do_descriptions_views_or_the_search(served, era):
         described = await client.call("get_tool_descriptions", tools=names[:10])
         texts = json.loads(described["content"][0]["text"])
         # A grant is random letters: in one of some thousand there is any word of three.
-        texts.pop("_grant", None)
-        del described["content"][0]["text"]
-        assert "ssn" not in json.dumps([texts, described])
+        texts = json.loads(described["content"][0]["text"])
+        for tool in texts.values():
+            tool.get("inputSchema", {}).get("properties", {}).pop(GRANT_ARGUMENT, None)
+        assert "ssn" not in json.dumps([texts, {**described["_meta"], GRANT: ""}])
         if era == STATELESS:
             for query in ("ssn", SECRET, "ssn person"):
                 found = await client.result("tools/list", query=query)

@@ -7,7 +7,7 @@ from louver.errors import InvalidView, LouverError
 from louver.limits import MAX_SHAPING_VIEWS, MAX_VIEWS
 from louver.protocol.capability import advertised
 from louver.protocol.hint import extension_hint, hint, literal_hint, read_hint
-from louver.protocol.names import PROJECTION
+from louver.protocol.names import HINT, PROJECTION
 
 VIEWS = {
     "minimal": ["name", "id"],
@@ -29,7 +29,7 @@ def test_a_hint_that_was_listed_is_read_again_as_it_was():
     """Ours: a second server behind the first sees the same views."""
     meta = hint(VIEWS, ["id"])
     views, content = read_hint(meta)
-    assert {PROJECTION: extension_hint(views, content=content).to_wire()} == meta
+    assert {HINT: extension_hint(views, content=content).to_wire()} == meta
 
 
 def test_the_literal_form_holds_what_a_list_says_whole():
@@ -49,7 +49,7 @@ def test_the_exact_schema_stands_in_the_extension_form_alone():
     }
 
 
-@pytest.mark.parametrize("meta", [None, {}, {"com.example/x": 1}, {PROJECTION: None}, {PROJECTION: "yes"}, []])
+@pytest.mark.parametrize("meta", [None, {}, {"com.example/x": 1}, {HINT: None}, {HINT: "yes"}, []])
 def test_what_is_not_a_hint_of_ours_says_nothing(meta):
     """Ours."""
     assert read_hint(meta) == (Views(), "project")
@@ -74,7 +74,7 @@ def test_what_is_not_a_hint_of_ours_says_nothing(meta):
 def test_a_hint_of_another_form_is_an_error(written, message):
     """Ours: a hint is written by hand too, and comes from other servers."""
     with pytest.raises(InvalidView, match=message):
-        read_hint({PROJECTION: written})
+        read_hint({HINT: written})
 
 
 @pytest.mark.parametrize("views", [{"x": ["a.."]}, {"x": {"extends": "y"}}, {"x": {"extends": "x"}}, {"x": 1}])
@@ -87,7 +87,7 @@ def test_an_author_who_writes_a_wrong_view_is_told_at_once(views):
 def test_a_capability_is_added_to_those_that_are_there():
     """#1704, section 1; the extension form is ours."""
     before = {"tools": {"listChanged": True}, "extensions": {"com.example/x": {}}, "prompts": {}}
-    after = advertised(before, None)
+    after = advertised(before, None, readable=True)
     assert before == {"tools": {"listChanged": True}, "extensions": {"com.example/x": {}}, "prompts": {}}
     assert after["tools"].pop("projection")["supported"] is True
     assert after["extensions"].pop(PROJECTION)["supported"] is True
@@ -95,17 +95,26 @@ def test_a_capability_is_added_to_those_that_are_there():
     assert after == before
 
 
+def test_resources_are_announced_where_something_can_be_read():
+    """HOSTS.md: OpenCode gives its model three more tools for them."""
+    assert "resources" not in advertised({"tools": {}}, None, readable=False)
+    assert advertised({"tools": {}, "resources": {"subscribe": True}}, None, readable=False)["resources"]
+
+
 def test_the_argument_is_told_where_it_is_taken():
     """Ours."""
-    said = [advertised({"tools": {}}, argument)["extensions"][PROJECTION] for argument in (None, "_projection")]
+    said = [
+        advertised({"tools": {}}, argument, readable=False)["extensions"][PROJECTION]
+        for argument in (None, "output_fields")
+    ]
     assert "argument" not in said[0]
-    assert said[1]["argument"] == "_projection"
+    assert said[1]["argument"] == "output_fields"
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"prompts": {}}])
 def test_a_server_without_tools_says_nothing_of_projection(capabilities):
     """Ours: a `tools` capability would say that there are tools."""
-    assert advertised(capabilities, None) == capabilities
+    assert advertised(capabilities, None, readable=True) == capabilities
 
 
 def test_an_author_who_writes_a_wrong_word_is_told_at_once():

@@ -1,11 +1,11 @@
-"""Where a request stands: under two keys of `_meta`, or in the reserved argument."""
+"""Where a request stands: under two keys of `_meta`."""
 
 import pytest
 
 from louver.core.projection import Projection
 from louver.errors import InvalidProjection
-from louver.protocol.names import ARGUMENT, PREFIX, PROJECTION, PROJECTION_LITERAL
-from louver.protocol.request import requested, requested_by_argument
+from louver.protocol.names import ARGUMENT, GRANT_ARGUMENT, HINT, PREFIX, PROJECTION, PROJECTION_LITERAL
+from louver.protocol.request import requested
 
 NAME = {"mode": "include", "fields": ["name"]}
 ID = {"mode": "include", "fields": ["id"]}
@@ -13,7 +13,8 @@ ID = {"mode": "include", "fields": ["id"]}
 
 def test_the_names_on_the_wire_are_these():
     """#1704 for the literal ones; the others are ours, under one vendor prefix."""
-    assert (PROJECTION_LITERAL, PROJECTION, ARGUMENT) == ("projection", "dev.louver/projection", "_projection")
+    assert (PROJECTION_LITERAL, PROJECTION, ARGUMENT) == ("projection", "dev.louver/projection", "output_fields")
+    assert (HINT, GRANT_ARGUMENT) == ("dev.louver/projectionHint", "grant")
     assert PROJECTION == PREFIX + PROJECTION_LITERAL
     # The specification reserves prefixes whose second label is `mcp` or `modelcontextprotocol`.
     assert PREFIX.rstrip("/").split(".")[1:2] == ["louver"]
@@ -63,14 +64,18 @@ def test_what_is_no_request_is_refused_beside_one_that_is(wrong, one, other):
         requested({one: wrong, other: NAME})
 
 
-def test_an_argument_is_a_request_or_a_list_of_paths():
+HINTS = [{"supported": True}, {"supported": True, "recommendedViews": {"minimal": ["id"]}, "views": {}}]
+
+
+@pytest.mark.parametrize("hint", HINTS)
+@pytest.mark.parametrize("key", [PROJECTION_LITERAL, PROJECTION, HINT])
+def test_a_hint_that_is_sent_back_is_no_request(hint, key):
+    """HOSTS.md: OpenAI Agents sends a tool's listed `_meta` with each call of it."""
+    assert requested({key: hint, "com.example/other": 1}) is None
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_a_hint_beside_a_request_changes_nothing(hint):
     """Ours."""
-    assert requested_by_argument(["id", "user.login"]) == Projection.include("id", "user.login")
-    assert requested_by_argument({"mode": "view", "view": "minimal"}) == Projection.view("minimal")
-
-
-@pytest.mark.parametrize("argument", [None, "id", "id,name", 1, [], [1], {}, {"fields": ["id"]}])
-def test_an_argument_that_is_neither_is_refused(argument):
-    """Ours: no comma lists, nothing is guessed."""
-    with pytest.raises(InvalidProjection):
-        requested_by_argument(argument)
+    assert requested({PROJECTION: hint, PROJECTION_LITERAL: NAME}) == (Projection.include("name"), PROJECTION_LITERAL)
+    assert requested({HINT: hint, PROJECTION: NAME}) == (Projection.include("name"), PROJECTION)

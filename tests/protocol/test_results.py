@@ -28,7 +28,7 @@ READ = {
 @pytest.mark.parametrize(("query", "projection", "page"), READ.values(), ids=READ)
 def test_a_uri_says_what_is_read(query, projection, page):
     """GATEWAY.md: `?fields=` and `?view=`; pages are ours."""
-    assert Read.of(BASE + query) == Read("Zk3x-_9", projection, page)
+    assert Read.of(BASE + query) == Read("Zk3x-_9", projection, page, BASE + query)
 
 
 WRONG = {

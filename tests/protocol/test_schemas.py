@@ -95,7 +95,7 @@ GOOD = {
     ],
     ("capability", "extension"): [
         CAPABILITY,
-        {**CAPABILITY, "argument": "_projection", "schema": ["inline", "digest", "none"]},
+        {**CAPABILITY, "argument": "output_fields", "schema": ["inline", "digest", "none"]},
         {"schema": []},
     ],
     ("disclosure", "capability"): [{"enforced": True}, {"uri": "other:///tool_descriptions", "enforced": False}],
@@ -154,7 +154,7 @@ BAD = {
         {"maxDepth": "5"},
         {"maxDepth": True},
         {"max_depth": 5},
-        {"argument": "_projection"},
+        {"argument": "output_fields"},
     ],
     ("capability", "extension"): [{"argument": 1}, {"schema": ["full"]}, {"schema_forms": ["none"]}],
     ("disclosure", "capability"): [{}, {"enforced": "yes"}, {"enforced": True, "uri": 1}, {"enforced": True, "x": 2}],

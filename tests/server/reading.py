@@ -22,7 +22,7 @@ async def descriptions(wire, *tools):
 def grants_in(described):
     """The arguments that a description asks to copy."""
     properties = described["inputSchema"].get("properties", {})
-    return {"_grant": properties["_grant"]["const"]} if "_grant" in properties else {}
+    return {"grant": properties["grant"]["const"]} if "grant" in properties else {}
 
 
 async def call_as_told(wire, tool, arguments=None, **meta):

@@ -67,10 +67,10 @@ async def test_a_description_has_the_complete_schemas_and_what_its_file_adds(era
 
 
 async def test_a_description_has_what_projection_adds(profiles, era):
-    """Ours: the argument `_projection` is learnt like any other."""
+    """Ours: the argument `output_fields` is learnt like any other."""
     async with attached(profiles.server, era, disclosure="enforce", argument=True) as wire:
         described = (await descriptions(wire, "get_profile"))["get_profile"]
-    assert "_projection" in described["inputSchema"]["properties"]
+    assert "output_fields" in described["inputSchema"]["properties"]
     assert described["outputSchema"]["required"] == SCHEMA["required"]
 
 
@@ -338,7 +338,7 @@ async def test_the_tool_answers_what_the_resource_answers(era):
 
     def plain(found):
         for described in found.values():
-            described.get("inputSchema", {}).get("properties", {}).get("_grant", {}).pop("const", None)
+            described.get("inputSchema", {}).get("properties", {}).get("grant", {}).pop("const", None)
         return found
 
     async with attached(build_server(), era, disclosure="enforce", descriptions=DESCRIPTIONS) as wire:
@@ -391,7 +391,7 @@ async def test_a_stock_client_reads_and_calls(mode, era):
         assert refusal.is_error
         uri = json.loads(refusal.content[0].text)["error"]["resource_uri"]
         described = json.loads((await client.read_resource(uri)).contents[0].text)["get_issue"]
-        arguments = {"number": 1, "_projection": ["title"], **grants_in(described)}
+        arguments = {"number": 1, "output_fields": ["title"], **grants_in(described)}
         answer = await client.call_tool("get_issue", arguments)
         assert answer.structured_content.keys() == {"title"}
         described = json.loads((await client.call_tool(OURS, {"tools": ["export_stats"]})).content[0].text)

@@ -61,7 +61,7 @@ async def test_the_hint_of_projection_stays_listed(era):
     assert listed["annotations"]["readOnlyHint"] is True
     assert listed["annotations"]["projectionHint"]["recommendedViews"]["minimal"] == ["id", "name"]
     assert listed["_meta"]["com.example/x"] == 1
-    hint = listed["_meta"]["dev.louver/projection"]
+    hint = listed["_meta"]["dev.louver/projectionHint"]
     assert hint["recommendedViews"]["minimal"] == ["id", "name"]
     assert "outputSchema" not in hint
     assert "outputSchema" not in listed

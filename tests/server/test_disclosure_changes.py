@@ -357,7 +357,7 @@ async def test_a_tool_that_no_caller_sees_is_forgotten(era):
             with caller(f"c{number % 2}"):
                 first = await wire.request("tools/list")
                 await wire.request("tools/list", {"cursor": first["nextCursor"]})
-                await wire.call(f"b{number}", {"_grant": ""})
+                await wire.call(f"b{number}", {"grant": ""})
     remembered = (disclosure._definitions._latest, attached_._tools._latest)
     left = {"keep", "a18", "b18", "a19", "b19"}
     assert [set(latest) for latest in remembered] == [left, left]

@@ -166,7 +166,7 @@ async def test_a_refused_call_has_run_nothing(era):
     async with connect(made.server, era) as wire:
         methods.clear()
         for _ in range(10):
-            arguments = dice.choice([{}, {"user_id": 1}, {"_grant": "x"}, {"_projection": ["a"]}])
+            arguments = dice.choice([{}, {"user_id": 1}, {"grant": "x"}, {"output_fields": ["a"]}])
             assert required(await wire.call("t", arguments))
     assert set(methods) == {"tools/list"}
     assert made.calls == []

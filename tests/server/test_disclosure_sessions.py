@@ -96,11 +96,11 @@ class Session:
         found, result = await self.as_itself(read, self.wire, f"{URI}?tools={','.join(names)}")
         assert list(found) == names
         self.read.update(names)
-        self.grants.update({name: grants_in(described).get("_grant") for name, described in found.items()})
+        self.grants.update({name: grants_in(described).get("grant") for name, described in found.items()})
         self.both = result["_meta"].get("dev.louver/grant")
 
     async def calls(self, name, grant):
-        given = {} if grant is None else {"_grant": grant}
+        given = {} if grant is None else {"grant": grant}
         return not required(await self.as_itself(self.wire.call, name, given))
 
     async def as_itself(self, function, *arguments):
@@ -188,10 +188,10 @@ async def test_a_grant_that_was_tampered_with_is_none(spoil):
     """DISCLOSURE: TOOL_DESCRIPTION_REQUIRED again, so everything heals itself."""
     made = tools()
     async with attached(made.server, NEW, disclosure="enforce") as wire:
-        grant = grants_in((await descriptions(wire, "t0"))["t0"])["_grant"]
+        grant = grants_in((await descriptions(wire, "t0"))["t0"])["grant"]
         for meta in ({}, {"dev.louver/grant": spoil(grant)}):
-            assert required(await wire.call("t0", {"_grant": spoil(grant)}, **meta))
-        assert not required(await wire.call("t0", {"_grant": grant}))
+            assert required(await wire.call("t0", {"grant": spoil(grant)}, **meta))
+        assert not required(await wire.call("t0", {"grant": grant}))
     assert len(made.calls) == 1
 
 
@@ -238,8 +238,8 @@ async def test_a_grant_of_a_key_that_was_the_first_is_good_while_it_is_in_the_ri
     async with attached(made.server, NEW, disclosure="enforce", keys=["n" * 32, "o" * 32]) as wire:
         _, result = await read(wire, f"{URI}?tools=t0")
         version = result["_meta"]["dev.louver/versions"]["t0"]
-        assert not required(await wire.call("t0", {"_grant": old.seal(None, {"t0": version})}))
-        assert required(await wire.call("t0", {"_grant": old.seal(None, {"t0": "0" * 16})}))
+        assert not required(await wire.call("t0", {"grant": old.seal(None, {"t0": version})}))
+        assert required(await wire.call("t0", {"grant": old.seal(None, {"t0": "0" * 16})}))
 
 
 async def test_in_2026_nothing_is_remembered():
@@ -248,7 +248,7 @@ async def test_in_2026_nothing_is_remembered():
     async with attached(made.server, NEW, disclosure="enforce") as wire:
         described = (await descriptions(wire, "t0"))["t0"]
         assert required(await wire.call("t0"))
-        assert json.dumps(described["inputSchema"]).count("_grant") == 2
+        assert json.dumps(described["inputSchema"]).count("grant") == 2
         assert not required(await wire.call("t0", grants_in(described)))
         assert required(await wire.call("t0"))
 

@@ -52,18 +52,18 @@ async def test_a_file_of_views_for_a_tool_that_is_not_there_is_logged(tmp_path, 
 async def test_null_as_the_argument_is_no_request(profiles, era):
     """Ours: so models leave optional arguments out; the tool does not see it either."""
     async with attached(profiles.server, era, argument=True) as wire:
-        answer = await wire.call("get_profile", {"user_id": 3, "_projection": None})
+        answer = await wire.call("get_profile", {"user_id": 3, "output_fields": None})
     assert answer["structuredContent"] == PROFILE
     assert "projection" not in answer.get("_meta", {})
     assert profiles.calls == [("get_profile", {"user_id": 3})]
 
 
-async def test_an_argument_that_is_no_request_is_told_the_short_form(profiles, era):
-    """Ours: what would have been right is what the argument's description says."""
+async def test_an_argument_that_is_no_request_is_told_the_right_form(profiles, era):
+    """Ours: once, in one sentence."""
     async with attached(profiles.server, era, argument=True) as wire:
-        answer = await wire.call("get_profile", {"_projection": "id,name"})
+        answer = await wire.call("get_profile", {"output_fields": 7})
     assert answer["isError"] is True
-    assert "a list of field paths, for example ['id', 'user.login']" in answer["content"][0]["text"]
+    assert "a list of field names, such as ['id', 'user.login']" in answer["content"][0]["text"]
     assert profiles.calls == []
 
 

@@ -85,7 +85,7 @@ async def test_advising_lets_everybody_pass(profiles, era):
         assert (await wire.tools())["get_profile"]["inputSchema"] == {"type": "object"}
         assert (await wire.call("get_profile", {"user_id": 1}))["structuredContent"] == PROFILE
         described, result = await read(wire, f"{URI}?tools=get_profile")
-    assert "_grant" not in described["get_profile"]["inputSchema"]["properties"]
+    assert "grant" not in described["get_profile"]["inputSchema"]["properties"]
     assert "dev.louver/grant" not in result["_meta"]
 
 
@@ -97,13 +97,13 @@ async def test_a_disclosed_tool_is_projected_as_ever(era):
     made = lowlevel(t=tool(SCHEMA, meta=louver.hint(VIEWS)))
     async with attached(made.server, era, disclosure="enforce", argument=True) as wire:
         by_meta = await call_as_told(wire, "t", projection=NAME)
-        by_argument = await call_as_told(wire, "t", {"_projection": ["name"]})
-        by_view = await call_as_told(wire, "t", {"_projection": {"mode": "view", "view": "minimal"}})
-        refused = await call_as_told(wire, "t", {"_projection": ["a.."]})
+        by_argument = await call_as_told(wire, "t", {"output_fields": ["name"]})
+        by_view = await call_as_told(wire, "t", {"output_fields": {"mode": "view", "view": "minimal"}})
+        refused = await call_as_told(wire, "t", {"output_fields": ["a.."]})
     assert by_meta["structuredContent"] == by_argument["structuredContent"] == {"name": "Ann"}
     assert by_view["structuredContent"] == {"id": 7, "name": "Ann"}
     assert by_meta["_meta"]["projection"]["applied"] is True
-    assert text_of(refused)["error"]["code"] == "INVALID_PROJECTION"
+    assert refused["content"][0]["text"].startswith("output_fields: field path 'a..'")
     assert made.calls == [("t", {})] * 3
 
 
@@ -112,7 +112,7 @@ async def test_the_gate_comes_before_projection(profiles, era, projection):
     """Ours: a refusal by the gate has run nothing, and tells nothing else."""
     async with attached(profiles.server, era, disclosure="enforce", argument=True) as wire:
         assert required(await wire.call("get_profile", projection=projection))
-        assert required(await wire.call("get_profile", {"_projection": projection}))
+        assert required(await wire.call("get_profile", {"output_fields": projection}))
     assert profiles.calls == []
 
 
@@ -148,7 +148,7 @@ async def test_a_grant_is_taken_off_before_the_tool(era, mode):
         for grant in (real, "v1.none", 7, None, {"a": [real]}):
             meta = {"dev.louver/grant": grant, "com.example/x": 1}
             await wire.call("t", {"a": 1, **by_argument}, **meta)
-            await wire.call("t", {"a": 1, "_grant": grant}, **{**meta, "dev.louver/grant": real})
+            await wire.call("t", {"a": 1, "grant": grant}, **{**meta, "dev.louver/grant": real})
     assert len(given) == 10
     for arguments, meta, of_context, params in given:
         assert arguments == {"a": 1}
@@ -164,37 +164,37 @@ async def test_a_grant_is_in_no_log(era, caplog):
         described, result = await read(wire, f"{URI}?tools=t,canary")
         tokens = [*grants_in(described["t"]).values(), result["_meta"].get("dev.louver/grant", "canary"), "canary"]
         for token in tokens:
-            await wire.call("t", {"_grant": token}, **{"dev.louver/grant": token})
-            await wire.call("canary", {"_grant": token})
+            await wire.call("t", {"grant": token}, **{"dev.louver/grant": token})
+            await wire.call("canary", {"grant": token})
     assert not [token for token in tokens for record in caplog.records if token in record.getMessage()]
 
 
 async def test_a_tool_with_an_argument_of_that_name_keeps_it(era):
     """Ours: its grant comes in `_meta`, and what stands in the argument is its own."""
-    own = {"type": "object", "properties": {"_grant": {"type": "string"}}}
+    own = {"type": "object", "properties": {"grant": {"type": "string"}}}
     server, given = telling(t=own)
     async with attached(server, era, disclosure="enforce") as wire:
         described, result = await read(wire, f"{URI}?tools=t")
         assert described["t"]["inputSchema"] == own
         meta = {"dev.louver/grant": result["_meta"]["dev.louver/grant"]} if era == NEW else {}
-        assert not required(await wire.call("t", {"_grant": "mine"}, **meta))
+        assert not required(await wire.call("t", {"grant": "mine"}, **meta))
         if era == NEW:
-            assert required(await wire.call("t", {"_grant": meta["dev.louver/grant"]}))
-    assert [arguments for arguments, *_ in given] == [{"_grant": "mine"}]
+            assert required(await wire.call("t", {"grant": meta["dev.louver/grant"]}))
+    assert [arguments for arguments, *_ in given] == [{"grant": "mine"}]
 
 
 async def test_either_place_will_do(era):
-    """DISCLOSURE: accepted from `_meta` or `_grant`; a wrong one in the other does no harm."""
+    """DISCLOSURE: accepted from `_meta` or `grant`; a wrong one in the other does no harm."""
     server, _ = telling(t=OBJECT, u=OBJECT)
     async with attached(server, NEW, disclosure="enforce") as wire:
         described, result = await read(wire, f"{URI}?tools=t,u")
-        both, single = result["_meta"]["dev.louver/grant"], grants_in(described["t"])["_grant"]
-        assert not required(await wire.call("t", {"_grant": single}))
-        assert not required(await wire.call("t", {"_grant": both}))
-        assert not required(await wire.call("t", {"_grant": "x"}, **{"dev.louver/grant": both}))
-        assert not required(await wire.call("t", {"_grant": single}, **{"dev.louver/grant": "x"}))
+        both, single = result["_meta"]["dev.louver/grant"], grants_in(described["t"])["grant"]
+        assert not required(await wire.call("t", {"grant": single}))
+        assert not required(await wire.call("t", {"grant": both}))
+        assert not required(await wire.call("t", {"grant": "x"}, **{"dev.louver/grant": both}))
+        assert not required(await wire.call("t", {"grant": single}, **{"dev.louver/grant": "x"}))
         assert not required(await wire.call("u", {}, **{"dev.louver/grant": both}))
-        assert required(await wire.call("u", {"_grant": single}))
+        assert required(await wire.call("u", {"grant": single}))
         assert required(await wire.call("t", {}))
 
 
@@ -207,7 +207,7 @@ async def test_a_connection_that_remembers_needs_no_grant_and_takes_none():
         grant = grants_in(described)
         assert not required(await wire.call("t", grant))
     async with connect(server, OLD) as wire:
-        assert required(await wire.call("t", grant, **{"dev.louver/grant": grant["_grant"]}))
+        assert required(await wire.call("t", grant, **{"dev.louver/grant": grant["grant"]}))
         assert grants_in((await descriptions(wire, "t"))["t"]) == {}
         assert not required(await wire.call("t"))
     assert [arguments for arguments, *_ in given] == [{}, {}]

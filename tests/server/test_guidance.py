@@ -186,7 +186,7 @@ async def test_what_a_projection_has_made_small_is_not_warned_of(era):
     async with attached(made.server, era, warnings=True, argument=True) as wire:
         answer = await wire.call("rows", projection={"mode": "exclude", "fields": ["rows", "text"]})
         assert WARNINGS not in answer["_meta"]
-        (warned,) = (await wire.call("rows", {"_projection": ["rows.id"]}))["_meta"][WARNINGS]
+        (warned,) = (await wire.call("rows", projection={"mode": "include", "fields": ["rows.id"]}))["_meta"][WARNINGS]
     assert warned["message"].endswith("more than 100. Narrow the arguments.")
 
 
@@ -194,10 +194,10 @@ async def test_what_a_projection_has_made_small_is_not_warned_of(era):
     ("name", "options", "advice"),
     [
         ("declared", {}, "Name the fields that you need by '_meta.projection'; or narrow the arguments."),
-        ("declared", {"argument": True}, "Name the fields that you need by the argument '_projection'; or narrow"),
+        ("declared", {"argument": True}, "Name the fields that you need by the argument 'output_fields'; or narrow"),
         ("undeclared", {"argument": True}, "Name the fields that you need by '_meta.projection'; or narrow"),
         ("hinted", {}, "Name the fields that you need, or a view, by '_meta.projection'; or narrow the arguments."),
-        ("hinted", {"listing": "strict"}, "Narrow the arguments."),
+        ("hinted", {"listing": "strict", "extensions": {}}, "Narrow the arguments."),
         ("prose", {}, "Narrow the arguments."),
         ("numbers", {}, "Narrow the arguments."),
         ("one_text", {}, "Narrow the arguments."),
@@ -206,8 +206,9 @@ async def test_what_a_projection_has_made_small_is_not_warned_of(era):
 async def test_what_is_advised_is_possible(era, name, options, advice):
     """Ours: for this client, and of this answer; prose has no fields, and without views there is none to name."""
     plain = {"type": "object"}
+    two = {"type": "object", "properties": {"rows": {"type": "array"}, "text": {"type": "string"}}}
     made = lowlevel(
-        declared=tool(plain, structured(ROWS)),
+        declared=tool(two, structured(ROWS)),
         undeclared=tool(None, text(json.dumps(ROWS))),
         hinted=tool(plain, structured(ROWS), meta=louver.hint(views={"brief": ["rows.id"]})),
         prose=tool(None, text("y" * 60_000)),
@@ -215,10 +216,10 @@ async def test_what_is_advised_is_possible(era, name, options, advice):
         one_text=tool(plain, structured({"text": "y" * 60_000})),
     )
     async with attached(made.server, era, warnings=True, **options) as wire:
-        warned = (await wire.call(name))["_meta"][WARNINGS]
+        warned = [block["text"] for block in (await wire.call(name))["content"] if "WARNING: " in block["text"]]
     assert warned
     for warning in warned:
-        assert f". {advice}" in warning["message"]
+        assert f". {advice}" in warning
 
 
 async def test_the_limits_of_warnings_can_be_set(profiles):

@@ -11,13 +11,14 @@ import louver
 from louver.core.relax import relax
 from louver.errors import LouverError
 from louver.example import build_server
+from louver.protocol.names import PROJECTION
 from server.profiles import PROFILE, SCHEMA, VIEWS, build, lowlevel, structured, text, tool
 from server.wire import NEW, OLD, attached, connect
 
 pytestmark = pytest.mark.anyio
 
 INCLUDE = {"mode": "include", "fields": ["id"]}
-EXTENSION = "dev.louver/projection"
+EXTENSION = "dev.louver/projectionHint"
 RECOMMENDED = {"minimal": ["id", "name"], "contact": ["email", "id", "name"]}
 
 
@@ -62,6 +63,35 @@ async def test_the_annotations_and_meta_of_the_author_stay(era):
     tools = await listed(made.server, era)
     assert tools["t"]["annotations"].keys() == {"readOnlyHint", "projectionHint"}
     assert tools["t"]["_meta"].keys() == {"com.example/note", EXTENSION}
+
+
+CLOSED = {
+    "at the root": {"type": "object", "properties": {"id": {}}, "additionalProperties": False},
+    "in allOf": {"type": "object", "allOf": [{"properties": {"id": {}}, "additionalProperties": False}]},
+    "in oneOf": {"type": "object", "oneOf": [{"properties": {"id": {}}, "additionalProperties": False}]},
+    "behind $ref": {
+        "type": "object",
+        "$ref": "#/$defs/a",
+        "$defs": {"a": {"properties": {"id": {}, "a": {"$ref": "#/$defs/a"}}, "additionalProperties": False}},
+    },
+    "in number": {"type": "object", "maxProperties": 1},
+}
+
+
+@pytest.mark.parametrize("schema", CLOSED.values(), ids=CLOSED)
+async def test_models_are_listed_a_schema_that_admits_what_is_said_beside_an_answer(era, schema):
+    """HOSTS.md: it stands in the structured content for hosts that show that alone; programs get what they validate."""
+    made = lowlevel(t=tool(schema))
+    async with attached(made.server, era) as wire:
+        for_program = (await wire.tools())["t"]["outputSchema"]
+    assert for_program == relax(schema)
+    made = lowlevel(t=tool(schema))
+    async with attached(made.server, era, extensions={}) as wire:
+        for_model = (await wire.tools())["t"]["outputSchema"]
+    answer = {"id": 7, "louver": ["NOTE: ..."]}
+    assert Draft202012Validator(for_model).is_valid(answer)
+    assert not Draft202012Validator(for_program).is_valid(answer)
+    assert not Draft202012Validator(for_model).is_valid({**answer, "other": 1})
 
 
 async def test_the_output_schema_is_relaxed(profiles, era):
@@ -154,7 +184,7 @@ async def test_a_strict_listing_projects_for_clients_that_declare_the_extension(
         answer = await client.call_tool("get_profile", meta={"projection": INCLUDE})
         assert answer.structured_content == PROFILE
         assert answer.meta["projection"] == {"applied": False, "reason": "not_supported"}
-    async with Client(server, mode=mode, extensions=[advertise(EXTENSION, {})]) as client:
+    async with Client(server, mode=mode, extensions=[advertise(PROJECTION, {})]) as client:
         assert client.protocol_version == era
         answer = await client.session.send_request(*raw_call("get_profile", INCLUDE))
         assert answer.structured_content == {"id": 7}
@@ -168,7 +198,7 @@ def raw_call(name, projection):
 
 async def test_a_strict_listing_refuses_a_required_projection_of_other_clients(profiles, era):
     """Ours: `required` means never the full output."""
-    async with attached(profiles.server, era, listing="strict") as wire:
+    async with attached(profiles.server, era, listing="strict", extensions={}) as wire:
         answer = await wire.call("get_profile", projection={**INCLUDE, "required": True})
         assert answer["isError"]
         assert answer["_meta"]["dev.louver/error"]["code"] == "PROJECTION_REQUIRED"

@@ -32,7 +32,7 @@ async def test_the_argument_is_told_only_where_it_is_taken(profiles, era):
     """Ours: off by default."""
     async with attached(profiles.server, era, argument=True) as wire:
         said = wire.opening["capabilities"]["extensions"]["dev.louver/projection"]
-    assert said["argument"] == "_projection"
+    assert said["argument"] == "output_fields"
 
 
 async def test_what_the_server_says_else_stays(profiles, era):

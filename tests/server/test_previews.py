@@ -18,5 +18,7 @@ values = st.dictionaries(names, plain | st.lists(st.dictionaries(names, plain, m
 @given(values, st.sampled_from(["structured", "wrapped text", "text"]))
 def test_it_is_below_two_kilobytes(value, seat):
     """GATEWAY.md: whatever the answer is, and whatever its fields are called."""
-    shown = PREVIEW.instead_of({"content": [{"type": "text", "text": 3000 * "x"}]}, Output(value, seat, "content"))
-    assert size_of(shown) < 2_000
+    result = {"content": [{"type": "text", "text": 3000 * "x"}]}
+    for by_tool in (False, True):
+        shown, extras = PREVIEW.instead_of(result, Output(value, seat, "content"), by_tool=by_tool)
+        assert size_of({**shown, "_meta": extras.meta}) < 2_000

@@ -165,9 +165,9 @@ async def test_an_unknown_tool_with_a_projection_is_that_unknown_tool(era, proje
     async with attached(build_server(), era, argument=True) as wire:
         assert await outcome(wire, "nope", {"a": 1}) == plain
         assert await outcome(wire, "nope", {"a": 1}, projection=projection) == plain
-        by_argument = await outcome(wire, "nope", {"a": 1, "_projection": projection})
+        by_argument = await outcome(wire, "nope", {"a": 1, "output_fields": projection})
     async with connect(build_server(), era) as wire:
-        assert by_argument == await outcome(wire, "nope", {"a": 1, "_projection": projection})
+        assert by_argument == await outcome(wire, "nope", {"a": 1, "output_fields": projection})
 
 
 @pytest.mark.parametrize("meta", ["x", 1, ["projection"]])
@@ -208,9 +208,12 @@ async def test_an_output_that_its_schema_does_not_admit_is_not_sent(era, output,
         if channel == "_meta":
             answer = await wire.call("t", projection=include(*fields))
         else:
-            answer = await wire.call("t", {"_projection": fields})
+            answer = await wire.call("t", {"output_fields": fields})
     assert answer["isError"] is True
-    assert text_of(answer)["error"]["code"] == "OUTPUT_INVALID"
+    if channel == "_meta":
+        assert text_of(answer)["error"]["code"] == "OUTPUT_INVALID"
+    else:
+        assert "does not satisfy its projected schema" in answer["content"][0]["text"]
     assert "structuredContent" not in answer
     for value in (CANARY, "Ann", "Rome"):
         assert value not in json.dumps(answer)

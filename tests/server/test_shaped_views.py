@@ -93,7 +93,7 @@ async def test_the_listed_schema_accepts_the_shaped_answer_and_the_full_one(era)
     for value in (VALUE, SHAPED, {"messages": []}):
         assert Draft202012Validator(listed["outputSchema"]).is_valid(value)
     assert not Draft202012Validator(listed["outputSchema"]).is_valid({"messages": [{"id": 1}]})
-    hint = listed["_meta"]["dev.louver/projection"]
+    hint = listed["_meta"]["dev.louver/projectionHint"]
     assert hint["views"] == VIEWS["t"]
     assert "recommendedViews" not in hint
     assert read_hint(listed["_meta"])[0] == Views.read(VIEWS["t"])

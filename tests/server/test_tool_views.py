@@ -119,10 +119,10 @@ async def test_a_file_that_does_not_fit_is_told_by_file_and_line(tmp_path):
     "meta",
     [
         louver.hint({"minimal": ["nmae"]}),
-        {"dev.louver/projection": {"recommendedViews": {"minimal": ["a.."]}}},
-        {"dev.louver/projection": {"recommendedViews": ["id"]}},
-        {"dev.louver/projection": {"views": "all"}},
-        {"dev.louver/projection": {"always": 1}},
+        {"dev.louver/projectionHint": {"recommendedViews": {"minimal": ["a.."]}}},
+        {"dev.louver/projectionHint": {"recommendedViews": ["id"]}},
+        {"dev.louver/projectionHint": {"views": "all"}},
+        {"dev.louver/projectionHint": {"always": 1}},
     ],
     ids=str,
 )

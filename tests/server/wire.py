@@ -19,6 +19,8 @@ import louver
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 CLIENT = {"name": "wire", "version": "1"}
+PROGRAM = {"dev.louver/projection": {}}
+"""The extensions of a client that reads receipts and `_meta`; one without is taken for the host of a model."""
 
 
 class Wire:
@@ -76,10 +78,10 @@ class Wire:
 
 
 @asynccontextmanager
-async def connect(server, era, *, extensions=None, handshake=True):
+async def connect(server, era, *, extensions=PROGRAM, handshake=True):
     """A connection of the era to a server in this process, past the handshake.
 
-    `Wire.opening` is the answer to `initialize` or `server/discover`.
+    Without extensions it is that of a model. `Wire.opening` is the answer to `initialize` or `server/discover`.
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server
     capabilities = {"extensions": extensions} if extensions else {}
@@ -103,7 +105,7 @@ async def connect(server, era, *, extensions=None, handshake=True):
 
 
 @asynccontextmanager
-async def attached(server, era, *, extensions=None, **options):
+async def attached(server, era, *, extensions=PROGRAM, **options):
     """A connection to a server after `louver.attach`."""
     louver.attach(server, **options)
     async with connect(server, era, extensions=extensions) as wire:

@@ -109,7 +109,7 @@ def test_through_the_gateway_the_score_is_the_same(revision):
                 tool["name"]: tool for tool in httpx2.post(through, **stateless("tools/list")).json()["result"]["tools"]
             }
     # It was so though one of the tools is not listed as the server lists it.
-    assert "_projection" in listed["test_structured_content"]["inputSchema"]["properties"]
+    assert "output_fields" in listed["test_structured_content"]["inputSchema"]["properties"]
 
 
 @pytest.mark.parametrize(("scenario", "revision"), CLIENT_CHECKS)

@@ -30,7 +30,7 @@ from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members, strings
 from louver.core.nearest import did_you_mean
 from louver.errors import InvalidDescription
-from louver.protocol.names import GRANT_ARGUMENT, PROJECTION
+from louver.protocol.names import GRANT_ARGUMENT, HINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,7 +151,7 @@ class Described:
         self.tool = tool
         self.file = file
         self._added: Mapping[str, Any] = {} if file is None else file.content
-        hint = members(members(tool.get("_meta")).get(PROJECTION))
+        hint = members(members(tool.get("_meta")).get(HINT))
         self._output_schema = hint.get("outputSchema", tool.get("outputSchema"))
 
     @cached_property
@@ -161,9 +161,9 @@ class Described:
         text = self._added.get("description", self.tool.get("description"))
         listed["description"] = self._added.get("summary") or summary(text, self.name)
         listed["inputSchema"] = _minimal(self.tool["inputSchema"])
-        if is_object(meta := self.tool.get("_meta")) and is_object(hint := meta.get(PROJECTION)):
+        if is_object(meta := self.tool.get("_meta")) and is_object(hint := meta.get(HINT)):
             without = {key: value for key, value in hint.items() if key != "outputSchema"}
-            listed["_meta"] = {**meta, PROJECTION: without}
+            listed["_meta"] = {**meta, HINT: without}
         return listed
 
     @cached_property
@@ -187,7 +187,7 @@ class Described:
 
     @cached_property
     def takes_grant(self) -> bool:
-        """Whether the reserved argument is ours: the tool has none of that name itself."""
+        """Whether the argument is ours: the tool has none of that name itself."""
         return GRANT_ARGUMENT not in members(self.tool["inputSchema"].get("properties"))
 
     def granting(self, grant: str) -> dict[str, Any]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.plans import Plans, ReadyPlan
+from louver.core.admit import admit
 from louver.core.cached import cached_property
-from louver.core.json import compact, is_object
+from louver.core.json import compact, is_object, members
 from louver.core.json import digest as digest_of
+from louver.core.outline import outline
+from louver.core.path import FieldPath
 from louver.core.plan import compile_projection
 from louver.core.projection import Projection
 from louver.core.relax import relax_any
 from louver.core.validate import validator
-from louver.core.wrapper import TEXT_WRAPPERS, schema_of_text, text_wrapper, text_wrapper_in, within_text
-from louver.protocol.names import ARGUMENT
+from louver.core.wrapper import TEXT_WRAPPERS, is_wrapped, schema_of_text, text_wrapper, text_wrapper_in, within_text
+from louver.protocol.names import EXTRAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from louver.core.validate import Validator
     from louver.core.view import Views
     from louver.protocol.hint import ContentMode
+
+EXTRAS_SCHEMA: Final = {"type": "array", "items": {"type": "string"}}
+"""The schema of the member `louver`, in which models are told what stands beside an answer."""
 
 
 class Entry:
@@ -91,16 +98,41 @@ class Entry:
         return {"type": "object"} if rooted else {}
 
     @cached_property
+    def listing_schema_for_models(self) -> dict[str, Any] | None:
+        """Likewise, for clients whose answers can have the member `louver`."""
+        return None if self.listing_schema is None else admit(self.listing_schema, EXTRAS, EXTRAS_SCHEMA)
+
+    @cached_property
+    def admits_extras(self) -> bool:
+        """Whether an answer with the member satisfies that."""
+        return validator(self.listing_schema_for_models or True).is_valid({EXTRAS: [""]})
+
+    @cached_property
     def listing_validator(self) -> Validator:
         """Of whole answers against what `tools/list` shows, as stock clients hold them against it."""
         return validator(True if self.listing_schema is None else self.listing_schema)
 
-    @cached_property
-    def has_room_for_argument(self) -> bool:
-        """Whether the reserved argument can be added: the input's root is plain `properties` without that name."""
+    def free_argument(self, name: str) -> str | None:
+        """What one more argument can be called: the name, or `name_2` and so on where the tool has it itself.
+
+        `None` where the root of the input schema is more than plain `properties`.
+        """
         if not self.input_schema.keys() <= _PLAIN:
-            return False
-        return ARGUMENT not in (self.input_schema.get("properties") or {})
+            return None
+        taken = members(self.input_schema.get("properties"))
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
+        return next(each for each in names if each not in taken)
+
+    @cached_property
+    def leaf_fields(self) -> tuple[str, ...]:
+        """The paths of the output's fields that have no fields themselves, those near the root first."""
+        if self.output_schema is None:
+            return ()
+        paths = [member.path for member in outline(self.output_schema)]
+        inner = {path.steps[:-1] for path in paths}
+        skipped = 1 if is_wrapped(self.output_schema) else 0
+        leaves = [path.steps[skipped:] for path in paths if path.steps not in inner]
+        return tuple(_spelled(FieldPath(steps)) for steps in sorted(filter(None, leaves), key=len))
 
     @cached_property
     def text_wrapper(self) -> str | None:
@@ -191,6 +223,12 @@ _PLAIN = frozenset(
     | {"title", "description", "$comment", "examples", "default", "deprecated"}
 )
 """Words that one more property takes nothing from."""
+
+
+def _spelled(path: FieldPath) -> str:
+    """A path as a model writes it in a list: a name with a comma is quoted, for models send lists as one text."""
+    names = [str(FieldPath((step,))) for step in path.steps]
+    return ".".join(f"`{name}`" if "," in name and not name.startswith("`") else name for name in names)
 
 
 def _as_it_is(schema: Schema) -> Schema:

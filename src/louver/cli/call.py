@@ -125,8 +125,8 @@ def _show(result: dict[str, Any]) -> None:
     if receipt is not None:
         told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
         terminal.say(json.compact(told))
-        for sentence in unmatched_in(receipt):
-            terminal.say(sentence)
+        for clause in unmatched_in(receipt):
+            terminal.say(clause)
         if any("," in path for path in json.strings(receipt.get("unmatched"))):
             terminal.say("an option takes one field, and stands once for each")
 

@@ -3,7 +3,7 @@
 ::
 
     outputSchema of a server that knows nothing of projection    exact
-    _meta["dev.louver/projection"].outputSchema                  exact
+    _meta["dev.louver/projectionHint"].outputSchema              exact
     outputSchema of a server that projects                       loosened, so that stock clients accept projections;
                                                                  exact only if it says what loosening takes away
 
@@ -27,7 +27,7 @@ from louver.core.view import Views
 from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped
 from louver.errors import InvalidView, UnknownView
 from louver.protocol.hint import read_hint
-from louver.protocol.names import HINT_LITERAL, PROJECTION
+from louver.protocol.names import HINT, HINT_LITERAL
 
 if TYPE_CHECKING:
     from louver.catalogue.plans import Plans
@@ -52,7 +52,7 @@ class KnownTool:
     def __init__(self, tool: dict[str, Any], plans: Plans, *, declared: bool) -> None:
         self.listed = tool
         self.name: str = tool["name"]
-        extension: Any = members(tool.get("_meta")).get(PROJECTION)
+        extension: Any = members(tool.get("_meta")).get(HINT)
         literal: Any = members(tool.get("annotations")).get(HINT_LITERAL)
         self.knows_options = declared or is_object(extension)
         self.projects = self.knows_options or is_object(literal)

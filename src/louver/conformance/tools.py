@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_object, members, strings
-from louver.protocol.names import ARGUMENT, GRANT, GRANT_ARGUMENT, HINT_LITERAL, PROJECTION
+from louver.protocol.names import ARGUMENT, GRANT, GRANT_ARGUMENT, HINT, HINT_LITERAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Tool:
     @property
     def extension_hint(self) -> dict[str, Any]:
         """The extension form; likewise."""
-        return members(members(self.listed.get("_meta")).get(PROJECTION))
+        return members(members(self.listed.get("_meta")).get(HINT))
 
     @property
     def only_reads(self) -> bool:
@@ -73,7 +73,7 @@ class Tool:
 
     @property
     def takes_argument(self) -> bool:
-        """Whether it takes a projection by the reserved argument."""
+        """Whether it takes a projection by the argument."""
         schema = members(self.described.get("inputSchema")) or members(self.listed.get("inputSchema"))
         return ARGUMENT in members(schema.get("properties"))
 

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from louver.limits import MAX_JSON_DEPTH
 
 try:
-    from msgspec.json import Encoder
+    import msgspec
 except ImportError:
-    _encode = None
-else:
-    _encode = Encoder().encode
+    msgspec = None
+
+_encode = None if msgspec is None else msgspec.json.Encoder().encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,6 +135,22 @@ def compact(value: Json) -> str:
             return _encode(value).decode()
     # Also of what msgspec does not take, such as half a surrogate pair.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def unspaced(text: str) -> str:
+    """A JSON text without white space between its parts; what is no JSON comes back as it is.
+
+    Without the extra `fast` numbers are spelled as Python spells them.
+    """
+    if msgspec is None:
+        try:
+            return compact(parse(text))
+        except NotJson:
+            return text
+    try:
+        return msgspec.json.format(text.encode("utf-8", "surrogatepass"), indent=-1).decode("utf-8", "surrogatepass")
+    except msgspec.DecodeError:
+        return text
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

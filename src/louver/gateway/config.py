@@ -124,7 +124,7 @@ class Config:
 
     Args:
         upstreams: The servers that are not disabled, in the file's order.
-        argument: Which tools take the reserved argument.
+        argument: Which tools take the argument.
         listing: What stands as output schema of tools that can be projected.
         exposure: How tools are listed.
         execute: How scripts are contained; `None` is `strict` in the exposure `discovery`, elsewhere `off`.

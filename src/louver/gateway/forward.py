@@ -21,7 +21,7 @@ from louver.gateway.clients import Client, Turn, client_of, handshake_client, op
 from louver.gateway.eras import is_modern, supported_versions
 from louver.gateway.fast import note_what_came
 from louver.limits import MAX_WATCHED
-from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
+from louver.protocol.names import HINT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
 from louver.protocol.results import kept_at, kept_for
 from louver.server.refusals import protocol_error
 from louver.server.wire import result_dict
@@ -34,13 +34,7 @@ if TYPE_CHECKING:
     from louver.gateway.routes import Routes
     from louver.server.results import Results
 
-GUIDANCE = (
-    f"Tools with an argument '{ARGUMENT}' return only what it names: give the fields that you need, for example "
-    "['id', 'user.login'], and ['*'] for everything."
-)
-"""What a model is told of the reserved argument, once for all tools."""
-
-_ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL)
+_ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL, HINT)
 _OF_KEPT = ("resources/read", "resources/subscribe")
 """What is asked of a result that a server keeps. Nobody is watching one but who has asked that."""
 
@@ -54,7 +48,6 @@ class Forward:
         routes: Where requests go.
         opened: Called when a client has opened the gateway.
         leave: Awaited when a client of the handshake era has gone, which other routes may serve by then.
-        argument: Whether tools take the reserved argument; then `instructions` say what it is for.
         results: What is kept here, if reads of that are answered here; then it has what servers keep themselves too.
     """
 
@@ -64,13 +57,11 @@ class Forward:
         opened: Callable[[], None],
         leave: Callable[[Client], Awaitable[None]],
         *,
-        argument: bool,
         results: Results | None = None,
     ) -> None:
         self._routes = routes
         self._opened = opened
         self._leave = leave
-        self._argument = argument
         self._results = results
         self._checked = Checked()
 
@@ -139,10 +130,7 @@ class Forward:
     async def _opening(self, client: Client) -> dict[str, Any]:
         opening = await self._routes.opening(client)
         self._opened()
-        if not self._argument:
-            return opening
-        said = [text] if (text := opening.get("instructions")) else []
-        return {**opening, "instructions": "\n\n".join([*said, GUIDANCE])}
+        return opening
 
     async def _listen(self, turn: Turn, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Tell of changes until the client goes; what it watches is watched at the upstreams meanwhile."""

@@ -26,7 +26,9 @@ from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients import Turn, client_of
 from louver.gateway.eras import ENVELOPE
 from louver.protocol.capability import not_searchable
+from louver.protocol.names import PROJECTION
 from louver.server.answers import inside
+from louver.server.recipient import for_program
 from louver.server.refusals import error_result
 from louver.server.tools import all_tools
 from louver.server.wire import envelope, result_dict
@@ -74,9 +76,12 @@ class Asked:
         if CLIENT_CAPABILITIES_META_KEY in meta:
             # In this era a question would be an answer that nobody here could answer.
             can = members(meta[CLIENT_CAPABILITIES_META_KEY])
-            meta[CLIENT_CAPABILITIES_META_KEY] = {key: what for key, what in can.items() if key not in _QUESTIONS}
+            left = {key: what for key, what in can.items() if key not in _QUESTIONS}
+            # A server behind may project by itself.
+            extensions: dict[str, Any] = {**members(can.get("extensions")), PROJECTION: {}}
+            meta[CLIENT_CAPABILITIES_META_KEY] = {**left, "extensions": extensions}
         sent = {**params, "_meta": meta} if meta else params
-        with inside() if plain else nullcontext():
+        with for_program(), inside() if plain else nullcontext():
             return result_dict(await self.behind(replace(ctx, method=method, params=sent)))
 
 
@@ -226,9 +231,10 @@ def _checked(definition: dict[str, Any], said: object) -> dict[str, Any]:
     Raises:
         InvalidArguments: They are not those of the tool.
     """
-    arguments = members(said)
     properties: dict[str, Any] = definition["inputSchema"].get("properties", {})
     required: list[str] = definition["inputSchema"].get("required", [])
+    # Some hosts send null or nothing for each argument that their model leaves out.
+    arguments = {name: value for name, value in members(said).items() if name in required or value not in _NOTHING}
     expected = f"{definition['name']!r} takes {_listed(properties)}"
     for name in required:
         if name not in arguments:
@@ -240,6 +246,8 @@ def _checked(definition: dict[str, Any], said: object) -> dict[str, Any]:
             raise InvalidArguments(f"{name!r}: expected {_WORDS[properties[name]['type']]}", argument=name)
     return arguments
 
+
+_NOTHING: Final[tuple[Any, ...]] = (None, "", [], {})
 
 _KINDS: dict[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),

@@ -239,7 +239,7 @@ class Stack:
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
-        forward = Forward(routes, self._opened, self._leave, argument=self._argument != "off", results=results)
+        forward = Forward(routes, self._opened, self._leave, results=results)
         innermost = [*self._of_sdk, forward]
         # Made anew from what is listed.
         self._server.get_tool_input_schema = None

@@ -4,7 +4,7 @@ On `initialize` and on `server/discover`, twice::
 
     {"capabilities": {
         "tools": {"projection": {"supported": true, "modes": ["include", "exclude", "view"], "maxDepth": 32}},
-        "extensions": {"dev.louver/projection": {... the same ..., "argument": "_projection",
+        "extensions": {"dev.louver/projection": {... the same ..., "argument": "output_fields",
                                                  "schema": ["inline", "digest", "none"],
                                                  "schemaResource": "louver://schemas/{digest}"}}}}
 
@@ -42,7 +42,7 @@ class ExtensionCapability(Capability):
     """The extension form: `capabilities.extensions["dev.louver/projection"]`."""
 
     argument: str | None = Field(
-        default=None, description="The reserved argument that tools accept a projection by, if they do."
+        default=None, description="The argument that tools accept a projection by, if they do."
     )
     schema_forms: list[SchemaForm] = Field(
         default=["inline", "digest", "none"],
@@ -61,10 +61,13 @@ class SearchCapability(WireModel):
     page_size: int = Field(default=MATCHES_A_PAGE, ge=1, description="Most tools on a page of what is found.")
 
 
-def advertised(capabilities: dict[str, Any], argument: str | None) -> dict[str, Any]:
-    """`capabilities` with both forms added, and resources, which hold projected schemas; what was there stays.
+def advertised(capabilities: dict[str, Any], argument: str | None, *, readable: bool) -> dict[str, Any]:
+    """`capabilities` with both forms added; what was there stays. A server without tools has nothing to project.
 
-    A server without tools has nothing to project.
+    Args:
+        capabilities: Those of the server.
+        argument: What the argument is called, if tools take one.
+        readable: Whether there are resources of ours that the client can read: kept results, or projected schemas.
     """
     tools = capabilities.get("tools")
     extensions = capabilities.get("extensions")
@@ -72,7 +75,7 @@ def advertised(capabilities: dict[str, Any], argument: str | None) -> dict[str, 
         return capabilities
     return {
         **capabilities,
-        "resources": capabilities.get("resources") or {},
+        **({"resources": capabilities.get("resources") or {}} if readable else {}),
         "tools": {**tools, PROJECTION_LITERAL: Capability().to_wire()},
         "extensions": {**(extensions or {}), PROJECTION: ExtensionCapability(argument=argument).to_wire()},
     }

@@ -4,7 +4,7 @@ Twice in `tools/list`: in the literal form of the proposal, and as an extension,
 which typed clients do not drop::
 
     {"annotations": {"projectionHint": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]}}},
-     "_meta": {"dev.louver/projection": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]},
+     "_meta": {"dev.louver/projectionHint": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]},
                                          "views": {"public": {"exclude": ["**.email"]}}, "always": ["id"]}}}
 
 `recommendedViews` holds the views that a list of included fields says whole; `views` the others.
@@ -23,7 +23,7 @@ from louver.core.json import is_object
 from louver.core.view import Views
 from louver.errors import InvalidView
 from louver.protocol.model import WireModel
-from louver.protocol.names import PROJECTION
+from louver.protocol.names import HINT
 from louver.protocol.shaped import Shaped
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Hint(WireModel):
 
 
 class ExtensionHint(Hint):
-    """The extension form: `_meta["dev.louver/projection"]`."""
+    """The extension form: `_meta["dev.louver/projectionHint"]`."""
 
     views: dict[str, ViewHint] | None = None
     always: list[str] | None = None
@@ -78,7 +78,7 @@ def hint(
         LouverError: There is no such `content`.
     """
     check_choice("content", content, get_args(ContentMode))
-    return {PROJECTION: extension_hint(Views.read(views or {}, always), content=content).to_wire()}
+    return {HINT: extension_hint(Views.read(views or {}, always), content=content).to_wire()}
 
 
 def literal_hint(views: Views) -> Hint:
@@ -116,7 +116,7 @@ def read_hint(meta: object) -> tuple[Views, ContentMode]:
     Raises:
         InvalidView: The hint's views are not well formed.
     """
-    written: Any = meta.get(PROJECTION) if is_object(meta) else None
+    written: Any = meta.get(HINT) if is_object(meta) else None
     if not is_object(written):
         return Views(), "project"
     listed, others = written.get("recommendedViews", {}), written.get("views", {})

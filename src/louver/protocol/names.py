@@ -10,7 +10,7 @@ PREFIX: Final = "dev.louver/"
 """Our vendor prefix, as the specification asks of extensions: a reversed domain and a slash."""
 
 PROJECTION: Final = f"{PREFIX}projection"
-"""The extension: in `capabilities.extensions`, in a tool's `_meta`, and as a key of request and receipt."""
+"""The extension: in `capabilities.extensions`, and as a key of request and receipt in `_meta`."""
 
 PROJECTION_LITERAL: Final = "projection"
 """The literal key of request and receipt in `_meta`, and of the capability in `capabilities.tools`."""
@@ -18,8 +18,17 @@ PROJECTION_LITERAL: Final = "projection"
 HINT_LITERAL: Final = "projectionHint"
 """The literal key of the hint in a tool's `annotations`."""
 
-ARGUMENT: Final = "_projection"
-"""The reserved argument by which a model, which cannot set `_meta`, asks for a projection."""
+HINT: Final = f"{PREFIX}projectionHint"
+"""The key of the hint in a tool's `_meta`. Some clients send a tool's `_meta` back with each call of it."""
+
+ARGUMENT: Final = "output_fields"
+"""The argument by which a model, which cannot set `_meta`, asks for a projection."""
+
+EXTRAS: Final = "louver"
+"""The member of structured content that holds notes for models of hosts which show structured content alone."""
+
+RESULT_TOOL: Final = "read_result"
+"""The tool that reads a kept result, for models that cannot read resources."""
 
 SEARCH: Final = f"{PREFIX}search"
 """The extension in `capabilities.extensions` that says that tools can be searched."""
@@ -63,8 +72,8 @@ COMPACT_LITERAL: Final = "compact"
 GRANT: Final = f"{PREFIX}grant"
 """In the `_meta` of what was read, and of a call: that its caller has read how the tool is described."""
 
-GRANT_ARGUMENT: Final = "_grant"
-"""The reserved argument by which a model, which cannot set `_meta`, says so."""
+GRANT_ARGUMENT: Final = "grant"
+"""The argument by which a model, which cannot set `_meta`, says so."""
 
 VERSIONS: Final = f"{PREFIX}versions"
 """In the `_meta` of what was read: tool -> digest of its description, for those who keep what they read."""

@@ -64,5 +64,20 @@ class NotApplied(WireModel):
     reason: Reason
 
 
+_FOR_PROGRAMS = (
+    *("unmatched", "suggestions", "schemaDigest", "projectedSchema"),
+    *("schemaPrecision", "schemaSource"),
+)
+
+
+def brief(receipt: dict[str, Any]) -> dict[str, Any]:
+    """A receipt for a model: without schema, and without what its answer says in a note.
+
+    Args:
+        receipt: As it stands on the wire.
+    """
+    return {key: value for key, value in receipt.items() if key not in _FOR_PROGRAMS}
+
+
 Receipt = Annotated[Applied | NotApplied, Field(discriminator="applied")]
 """A receipt on the wire. One that holds just what issue #1704 shows is a receipt too."""

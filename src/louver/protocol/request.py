@@ -1,29 +1,29 @@
 """Where a request for a projection stands, and its wire form as a model.
 
-On `tools/call`, under either key, or by the reserved argument where a tool has it::
+On `tools/call`, under either key; models ask by an argument (`louver.protocol.argument`)::
 
     params._meta.projection                     {"mode": "include", "fields": ["id"]}
     params._meta["dev.louver/projection"]       the same
-    params.arguments._projection                the same, or just ["id"]
 
-The receipt comes back under the key that the request used. What the object may
-hold is said by `Projection.from_wire`, whose refusals say what would have been right.
-Source: issue #1704, section 3; the extension key and the argument are ours.
+A client may send a tool's listed `_meta` back with each call: a hint under one of the keys is no request. The receipt
+comes back under the key that the request used. What the object may hold is said by `Projection.from_wire`, whose
+refusals say what would have been right.
+Source: issue #1704, section 3; the extension key is ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
-from louver.core.json import is_array, is_object
+from louver.core.json import is_object
 from louver.core.projection import Projection, SchemaForm
 from louver.errors import InvalidProjection
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
 from louver.protocol.model import WireModel
-from louver.protocol.names import ARGUMENT, COMPACT, COMPACT_LITERAL, PROJECTION, PROJECTION_LITERAL
+from louver.protocol.names import COMPACT, COMPACT_LITERAL, PROJECTION, PROJECTION_LITERAL
 
 Paths = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARACTERS)]],
@@ -61,18 +61,29 @@ def requested(meta: object) -> tuple[Projection, str] | None:
     Raises:
         InvalidProjection: It is not a projection, or the two keys hold different ones.
     """
-    if not isinstance(meta, Mapping):
+    keys = requested_keys(meta)
+    if not keys:
         return None
-    found: dict[str, Any] = {key: meta[key] for key in (PROJECTION_LITERAL, PROJECTION) if key in meta}
-    if not found:
-        return None
-    projections = {key: Projection.from_wire(value) for key, value in found.items()}
+    projections = {key: Projection.from_wire(cast("Mapping[str, Any]", meta)[key]) for key in keys}
     if len(set(projections.values())) > 1:
         raise InvalidProjection(
             f"'_meta' holds two different projections, under {PROJECTION_LITERAL!r} and {PROJECTION!r}: send one"
         )
     key = next(iter(projections))
     return projections[key], key
+
+
+def requested_keys(meta: object) -> tuple[str, ...]:
+    """The keys of a call's `_meta` under which a request stands."""
+    if not isinstance(meta, Mapping):
+        return ()
+    said = cast("Mapping[str, object]", meta)
+    return tuple(key for key in (PROJECTION_LITERAL, PROJECTION) if key in said and not _is_hint(said[key]))
+
+
+def _is_hint(value: object) -> bool:
+    """Whether a tool's hint was sent back in place of a request."""
+    return is_object(value) and "supported" in value and "mode" not in value
 
 
 def is_compact(meta: object) -> bool:
@@ -87,17 +98,3 @@ def is_compact(meta: object) -> bool:
     if not all(isinstance(each, bool) for each in said):
         raise InvalidProjection(f"{COMPACT_LITERAL!r} in '_meta' is true or false")
     return all(said)
-
-
-def requested_by_argument(argument: object) -> Projection:
-    """The request in the reserved argument: the object, or a list of paths for mode `include`.
-
-    Raises:
-        InvalidProjection: It is neither.
-    """
-    if is_array(argument):
-        return Projection.from_wire({"mode": "include", "fields": argument})
-    if not is_object(argument):
-        message = f"{ARGUMENT!r} is a list of field paths, for example ['id', 'user.login'], or a projection"
-        raise InvalidProjection(message)
-    return Projection.from_wire(argument)

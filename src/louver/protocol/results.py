@@ -8,28 +8,52 @@
     louver://results/<handle>?page=2                   the second hundred elements of the longest array
 
 A comma separates paths; one that is escaped (`%2C`) is part of a path.
+Models, which cannot read resources, call a tool::
+
+    read_result {"handle": "<handle>", "fields": ["items.id", "total"]}
+    read_result {"handle": "<handle>", "page": 2}
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
 
 from louver.core.json import members
 from louver.core.projection import Projection
-from louver.errors import InvalidProjection
+from louver.errors import InvalidArguments, InvalidProjection
 from louver.limits import MAX_KEPT_MINUTES
-from louver.protocol.names import RESULT, RESULTS_URI
+from louver.protocol.argument import requested_by_argument
+from louver.protocol.names import RESULT, RESULT_TOOL, RESULTS_URI
 from louver.protocol.uris import UriForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _URI = UriForm("a URI of a result", f"{RESULTS_URI}HANDLE?fields=id,name&page=1")
+_DIGITS = re.compile("[0-9]{1,9}")
 _HANDLE = re.compile(re.escape(RESULTS_URI) + r"[^?#]+")
 _PARAMETERS = ("fields", "view", "page")
+
+READ_RESULT: Final[dict[str, Any]] = {
+    "name": RESULT_TOOL,
+    "title": "Read a kept result",
+    "description": "Read part of an answer that was too large to send: some fields, or a page of its longest list.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "handle": {"type": "string", "description": "As the answer gave it."},
+            "fields": {"type": "array", "items": {"type": "string"}, "description": "Field paths."},
+            "view": {"type": "string", "description": "A view of the tool, instead of fields."},
+            "page": {"type": "integer", "description": "From 1."},
+        },
+        "required": ["handle"],
+    },
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+}
+"""The tool as it is listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +64,13 @@ class Read:
         handle: Which one.
         projection: What of it is kept.
         page: Which page, from 1; `None` is all of it.
+        uri: The URI, if it was asked for by one.
     """
 
     handle: str
     projection: Projection
     page: int | None = None
+    uri: str | None = None
 
     @classmethod
     def of(cls, uri: str) -> Read:
@@ -69,7 +95,52 @@ class Read:
             else:
                 once = " once" if name in _PARAMETERS else ""
                 raise _URI.invalid(offset, f"one of {', '.join(map(repr, _PARAMETERS))}{once}")
-        return cls(base.removeprefix(RESULTS_URI), _projection(fields, view), page)
+        return cls(base.removeprefix(RESULTS_URI), _projection(fields, view), page, uri)
+
+    @classmethod
+    def by_arguments(cls, arguments: dict[str, Any]) -> Read:
+        """What a call of the tool reads; null and empty are read as left out.
+
+        Raises:
+            InvalidArguments: They are not those of the tool.
+            InvalidProjection: Its fields are no paths, or stand beside a view.
+        """
+        given = {name: value for name, value in arguments.items() if value not in (None, "", [], {}, 0)}
+        if unknown := given.keys() - READ_RESULT["inputSchema"]["properties"].keys():
+            name = min(unknown)[:80]
+            expected = ", ".join(map(repr, READ_RESULT["inputSchema"]["properties"]))
+            raise InvalidArguments(f"{name!r} is no argument: {RESULT_TOOL!r} takes {expected}", argument=name)
+        handle, view, page = given.get("handle"), given.get("view"), given.get("page")
+        if not isinstance(handle, str):
+            raise InvalidArguments("'handle': expected the text that the answer gave", argument="handle")
+        if view is not None and not isinstance(view, str):
+            raise InvalidArguments("'view': expected the name of a view", argument="view")
+        number = int(page) if isinstance(page, str) and _DIGITS.fullmatch(page) else page
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+            raise InvalidArguments("'page': expected a whole number from 1", argument="page")
+        projection = requested_by_argument(given.get("fields")) or _projection([], view)
+        if view is not None and "fields" in given:
+            _projection(["*"], view)
+        return cls(handle.removeprefix(RESULTS_URI).partition("?")[0], projection, number)
+
+    def to_uri(self) -> str:
+        """The URI that reads the same."""
+        if self.uri is not None:
+            return self.uri
+        named = {
+            "view": self.projection.name,
+            "fields": ",".join(quote(str(path), "") for path in self.projection.fields),
+        }
+        parts = [f"{name}={quote(value, ',%')}" for name, value in named.items() if value]
+        parts += [] if self.page is None else [f"page={self.page}"]
+        return f"{RESULTS_URI}{self.handle}?{'&'.join(parts)}"
+
+    def out_of_pages(self, pages: int) -> Exception:
+        """The refusal of a page that there is not."""
+        if self.uri is None:
+            return InvalidArguments(f"'page': expected a number from 1 to {pages}", argument="page")
+        offset = next((offset for offset, name, _ in _parameters(self.uri) if name == "page"), 0)
+        return _URI.invalid(offset, f"a page from 1 to {pages}")
 
 
 def kept_at(result: dict[str, Any]) -> str | None:
@@ -83,12 +154,6 @@ def kept_for(result: dict[str, Any]) -> float:
     seconds: object = members(members(result.get("_meta")).get(RESULT)).get("expiresInSeconds")
     longest = MAX_KEPT_MINUTES * 60
     return min(seconds, longest) if isinstance(seconds, int | float) and seconds > 0 else longest
-
-
-def out_of_pages(uri: str, pages: int) -> Exception:
-    """The refusal of a page that there is not."""
-    offset = next((offset for offset, name, _ in _parameters(uri) if name == "page"), 0)
-    return _URI.invalid(offset, f"a page from 1 to {pages}")
 
 
 def _parameters(uri: str) -> Iterator[tuple[int, str, str]]:

@@ -4,40 +4,47 @@
 
     projected answer ─ guidance looks at it ─ kept, if it is too large, and previewed ─ else warned of, if it is large
 
-Each is there only where the server's author wants it. Notes and warnings are blocks of text after the answer's own, and
-stand in its `_meta`; the structured content is the tool's alone. An answer without any of them is passed on as it is.
+Each is there only where the server's author wants it. Where notes and warnings stand says `louver.server.extras`. For a
+model, text that is just the structured content spelled out is written without white space.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from louver.catalogue.hosts import HOSTS
 from louver.core.cached import cached_property
-from louver.core.json import compact, members
+from louver.core.json import compact
 from louver.core.wrapper import is_wrapped, text_wrapper_in
-from louver.protocol.names import ARGUMENT, GUIDANCE, WARNINGS
+from louver.protocol.names import GUIDANCE, RESULT_TOOL, WARNINGS
 from louver.protocol.output import texts_of
 from louver.server.aside import aside
+from louver.server.content import without_white_space
+from louver.server.extras import Extras, is_admitted
 from louver.server.finding import found_output
 from louver.server.previews import Preview, can_be_kept
 from louver.server.projection import left_alone
+from louver.server.recipient import recipient_of
 from louver.server.results import About
 from louver.server.warnings import has_fields, less, text_of
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
+    from louver.catalogue.hosts import Host
     from louver.catalogue.rules import Guidance
     from louver.core.json import Json
     from louver.protocol.output import Output
     from louver.server.asked import Asking
+    from louver.server.listing import Listing
     from louver.server.projection import Answered, ProjectedCalls
+    from louver.server.recipient import Recipient
     from louver.server.results import Results
     from louver.server.tools import Tools
     from louver.server.warnings import Warnings
@@ -45,7 +52,6 @@ if TYPE_CHECKING:
 _Made = TypeVar("_Made")
 
 _BY_META: Final = ("'_meta.projection'",)
-_BY_ARGUMENT: Final = (f"the argument '{ARGUMENT}'",)
 
 _INSIDE: ContextVar[bool] = ContextVar("louver_inside", default=False)
 
@@ -69,12 +75,14 @@ class Beside:
         warnings: When is warned.
         results: Keeps those that are too large.
         by: What names fields in a call, and what names a view, where neither `_meta` nor the argument does.
+        hosts: What hosts show their models.
     """
 
     guidance: Guidance | None = None
     warnings: Warnings | None = None
     results: Results | None = None
     by: tuple[str, ...] = ()
+    hosts: Mapping[str, Host] = field(default_factory=lambda: HOSTS)
 
 
 NOTHING: Final = Beside()
@@ -89,6 +97,7 @@ class Answers:
         beside: What is wanted.
         can_project: Whether this client gets projections, of which a preview is one.
         asking: How calls can ask for fields.
+        listing: What is listed as output schema.
     """
 
     def __init__(
@@ -98,62 +107,91 @@ class Answers:
         beside: Beside,
         can_project: Callable[[ServerRequestContext[Any, Any]], bool],
         asking: Asking,
+        listing: Listing,
     ) -> None:
         self._calls = calls
         self._tools = tools
         self._beside = beside
-        self._has_any = beside != NOTHING
+        self._has_any = any((beside.guidance, beside.warnings, beside.results))
         self._can_project = can_project
         self._asking = asking
+        self._listing: Listing = listing
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """The answer, with what is to be said of it."""
         answered = await self._calls(ctx, call_next)
         name: object = (ctx.params or {}).get("name")
-        if not self._has_any or _INSIDE.get() or not isinstance(name, str):
+        if _INSIDE.get() or not isinstance(name, str):
+            return answered.result
+        recipient = recipient_of(ctx, self._beside.hosts)
+        if answered.asked is not None and answered.asked.by == "argument":
+            recipient = replace(recipient, is_program=False)
+        if not recipient.is_program:
+            answered = replace(answered, result=await without_white_space(answered.result))
+        if not self._has_any and not answered.notes:
             return answered.result
         result = result_dict(answered.result)
         if left_alone(result):
             return answered.result
         look = await _Look.at(name, result)
-        said = await self._guided(look)
-        shown = await self._previewed(look, answered, ctx, call_next)
-        if shown is None:
-            said = said.joined(await self._warned(look, ctx, call_next))
-            return said.beside(result) if said.texts else answered.result
-        return said.beside(shown)
+        extras = Extras(answered.notes).joined(await self._guided(look))
+        shown = await self._previewed(look, answered, recipient, ctx, call_next)
+        if shown is not None:
+            result, preview = shown
+            extras = preview.joined(extras)
+        else:
+            extras = extras.joined(await self._warned(look, recipient, ctx, call_next))
+        if not extras:
+            return answered.result
+        entry = None
+        if recipient.reads_structured and "structuredContent" in result:
+            entry = await self._tools.find_if_listed(name, ctx, call_next)
+        return extras.beside(result, recipient, admitted=is_admitted(entry, self._listing))
 
-    async def _guided(self, look: _Look) -> _Said:
+    async def _guided(self, look: _Look) -> Extras:
         guidance = self._beside.guidance
         if guidance is None or not guidance.concerns(look.tool):
-            return _Said()
+            return Extras()
         notes = await look.aside(lambda: guidance.notes(look.tool, look.value, look.texts))
-        return _Said([note.text() for note in notes], {GUIDANCE: [note.to_wire() for note in notes]})
+        return Extras(
+            tuple(note.text() for note in notes), {GUIDANCE: [note.to_wire() for note in notes]} if notes else {}
+        )
 
-    async def _warned(self, look: _Look, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> _Said:
+    async def _warned(
+        self, look: _Look, recipient: Recipient, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> Extras:
         warnings = self._beside.warnings
-        if warnings is None:
-            return _Said()
-        found = await look.aside(lambda: warnings.of(look.result, look.value))
-        if found:
-            advice = await self._advice(look, ctx, call_next)
-            found = [{**warning, "message": f"{warning['message']} {advice}"} for warning in found]
-        return _Said([*map(text_of, found)], {WARNINGS: found})
+        found = [] if warnings is None else await look.aside(lambda: warnings.of(look.result, look.value))
+        if not found:
+            return Extras()
+        advice = await self._advice(look, recipient, ctx, call_next)
+        found = [{**warning, "message": f"{warning['message']} {advice}"} for warning in found]
+        return Extras(tuple(map(text_of, found)), {WARNINGS: found})
 
-    async def _advice(self, look: _Look, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> str:
+    async def _advice(
+        self, look: _Look, recipient: Recipient, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> str:
         """How this client can ask for less of this answer."""
         if not self._can_project(ctx) or not await look.aside(lambda: has_fields(look.value)):
             return less(())
+        # Models cannot set `_meta`.
+        by = self._beside.by or (_BY_META if recipient.is_program else ())
         entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
         if entry is None:
-            return less(self._beside.by or _BY_META)
-        by = self._beside.by or (_BY_ARGUMENT if self._asking.offers_argument(entry) else _BY_META)
+            return less(by)
+        if not self._beside.by and (argument := self._asking.argument_of(entry)) is not None:
+            by = (f"the argument '{argument}'",)
         return less(by, has_views=bool(entry.views.named))
 
     async def _previewed(
-        self, look: _Look, answered: Answered, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> dict[str, Any] | None:
-        """What the client gets instead of an answer that is kept; `None` if it gets the answer."""
+        self,
+        look: _Look,
+        answered: Answered,
+        recipient: Recipient,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: CallNext,
+    ) -> tuple[dict[str, Any], Extras] | None:
+        """What the client gets in place of an answer that is kept, and what it is told of that."""
         results, output = self._beside.results, look.output
         if results is None or output is None or not can_be_kept(output) or not self._can_project(ctx):
             return None
@@ -166,24 +204,10 @@ class Answers:
         if uri is None:
             return None
         kept = Preview(look.tool, uri, look.size, results.options.seconds, is_wrapped(declared))
-        return answered.told_otherwise(await look.aside(lambda: kept.instead_of(look.result, output)), "result_kept")
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What is said of an answer: as blocks of text, and in `_meta`."""
-
-    texts: list[str] = field(default_factory=list[str])
-    meta: dict[str, Any] = field(default_factory=dict[str, Any])
-
-    def joined(self, other: _Said) -> _Said:
-        return _Said([*self.texts, *other.texts], {**self.meta, **other.meta})
-
-    def beside(self, result: dict[str, Any]) -> dict[str, Any]:
-        """The answer with it."""
-        meta = {**members(result.get("_meta")), **{key: said for key, said in self.meta.items() if said}}
-        blocks = [{"type": "text", "text": text} for text in self.texts]
-        return {**result, "content": [*(result.get("content") or []), *blocks], **({"_meta": meta} if meta else {})}
+        is_tool_taken = await self._tools.find_if_listed(RESULT_TOOL, ctx, call_next) is not None
+        by_tool = not recipient.is_program and not is_tool_taken
+        shown, extras = await look.aside(lambda: kept.instead_of(look.result, output, by_tool=by_tool))
+        return answered.told_otherwise(shown, "result_kept"), extras
 
 
 class _Look:

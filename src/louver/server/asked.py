@@ -1,7 +1,7 @@
 """What a call asks for, and by whom.
 
-A client asks in `_meta`; its model, which cannot set that, by the reserved
-argument; and where neither does, the server may have a default view. In this
+A client asks in `_meta`; its model, which cannot set that, by an argument;
+and where neither does, the server may have a default view. In this
 order: a request in `_meta` wins, but the argument is read, and refused, all the same.
 """
 
@@ -15,8 +15,9 @@ from louver.core.choices import check_choice
 from louver.core.json import is_object
 from louver.core.projection import Projection
 from louver.errors import LouverError
+from louver.protocol.argument import argument_schema, requested_by_argument
 from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
-from louver.protocol.request import is_compact, requested, requested_by_argument
+from louver.protocol.request import is_compact, requested
 from louver.server.refusals import protocol_error
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 By = Literal["_meta", "argument", "default view"]
 
 Argument = Literal["projectable", "all", "off"]
-"""Which tools take the reserved argument: those with an output schema or a default view, all, or none."""
+"""Which tools take the argument: those of which two fields or a view are known, all, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +37,22 @@ class Asked:
         projection: The request.
         by: How it was asked.
         key: The key of `_meta` under which the receipt goes.
+        argument: What the argument is called, if it was asked by that.
     """
 
     projection: Projection
     by: By
     key: str = PROJECTION_LITERAL
+    argument: str = ARGUMENT
 
 
 class RefusedArgument(Exception):
-    """A request by the reserved argument is not possible: its model must be able to read why."""
+    """A request by the argument is not possible: its model must be able to read why."""
 
-    def __init__(self, error: LouverError) -> None:
+    def __init__(self, error: LouverError, name: str) -> None:
         super().__init__(error.message)
         self.error = error
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class Asking:
     """How calls of one server can ask.
 
     Args:
-        argument: Which tools take the reserved argument.
+        argument: Which tools take the argument.
+        name: What it is called, unless the tool has an argument of that name.
         defaults: Tool name -> the view that a call without a request gets.
         ready: What the names of tools begin with that may have a default view of their own.
 
@@ -67,6 +72,7 @@ class Asking:
     argument: Argument
     defaults: Mapping[str, str]
     ready: tuple[str, ...] = ()
+    name: str = ARGUMENT
 
     def __post_init__(self) -> None:
         check_choice("argument", self.argument, get_args(Argument))
@@ -75,7 +81,7 @@ class Asking:
         """Whether a call may ask for anything; if not, the server answers as if nothing were attached."""
         meta, arguments = params.get("_meta"), params.get("arguments")
         by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        by_argument = self.argument != "off" and is_object(arguments) and ARGUMENT in arguments
+        by_argument = self.argument != "off" and is_object(arguments) and self._is_among(arguments)
         return by_meta or by_argument or name in self.defaults or name.startswith(self.ready)
 
     def default_view(self, entry: Entry) -> str | None:
@@ -83,21 +89,24 @@ class Asking:
         view = self.defaults.get(entry.name, entry.default_view)
         return None if entry.hides_views and view not in entry.views.named else view
 
-    def offers_argument(self, entry: Entry) -> bool:
-        """Whether the tool takes the reserved argument: then that is ours, and the tool never sees it."""
-        if self.argument == "off" or not entry.has_room_for_argument:
-            return False
-        if self.argument == "all" or entry.output_schema is not None:
-            return True
-        # Who gets less without having asked must be able to ask for all.
-        return self.default_view(entry) is not None
+    def argument_of(self, entry: Entry) -> str | None:
+        """What the argument of the tool is called, if it takes one: the tool itself never sees it."""
+        if self.argument == "off":
+            return None
+        # A caller who gets a view without having asked must be able to ask for all.
+        can_pay = len(entry.leaf_fields) > 1 or bool(entry.views.named) or self.default_view(entry) is not None
+        return entry.free_argument(self.name) if can_pay or self.argument == "all" else None
+
+    def argument_schema(self, entry: Entry) -> dict[str, Any]:
+        """The argument in the input schema of a tool that takes it."""
+        return argument_schema(entry.leaf_fields, entry.views.named, self.default_view(entry))
 
     def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
         """What a call of the tool asks for, if anything.
 
         Raises:
             MCPError: The request in `_meta` is not a projection.
-            RefusedArgument: Likewise, in the reserved argument.
+            RefusedArgument: Likewise, in the argument.
         """
         try:
             by_meta, compact = requested(params.get("_meta")), is_compact(params.get("_meta"))
@@ -108,18 +117,20 @@ class Asking:
             projection, key = by_meta
             return Asked(projection, "_meta", key)
         if by_argument is not None:
-            return Asked(by_argument, "argument")
+            return Asked(by_argument, "argument", argument=self.argument_of(entry) or self.name)
         default = self.default_view(entry) if compact else None
         return None if default is None else Asked(Projection.view(default), "default view")
 
+    def _is_among(self, arguments: Mapping[str, Any]) -> bool:
+        return any(name.startswith(self.name) for name in arguments)
+
     def _by_argument(self, entry: Entry, arguments: object) -> Projection | None:
-        if not self.offers_argument(entry) or not is_object(arguments) or arguments.get(ARGUMENT) is None:
-            # Null is how many models leave an optional argument out.
+        if not is_object(arguments) or not self._is_among(arguments) or (name := self.argument_of(entry)) is None:
             return None
         try:
-            return requested_by_argument(arguments[ARGUMENT])
+            return requested_by_argument(arguments.get(name))
         except LouverError as error:
-            raise RefusedArgument(error) from None
+            raise RefusedArgument(error, name) from None
 
 
 def refuse(error: LouverError, asked: Asked) -> NoReturn:
@@ -130,5 +141,5 @@ def refuse(error: LouverError, asked: Asked) -> NoReturn:
         RefusedArgument: A model asked.
     """
     if asked.by == "argument":
-        raise RefusedArgument(error) from None
+        raise RefusedArgument(error, asked.argument) from None
     raise protocol_error(error) from None

@@ -32,8 +32,9 @@ from louver.core.json import members
 from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.capability import advertised
-from louver.protocol.names import ARGUMENT, PROJECTION, SERVER
+from louver.protocol.names import RESULT_TOOL, SERVER
 from louver.protocol.query import queried
+from louver.protocol.results import READ_RESULT
 from louver.server.answers import NOTHING, Answers, Beside
 from louver.server.aside import found_or_made
 from louver.server.asked import Asking
@@ -42,6 +43,7 @@ from louver.server.declared import DeclaredAnswers
 from louver.server.listing import Listing, listed_tool
 from louver.server.options import check_options
 from louver.server.projection import ProjectedCalls
+from louver.server.recipient import declares_projection
 from louver.server.results import Results, is_kept_result
 from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
 from louver.server.tools import Tools
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.server.disclosure import Disclosure, Mode
+    from louver.server.rereads import Rereads
     from louver.server.results import KeptResults
     from louver.server.search import Search
 
@@ -85,7 +88,7 @@ def attach(
     Args:
         server: An `MCPServer` or a lowlevel `Server`, not yet serving.
         views: A folder of `<tool>.views.json`, or tool name -> views; beside the views of `hint`.
-        argument: Whether tools take the reserved argument `_projection`: models cannot set `_meta`.
+        argument: Whether tools take the argument `output_fields`: models cannot set `_meta`.
         default_views: Tool name -> the view that a call without a request gets.
         listing: What `tools/list` shows as output schema; stock clients accept projections with
             `relaxed` and `omit`. With `strict` only clients that declare the extension get them.
@@ -201,7 +204,7 @@ class _Attached:
         self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
         calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
         self._declared = DeclaredAnswers(tools, listing)
-        self._call = Answers(calls, tools, beside, self._can_project, asking)
+        self._call = Answers(calls, tools, beside, self._can_project, asking, listing)
         self._rereads = None
         if beside.results is not None:
             # Imported only now: most servers keep no results.
@@ -211,6 +214,8 @@ class _Attached:
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
+            if (rereads := await self._reads_result(ctx, call_next)) is not None:
+                return await rereads.call(ctx, call_next)
             return await self._call(ctx, self._declared.before(call_next))
         if ctx.method == "tools/list":
             return await self._list(ctx, call_next)
@@ -224,11 +229,20 @@ class _Attached:
         if ctx.method in ("initialize", "server/discover"):
             said = result_dict(result)
             capabilities = advertised(
-                said.get("capabilities") or {}, None if self._asking.argument == "off" else ARGUMENT
+                said.get("capabilities") or {},
+                None if self._asking.argument == "off" else self._asking.name,
+                readable=self._rereads is not None or declares_projection(ctx),
             )
             said = {**said, "capabilities": capabilities}
             return said if self._search is None else self._search.introduced(said)
         return result
+
+    async def _reads_result(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Rereads | None:
+        """What answers a call, if it is one of the tool that reads kept results."""
+        if self._rereads is None or (ctx.params or {}).get("name") != RESULT_TOOL:
+            return None
+        is_own = await self._tools.find_if_listed(RESULT_TOOL, ctx, call_next) is not None
+        return None if is_own else self._rereads
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         list_tools = call_next if self._search is None else partial(self._search.list, call_next=call_next)
@@ -246,7 +260,12 @@ class _Attached:
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
-        return {**result, "tools": [each.listed for each in listed]}
+        is_model = not declares_projection(ctx)
+        shown = [each.for_models if is_model else each.listed for each in listed]
+        is_end = not (is_search or result.get("nextCursor"))
+        if self._rereads is not None and is_end and not self._tools.has(RESULT_TOOL):
+            shown.append(READ_RESULT)
+        return {**result, "tools": shown}
 
     def _known(self, each: tuple[dict[str, Any], Entry]) -> _Listed | None:
         """A tool and how it was listed, if it is as it was then."""
@@ -257,28 +276,28 @@ class _Attached:
     def _made(self, each: tuple[dict[str, Any], Entry]) -> _Listed:
         """A tool and how it is listed."""
         tool, entry = each
-        argument = self._asking.offers_argument(entry)
-        default = self._asking.default_view(entry)
-        listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument, default_view=default)
-        return _Listed(tool, listed)
+        name = self._asking.argument_of(entry)
+        argument = None if name is None else (name, self._asking.argument_schema(entry))
+        listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
+        if self._listing != "relaxed" or entry.listing_schema is None:
+            return _Listed(tool, listed, listed)
+        return _Listed(tool, listed, {**listed, "outputSchema": entry.listing_schema_for_models})
 
     def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         return envelope(self._server, ctx.protocol_version)
 
     def _can_project(self, ctx: ServerRequestContext[Any, Any]) -> bool:
         """Whether this client may get projections: with a strict listing it must have declared them."""
-        if self._listing != "strict":
-            return True
-        capabilities = ctx.session.client_capabilities
-        return capabilities is not None and PROJECTION in (capabilities.extensions or {})
+        return self._listing != "strict" or declares_projection(ctx)
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A tool, and how it was listed."""
+    """A tool, and how it was listed to programs and to models."""
 
     tool: dict[str, Any]
     listed: dict[str, Any]
+    for_models: dict[str, Any]
 
 
 def _check_on_start(

@@ -72,7 +72,7 @@ def _taken_off(
 
     Args:
         ctx: The call.
-        as_argument: Whether the reserved argument is ours.
+        as_argument: Whether the argument is ours.
     """
     params = dict(ctx.params or {})
     found: list[Any] = []

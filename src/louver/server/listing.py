@@ -5,16 +5,15 @@ Added to each tool with an output schema::
     outputSchema      relax(S): stock clients validate answers against what is listed
     annotations       the hint, literal form
     _meta             the hint, extension form
-    inputSchema       the reserved argument `_projection`, where the server offers it
+    inputSchema       the argument `output_fields`, where the server offers it
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from louver.protocol.hint import extension_hint, literal_hint
-from louver.protocol.names import ARGUMENT, HINT_LITERAL, PROJECTION
+from louver.protocol.names import HINT, HINT_LITERAL
 
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
@@ -27,30 +26,13 @@ would refuse them.
 """
 
 
-@cache
-def argument_schema(default_view: str | None) -> dict[str, Any]:
-    """The reserved argument in an input schema.
-
-    Args:
-        default_view: The view that a call without it gets, if any.
-    """
-    without = "the full output." if default_view is None else f"the view '{default_view}', ['*'] is the full output."
-    return {
-        "description": "Fields of the output to return, as paths: ['id', 'user.login']. "
-        "Or {'mode': 'exclude', 'fields': [...]} or {'mode': 'view', 'view': '...'}. "
-        f"Leave out for {without}",
-        "anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "object"}],
-    }
-
-
 def listed_tool(
     tool: dict[str, Any],
     entry: Entry,
     listing: Listing,
     *,
     exact: bool,
-    argument: bool,
-    default_view: str | None = None,
+    argument: tuple[str, dict[str, Any]] | None,
 ) -> dict[str, Any]:
     """The tool as clients see it; a tool without an output schema only gets the argument.
 
@@ -59,13 +41,13 @@ def listed_tool(
         entry: What is known of it.
         listing: What stands as its output schema.
         exact: Whether the exact output schema stands in the hint.
-        argument: Whether the tool takes the reserved argument.
-        default_view: The view that a call without a request gets.
+        argument: What the argument is called, and its schema, if the tool takes it.
     """
     listed = dict(tool)
-    if argument:
+    if argument is not None:
+        name, described = argument
         schema = tool["inputSchema"]
-        properties: dict[str, Any] = {**(schema.get("properties") or {}), ARGUMENT: argument_schema(default_view)}
+        properties: dict[str, Any] = {**(schema.get("properties") or {}), name: described}
         listed["inputSchema"] = {**schema, "properties": properties}
     if entry.output_schema is None:
         return listed
@@ -81,5 +63,5 @@ def listed_tool(
         **(tool.get("annotations") or {}),
         HINT_LITERAL: literal_hint(entry.views).to_wire(),
     }
-    listed["_meta"] = {**(tool.get("_meta") or {}), PROJECTION: hint.to_wire()}
+    listed["_meta"] = {**(tool.get("_meta") or {}), HINT: hint.to_wire()}
     return listed

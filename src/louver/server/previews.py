@@ -1,4 +1,6 @@
-r"""What stands in place of an answer that is kept: what it looks like, and where it is read.
+r"""What stands in place of an answer that is kept: what it looks like, and how it is read.
+
+::
 
     {"structuredContent": {"total": 1280},
      "content": [{"type": "text", "text": "This answer has 2,012,345 bytes ..."},
@@ -6,7 +8,8 @@ r"""What stands in place of an answer that is kept: what it looks like, and wher
      "_meta": {"dev.louver/result": {"uri": ..., "expiresInSeconds": 600, "bytes": 2012345, "fields": [...]}}}
 
 It is small whatever the answer is. `structuredContent` is a projection of the answer, so it satisfies what is listed as
-the tool's output schema: clients that validate accept it. Blocks that are not text stay.
+the tool's output schema: clients that validate accept it. Blocks that are not text stay. A model gets neither link nor
+`_meta`: its text names the tool that reads the result.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import compact, is_array, is_object, members
+from louver.core.json import compact, is_array, is_object
 from louver.core.preview import fitted, preview, scalars
-from louver.protocol.names import RESULT
+from louver.protocol.names import RESULT, RESULT_TOOL, RESULTS_URI
+from louver.server.extras import Extras
 
 if TYPE_CHECKING:
     from louver.protocol.output import Output
@@ -40,25 +44,26 @@ class Preview:
     seconds: float
     wrapped: bool
 
-    def instead_of(self, result: dict[str, Any], output: Output) -> dict[str, Any]:
-        """The answer that a client gets.
+    def instead_of(self, result: dict[str, Any], output: Output, *, by_tool: bool) -> tuple[dict[str, Any], Extras]:
+        """The answer that a client gets, and what is said beside it.
 
         Args:
             result: The one that is kept.
             output: What of it is kept.
+            by_tool: Whether a model reads it, by the tool for that.
         """
         said = fitted(preview(output.value, self.size))
         blocks: list[Any] = result.get("content") or []
         others = [block for block in blocks if is_object(block) and block.get("type") != "text"]
-        text = {"type": "text", "text": self._text(said)}
         told = {"uri": self.uri, "expiresInSeconds": round(self.seconds), "bytes": self.size, **said}
-        meta = {**members(result.get("_meta")), RESULT: told}
-        shown = {**result, "content": [text, self._link(), *others], "_meta": meta}
+        text = self._text(said, by_tool=by_tool)
+        links = [] if by_tool else [self._link()]
+        shown = {**result, "content": [{"type": "text", "text": text}, *links, *others]}
         if output.seat == "structured":
             shown["structuredContent"] = scalars(output.value, wrapped=self.wrapped)
         elif output.seat == "wrapped text":
             shown["structuredContent"] = {output.wrapper: compact(scalars(output.value))}
-        return shown
+        return shown, Extras(meta={RESULT: told}, written=(text,))
 
     def _link(self) -> dict[str, Any]:
         name = f"result of {self.tool}"[:100]
@@ -70,13 +75,19 @@ class Preview:
             "size": self.size,
         }
 
-    def _text(self, said: dict[str, Any]) -> str:
+    def _text(self, said: dict[str, Any], *, by_tool: bool) -> str:
         elements = f" in {said['elements']:,} elements" if "elements" in said else ""
+        by = f"with the tool {RESULT_TOOL}" if by_tool else "by these resources"
+        handle = self.uri.removeprefix(RESULTS_URI)
+        forms = (
+            [f'{{"handle": "{handle}", "fields": [PATH, PATH]}}', f'{{"handle": "{handle}", "page": 1}}']
+            if by_tool
+            else [f"{self.uri}?fields=PATH,PATH", f"{self.uri}?page=1"]
+        )
         lines = [
             f"This answer has {self.size:,} bytes{elements}, too many to send at once. It is kept for "
-            f"{self.seconds / 60:.3g} minutes. Read what you need by these resources; the tool does not run again:",
-            f"{self.uri}?fields=PATH,PATH",
-            f"{self.uri}?page=1",
+            f"{self.seconds / 60:.3g} minutes. Read what you need {by}; the first tool does not run again:",
+            *forms,
             "Or call the tool for less. Fields:",
             *(f"- {_field(field)}" for field in said["fields"]),
         ]

@@ -11,6 +11,7 @@ The value that is written was validated, and nothing but that value is written.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anyio.lowlevel import checkpoint
@@ -20,14 +21,15 @@ from louver.core.json import is_object, members
 from louver.core.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.limits import MAX_READ_ON_LOOP
-from louver.protocol.names import ARGUMENT
-from louver.protocol.receipt import Applied, NotApplied, Reason
+from louver.protocol.receipt import Applied, NotApplied, Reason, brief
+from louver.server.aside import aside
 from louver.server.asked import Asked, Asking, RefusedArgument, refuse
 from louver.server.content import write_output
 from louver.server.finding import found_output
 from louver.server.keeping import keep, receipt
-from louver.server.refusals import error_result
-from louver.server.unmatched import unmatched_in
+from louver.server.recipient import recipient_of
+from louver.server.refusals import error_result, told_to_model
+from louver.server.unmatched import note_by_schema, note_by_value
 from louver.server.wire import envelope_of, result_dict
 
 if TYPE_CHECKING:
@@ -51,12 +53,14 @@ class Answered:
         asked: What was asked for, where the answer has a receipt of it.
         by: The plan, if it was projected.
         is_partial: Whether something was left out.
+        notes: What its model is to be told of it.
     """
 
     result: HandlerResult
     asked: Asked | None = None
     by: ReadyPlan | None = None
     is_partial: bool = False
+    notes: tuple[str, ...] = ()
 
     def schema_of(self, output: Output, declared: Schema | None) -> Schema | None:
         """The schema of the output that stands in it; `None` if nothing is known of that.
@@ -117,13 +121,13 @@ class ProjectedCalls:
             unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
             return await self._call(unseen, ctx, call_next, listed=False)
         except RefusedArgument as refused:
-            return Answered(error_result(refused.error, self._envelope(ctx)))
+            return Answered(told_to_model(refused.error, refused.name, self._envelope(ctx)))
 
     async def _call(
         self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext, *, listed: bool = True
     ) -> Answered:
         asked = self._asking.read(entry, ctx.params or {})
-        inner = _without_argument(ctx) if self._asking.offers_argument(entry) else ctx
+        inner = _without_argument(ctx, self._asking.argument_of(entry))
         if asked is None:
             return Answered(await call_next(inner))
         if not self._can_project(ctx):
@@ -155,7 +159,9 @@ class ProjectedCalls:
                 if newer is None or newer is entry:
                     raise
                 newer.check(asked.projection)
-                return newer
+                entry = newer
+            if asked.by == "argument":
+                note_by_schema(entry, asked.projection)
         except LouverError as error:
             refuse(error, asked)
         return entry
@@ -183,7 +189,17 @@ class ProjectedCalls:
                 kept = await keep(entry, asked.projection, output)
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
+            note = None
+            if asked.by == "argument":
+                if kept.by.plan.is_inferred:
+                    wrapper = output.wrapper or entry.text_wrapper
+                    look = partial(note_by_value, output.value, asked.projection, wrapper)
+                    note = await aside(output.value, look)
+                else:
+                    note = note_by_schema(entry, asked.projection)
         except LouverError as error:
+            if asked.by == "argument":
+                raise RefusedArgument(error, asked.argument) from None
             return Answered(error_result(error, envelope_of(result)))
         dropped = 0
         if entry.content == "keep" and output.seat == "structured":
@@ -195,10 +211,9 @@ class ProjectedCalls:
                 await checkpoint()
         self._schemas.remember(kept.by)
         said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
-        answer = _with_receipt(result, asked, said)
-        if asked.by == "argument":
-            _note_unmatched(answer, said.to_wire())
-        return Answered(answer, asked, kept.by, kept.is_partial)
+        is_program = asked.by != "argument" and recipient_of(ctx).is_program
+        answer = _with_receipt(result, asked, said, is_brief=not is_program)
+        return Answered(answer, asked, kept.by, kept.is_partial, () if note is None else (note,))
 
 
 def left_alone(result: dict[str, Any]) -> Reason | None:
@@ -210,18 +225,14 @@ def left_alone(result: dict[str, Any]) -> Reason | None:
     return None
 
 
-def _with_receipt(result: dict[str, Any], asked: Asked, said: Applied | NotApplied) -> dict[str, Any]:
+def _with_receipt(
+    result: dict[str, Any], asked: Asked, said: Applied | NotApplied, *, is_brief: bool = False
+) -> dict[str, Any]:
     if not said.applied and asked.by == "default view":
         # Nobody asked, and nothing was done.
         return result
-    return {**result, "_meta": {**members(result.get("_meta")), asked.key: said.to_wire()}}
-
-
-def _note_unmatched(result: dict[str, Any], receipt: dict[str, Any]) -> None:
-    """Tell in the answer what the receipt tells of fields that are not there."""
-    if sentences := unmatched_in(receipt):
-        note = {"type": "text", "text": f"NOTE: {'; '.join(sentences)}"}
-        result["content"] = [*(result.get("content") or []), note]
+    receipt = said.to_wire()
+    return {**result, "_meta": {**members(result.get("_meta")), asked.key: brief(receipt) if is_brief else receipt}}
 
 
 def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:
@@ -236,10 +247,10 @@ def _required(reason: Reason) -> ProjectionRequired:
     return ProjectionRequired(f"a projection is required, and not possible: {why[reason]}", reason=reason)
 
 
-def _without_argument(ctx: ServerRequestContext[Any, Any]) -> ServerRequestContext[Any, Any]:
+def _without_argument(ctx: ServerRequestContext[Any, Any], argument: str | None) -> ServerRequestContext[Any, Any]:
     params = ctx.params or {}
     arguments: Any = params.get("arguments")
-    if not is_object(arguments) or ARGUMENT not in arguments:
+    if argument is None or not is_object(arguments) or argument not in arguments:
         return ctx
-    rest = {name: value for name, value in arguments.items() if name != ARGUMENT}
+    rest = {name: value for name, value in arguments.items() if name != argument}
     return replace(ctx, params={**params, "arguments": rest})

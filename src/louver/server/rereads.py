@@ -10,8 +10,8 @@ A page is told beside that, in `_meta["dev.louver/result"]`::
 
     {"page": 2, "pages": 13, "items": 1280, "path": "items"}
 
-The views are those that the tool has now. What a server behind this one has kept is read there; whatever that has
-against it is told as if there were nothing.
+Models read the same by the tool `read_result`, as text. The views are those that the tool has now. What a server behind
+this one has kept is read there; whatever that has against it is told as if there were nothing.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from louver.catalogue.entry import Entry
 from louver.core.arrays import longest, with_items
 from louver.core.infer import infer
-from louver.core.json import compact, digest
+from louver.core.json import compact, digest, members
 from louver.core.view import Views
-from louver.errors import LouverError, OutputInvalid, UnknownResult
+from louver.errors import InvalidArguments, LouverError, OutputInvalid, UnknownResult
 from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT
-from louver.protocol.output import Output
-from louver.protocol.results import Read, out_of_pages
+from louver.protocol.output import Output, texts_of
+from louver.protocol.results import Read
 from louver.server.accounts import account
 from louver.server.aside import in_thread
 from louver.server.keeping import Kept, keep, receipt
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class Rereads:
-    """Answers `resources/read` of kept results.
+    """Answers `resources/read` of kept results, and calls of the tool that reads them.
 
     Args:
         results: The results.
@@ -81,25 +81,67 @@ class Rereads:
             MCPError: The URI cannot be read, there is no such result, or no such part of it.
         """
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        uri: str = (ctx.params or {})["uri"]
         try:
-            wanted = Read.of(uri)
-            about, value = await self._results.find(wanted.handle, ctx)
-            account().tool, account().has_run = about.tool, True
+            wanted = Read.of((ctx.params or {})["uri"])
+            about, value = await self._find(wanted, ctx)
             if about.elsewhere is not None:
-                return await _read_there(ctx, call_next)
-            entry = await self._entry(about, ctx, call_next)
-            kept = await keep(entry, wanted.projection, _output(about, value))
-            if not kept.is_valid and not kept.is_partial:
-                # The tool has never answered what it declares. Whole, it would have been sent all the same.
-                entry = await self._entry(replace(about, schema=None), ctx, call_next)
-                kept = await keep(entry, wanted.projection, _output(about, value))
-            if not kept.is_valid:
-                raise OutputInvalid("what is left of the result does not satisfy its projected schema")
-            part = await in_thread(partial(_part, uri, wanted, kept, about))
-            return self._said(uri, wanted, part, ctx)
+                return await _read_there(wanted, ctx, call_next)
+            return self._said(wanted, await self._part(wanted, about, value, ctx, call_next), ctx)
         except LouverError as error:
             raise protocol_error(error) from None
+
+    async def call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+        """The answer to a call of the tool."""
+        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+        envelope = self._envelope(ctx)
+        try:
+            wanted = Read.by_arguments(members((ctx.params or {}).get("arguments")))
+            about, value = await self._find(wanted, ctx)
+            if about.elsewhere is not None:
+                read = await _read_there(wanted, ctx, call_next)
+                text = "\n".join(texts_of({"content": read.get("contents")}))
+                page = members(members(read.get("_meta")).get(RESULT))
+            else:
+                part = await self._part(wanted, about, value, ctx, call_next)
+                text, page = part.text, part.page or {}
+            self._check_size(text, page, value)
+        except LouverError as error:
+            return {**envelope, "content": [{"type": "text", "text": error.message}], "isError": True}
+        head = f"page {page['page']} of {page['pages']}, {page['items']:,} elements in all\n" if "page" in page else ""
+        return {**envelope, "content": [{"type": "text", "text": head + text}]}
+
+    async def _find(self, wanted: Read, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
+        found = await self._results.find(wanted.handle, ctx)
+        account().tool, account().has_run = found[0].tool, True
+        return found
+
+    def _check_size(self, text: str, page: dict[str, Any], value: Json) -> None:
+        """See that a model does not get in one answer what was kept because it is too large for that."""
+        most = self._results.options.over_bytes
+        if (size := len(text.encode("utf-8", "surrogatepass"))) <= most:
+            return
+        found = None if page else longest(value, within_arrays=False)
+        pages = 1 if found is None else -(-len(found.items) // ITEMS_A_PAGE)
+        less = f"fewer 'fields', or for a 'page' from 1 to {pages}" if pages > 1 else "fewer 'fields'"
+        raise InvalidArguments(f"this part has {size:,} bytes, over {most:,}: ask for {less}")
+
+    async def _part(
+        self, wanted: Read, about: About, value: Json, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> _Part:
+        """The part that is wanted of a kept value.
+
+        Raises:
+            LouverError: There is no such part, or it does not satisfy its schema.
+        """
+        entry = await self._entry(about, ctx, call_next)
+        kept = await keep(entry, wanted.projection, _output(about, value))
+        if not kept.is_valid and not kept.is_partial:
+            # The tool has never answered what it declares. Whole, it would have been sent all the same.
+            entry = await self._entry(replace(about, schema=None), ctx, call_next)
+            kept = await keep(entry, wanted.projection, _output(about, value))
+        if not kept.is_valid:
+            raise OutputInvalid("what is left of the result does not satisfy its projected schema")
+        return await in_thread(partial(_part, wanted, kept, about))
 
     async def _entry(self, about: About, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry:
         """The tool, with the schema of what was kept of its output."""
@@ -110,7 +152,7 @@ class Rereads:
             tool["outputSchema"] = about.schema
         return Entry(tool, Views() if found is None else found.views, plans=views.plans)
 
-    def _said(self, uri: str, wanted: Read, part: _Part, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    def _said(self, wanted: Read, part: _Part, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         envelope = self._envelope(ctx)
         said = receipt(part.by, wanted.projection, part.is_partial, 0)
         if part.is_inferred:
@@ -119,7 +161,7 @@ class Rereads:
         page = {} if part.page is None else {RESULT: part.page}
         meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: said.to_wire()}
         caching = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
-        contents = [{"uri": uri, "mimeType": "application/json", "text": part.text}]
+        contents = [{"uri": wanted.to_uri(), "mimeType": "application/json", "text": part.text}]
         return {**envelope, **caching, "contents": contents, "_meta": meta}
 
 
@@ -142,16 +184,16 @@ class _Part:
     is_inferred: bool = False
 
 
-def _part(uri: str, wanted: Read, kept: Kept, about: About) -> _Part:
+def _part(wanted: Read, kept: Kept, about: About) -> _Part:
     """The part that is wanted of what is kept by a projection; for large values in a thread.
 
     Raises:
-        InvalidUri: There is no such page.
+        LouverError: There is no such page.
     """
     is_partial = about.partial or kept.is_partial
     if wanted.page is None:
         return _Part(compact(kept.value), kept.by, is_partial)
-    shown, told = _page(kept.value, wanted.page, uri)
+    shown, told = _page(kept.value, wanted, wanted.page)
     if shown is kept.value:
         return _Part(compact(shown), kept.by, is_partial, told)
     # A page has other numbers of elements, and other ones first, than the schema of all of them allows.
@@ -160,14 +202,17 @@ def _part(uri: str, wanted: Read, kept: Kept, about: About) -> _Part:
     return _Part(compact(shown), by, is_partial=True, page=told, is_inferred=True)
 
 
-async def _read_there(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+async def _read_there(wanted: Read, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
     """What a server behind this one answers to the read.
 
     Raises:
         UnknownResult: It has something against it.
     """
     try:
-        return result_dict(await call_next(ctx))
+        params = {key: said for key, said in (ctx.params or {}).items() if key == "_meta"}
+        return result_dict(
+            await call_next(replace(ctx, method="resources/read", params={**params, "uri": wanted.to_uri()}))
+        )
     except MCPError:
         raise UnknownResult from None
 
@@ -177,17 +222,17 @@ def _output(about: About, value: Json) -> Output:
     return Output(value, "structured" if about.wrapper is None else "text", about.wrapper)
 
 
-def _page(value: Json, number: int, uri: str) -> tuple[Json, dict[str, Any]]:
+def _page(value: Json, wanted: Read, number: int) -> tuple[Json, dict[str, Any]]:
     """A page of the longest array, with the rest of the value as it is; and what is told of it.
 
     Raises:
-        InvalidUri: There is no such page.
+        LouverError: There is no such page.
     """
     found = longest(value, within_arrays=False)
     items: list[Json] = [] if found is None else found.items
     pages = max(1, -(-len(items) // ITEMS_A_PAGE))
     if number > pages:
-        raise out_of_pages(uri, pages)
+        raise wanted.out_of_pages(pages)
     told: dict[str, Any] = {"page": number, "pages": pages, "items": len(items)}
     if found is not None:
         told["path"] = str(found.path)

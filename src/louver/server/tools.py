@@ -64,6 +64,10 @@ class Tools:
         self._seen.listed_to(caller()).learn(named, first=first, last=last)
         return entries
 
+    def has(self, name: str) -> bool:
+        """Whether the server lists a tool of this name to anybody."""
+        return name in self._latest
+
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """The input schema of a tool that was listed; the SDK checks `Mcp-Param-*` headers by it."""
         entry = self._latest.get(name)

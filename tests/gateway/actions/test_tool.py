@@ -230,7 +230,7 @@ SOME = {
     "id": "records__find",
     "query": "records",
     "server": "records",
-    "arguments": {},
+    "arguments": {"limit": 1},
     "fields": ["rows.id"],
     "view": "brief",
     "compact": True,

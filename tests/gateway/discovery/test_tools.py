@@ -119,7 +119,7 @@ async def test_without_scripts_tools_are_called_by_their_full_names(client):
     name = details.structured_content["callName"]
     assert repr(name) in text_of(details)
     assert (await client.call_tool(name, {"a": 1, "b": 2})).structured_content == {"result": 3}
-    kept = await client.call_tool("data-server__list_people", {"_projection": ["people.id"]})
+    kept = await client.call_tool("data-server__list_people", {"output_fields": ["people.id"]})
     assert kept.structured_content == {"people": [{"id": 0}, {"id": 1}, {"id": 2}]}
 
 
@@ -147,7 +147,7 @@ async def test_models_are_told_of_the_steps(client):
         ("tool-details", {"luaServerName": "calculator"}, "'luaToolName' is missing: 'tool-details' takes"),
         ("list-server-tools", {"luaServerName": 3}, "'luaServerName': expected a text"),
         ("list-server-tools", {"luaServerName": "x", "limit": 3}, "'limit' is no argument"),
-        ("inspect-tool-response", {"luaServerName": "a", "luaToolName": "b", "sampleArgs": []}, "expected an object"),
+        ("inspect-tool-response", {"luaServerName": "a", "luaToolName": "b", "sampleArgs": [1]}, "expected an object"),
         ("inspect-tool-response", {"luaServerName": "a", "luaToolName": "b", "full": 1}, "expected true or false"),
         ("list-servers", {"x": 1}, "'list-servers' takes no arguments"),
     ],

@@ -11,7 +11,7 @@ from louver.core.path import FieldPath
 from louver.core.plan import compile_projection
 from louver.core.projection import Projection
 from louver.errors import Broken, LouverError, NotOffered
-from louver.protocol.names import HINT_LITERAL, PROJECTION
+from louver.protocol.names import HINT, HINT_LITERAL, PROJECTION
 
 if TYPE_CHECKING:
     from louver.conformance.talk import Talk
@@ -81,7 +81,7 @@ async def hint_extension(talk: Talk) -> None:
     if PROJECTION not in talk.extensions or not [tool for tool in talk.tools if tool.hint]:
         raise NotOffered(f"no tool has a hint, or '{PROJECTION}' is not declared")
     if missing := [tool for tool in talk.tools if tool.hint and not tool.extension_hint]:
-        raise Broken(f"{missing[0].name!r} has no hint in '_meta[\"{PROJECTION}\"]', which typed clients keep")
+        raise Broken(f"{missing[0].name!r} has no hint in '_meta[\"{HINT}\"]', which typed clients keep")
     for tool in hinted:
         for member in ("supported", "recommendedViews"):
             if tool.hint.get(member) != tool.extension_hint.get(member):

@@ -252,7 +252,7 @@ async def extension_key(talk: Talk) -> None:
 @check("argument-asks")
 async def argument_asks(talk: Talk) -> None:
     if members(talk.extensions.get(PROJECTION)).get("argument") != ARGUMENT:
-        raise NotOffered("no reserved argument is declared")
+        raise NotOffered("no argument is declared")
     sample = first(talk, lambda sample: sample.tool.takes_argument, lacks=f"comes of a tool with '{ARGUMENT}'")
     path = str(sample.fields[0])
     for asked in ([path], {"mode": "include", "fields": [path]}):

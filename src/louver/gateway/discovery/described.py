@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import members
 from louver.core.outline import outline
 from louver.protocol.hint import read_hint
-from louver.protocol.names import PROJECTION
+from louver.protocol.names import HINT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ def described(tool: Mapping[str, Any]) -> dict[str, Any]:
             for each in outline(tool["inputSchema"])
         ],
     }
-    hint = members(members(tool.get("_meta")).get(PROJECTION))
+    hint = members(members(tool.get("_meta")).get(HINT))
     output = hint.get("outputSchema", tool.get("outputSchema"))
     if output is not None and (fields := outline(output)):
         said["fields"] = [{"path": str(each.path), "type": each.type} for each in fields]

@@ -1,0 +1,138 @@
+r"""The argument by which a model asks for a projection: how it is listed, and every form in which models send it.
+
+::
+
+    "output_fields": {"type": "array", "items": {"type": "string"},
+                      "description": "Fields to return, or view:NAME. Fields: id, name, address.city. Views: minimal"}
+
+    ["id", "user.login"]        "id, user.login"        "[\"id\"]"        {"fields": ["id"]}
+    ["view:minimal"]            {"view": "minimal"}     {"exclude": ["email"]}
+    null, "", [], {}            no request
+
+Models send lists as JSON text, single names, and the forms of other projection APIs; hosts send null for what a model
+leaves out. All of that is read. Only what cannot be understood is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from louver.core.json import is_array, is_object
+from louver.core.projection import Projection
+from louver.errors import InvalidProjection
+from louver.limits import MAX_ARGUMENT_CHARACTERS, MAX_PATH_CHARACTERS, MAX_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_VIEW: Final = "view:"
+_FIELDS: Final = ("fields", "include")
+_NAMES: Final = re.compile(r"(?:`(?:[^`]|``)*`|\['(?:[^']|'')*'\]|[^,])+")
+"""Names between commas; a quoted name may hold a comma."""
+
+
+def argument_schema(fields: Iterable[str], views: Iterable[str], default_view: str | None = None) -> dict[str, Any]:
+    """The argument in a tool's input schema.
+
+    Args:
+        fields: Paths of the tool's output, the most useful first; as many are named as have room.
+        views: Names of the tool's views.
+        default_view: The view that a call without the argument returns.
+    """
+    known, named = _few(fields), _few(views)
+    parts = ["Return only these fields" if not named else "Return only these fields, or view:NAME"]
+    if known:
+        parts.append(f"Fields: {known}")
+    if named:
+        parts.append(f"Views: {named}")
+    if default_view is not None:
+        parts.append(f"Default: view:{default_view}; ['*'] returns everything")
+    return {"type": "array", "items": {"type": "string"}, "description": ". ".join(parts)}
+
+
+def requested_by_argument(argument: object) -> Projection | None:
+    """The request in the argument; `None` if it holds none.
+
+    Args:
+        argument: As the model sent it.
+
+    Raises:
+        InvalidProjection: It cannot be understood.
+    """
+    value = _parsed(argument)
+    if is_object(value):
+        return _of_object(value)
+    if value is None or isinstance(value, str) or is_array(value):
+        return _of_names(_names(value))
+    raise InvalidProjection("expected a list of field names, for example ['id', 'user.login']")
+
+
+def _of_object(request: dict[str, Any]) -> Projection | None:
+    if "mode" in request:
+        return Projection.from_wire(request)
+    given = {key: value for key, value in request.items() if value not in (None, "", [], {})}
+    if not given:
+        return None
+    options = {key: given.pop(key) for key in ("strict", "required", "schema") if key in given}
+    if len(given) > 1:
+        given_keys = ", ".join(repr(key[:80]) for key in given)
+        raise InvalidProjection(f"give one of 'fields', 'exclude' and 'view', not {given_keys}")
+    key, value = next(iter(given.items()), ("fields", None))
+    if key in _FIELDS:
+        found = _of_names(_names(value))
+        return None if found is None else Projection.from_wire({**found.to_wire(), **options})
+    if key == "exclude":
+        return Projection.from_wire({"mode": "exclude", "fields": _names(value), **options})
+    if key == "view":
+        return Projection.from_wire({"mode": "view", "view": value, **options})
+    raise InvalidProjection(f"unknown key {key[:80]!r}: expected 'fields', 'exclude' or 'view'")
+
+
+def _of_names(names: list[str]) -> Projection | None:
+    if not names:
+        return None
+    views = [name.removeprefix(_VIEW).strip() for name in names if name.startswith(_VIEW)]
+    if not views:
+        return Projection.include(*names)
+    if len(names) > 1:
+        raise InvalidProjection(f"a view is sent alone, as ['{_VIEW}{views[0][:80]}']")
+    return Projection.view(views[0])
+
+
+def _names(value: object) -> list[str]:
+    """The names in a list, in a text with commas, or in a list of such texts."""
+    found: list[str] = []
+    for position, each in enumerate(cast("list[object]", value) if is_array(value) else [value]):
+        if each is None:
+            continue
+        if not isinstance(each, str):
+            message = f"every field path is a string, element {position} is not; for example ['id', 'user.login']"
+            raise InvalidProjection(message, position=position)
+        found += [name for part in _NAMES.findall(each) if (name := part.strip())]
+    return found
+
+
+def _parsed(argument: object) -> object:
+    """The value of JSON text, where a model has sent a list or an object as text."""
+    if not isinstance(argument, str) or not argument.strip().startswith(("[", "{", '"')):
+        return argument
+    if len(argument) > MAX_PATHS * (MAX_PATH_CHARACTERS + 4):
+        return argument
+    try:
+        return json.loads(argument)
+    except (ValueError, RecursionError):
+        return argument
+
+
+def _few(names: Iterable[str]) -> str:
+    """The first names that have room, and how many are left out."""
+    shown: list[str] = []
+    room, left = MAX_ARGUMENT_CHARACTERS, 0
+    for name in names:
+        if left or (room := room - len(name) - 2) < 0:
+            left += 1
+        else:
+            shown.append(name)
+    return ", ".join(shown) + (", ..." if left and shown else "")
