@@ -69,8 +69,8 @@ PEOPLE = [
         "observations": [
             "Pays for seeds and keeps the receipts in the grey folder",
             "Wants the sensors to be read every half hour instead of every hour, so that a dry bed is seen before "
-            "noon; agreed to pay for a second sensor in the third bed if the first one turns out to be right for a month, "
-            "which is to be looked at again at the meeting in July.",
+            "noon; agreed to pay for a second sensor in the third bed if the first one turns out to be right for a "
+            "month, which is to be looked at again at the meeting in July.",
         ],
     },
     {"name": "Third bed", "entityType": "place", "observations": ["Peas and beans", "Dry since the weekend"]},
@@ -191,9 +191,8 @@ def entries(folder: Path) -> dict[str, dict[str, Any]]:
     """How the servers are started in a folder, which is made as new: entries of `mcpServers`."""
     shutil.rmtree(folder, ignore_errors=True)
     project, home = folder / "garden", folder / "home"
-    for made in (project, home):
-        made.mkdir(parents=True)
-    _commit(project)
+    home.mkdir(parents=True)
+    plant(project)
     commands = {
         "filesystem": [*npm("filesystem"), str(project)],
         "memory": npm("memory"),
@@ -205,7 +204,9 @@ def entries(folder: Path) -> dict[str, dict[str, Any]]:
     return {name: {"command": command, "args": args, "env": env} for name, (command, *args) in commands.items()}
 
 
-def _commit(project: Path) -> None:
+def plant(project: Path) -> None:
+    """Make the repository, with the same commits each time."""
+    project.mkdir(parents=True)
     for day, (message, files) in enumerate(COMMITS, start=14):
         for name, content in files.items():
             file = project / name

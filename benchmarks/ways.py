@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.garden import QUERIES
 from louver.core.json import compact, members
-from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT
+from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT, GRANT_ARGUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -40,8 +40,10 @@ class Talk:
     Args:
         clients: By server; under `""` one that has them all.
         tools: What they list.
+        views: Server and tool -> the view that is asked for.
         said: Each call, as the model writes it, and its answer.
-        views: Tool -> the view that is asked for.
+        grants: Tool -> what must be copied into its calls.
+        random: Texts that are others in each run.
     """
 
     clients: Mapping[str, Client]
@@ -49,6 +51,7 @@ class Talk:
     views: Mapping[tuple[str, str], str] = field(default_factory=dict)
     said: list[tuple[str, CallToolResult]] = field(default_factory=list)
     grants: dict[str, str] = field(default_factory=dict)
+    random: list[str] = field(default_factory=list)
     _read: set[str] = field(default_factory=set)
 
     def is_new(self, what: str) -> bool:
@@ -82,9 +85,9 @@ async def full(talk: Talk, step: Step) -> None:
     await talk.ask(step.listed, {**step.arguments, **asked})
 
 
-def by_view(view: str) -> Any:
+def by_view(view: str) -> list[str]:
     """What the argument is given for a view."""
-    return {"mode": "view", "view": view}
+    return [f"view:{view}"]
 
 
 async def minimal(talk: Talk, step: Step) -> None:
@@ -95,6 +98,7 @@ async def minimal(talk: Talk, step: Step) -> None:
         grant = members(members(described["inputSchema"].get("properties")).get(GRANT_ARGUMENT)).get("const")
         if grant is not None:
             talk.grants[step.listed] = grant
+        talk.random += [each for each in (grant, (result.meta or {}).get(GRANT)) if each is not None]
     granted = {GRANT_ARGUMENT: talk.grants[step.listed]} if step.listed in talk.grants else {}
     await talk.ask(step.listed, {**step.arguments, **granted})
 

@@ -20,7 +20,6 @@ not: the folder, the day, and grants.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import anyio
 from mcp import Client, StdioServerParameters
@@ -101,16 +100,17 @@ FORMS: dict[str, Callable[[CallToolResult], str]] = {
 """What a host shows of an answer."""
 
 
-def run(_setting: Setting) -> Iterator[Group]:
-    """All configurations; nothing without the tokenizer."""
-    if find_spec("bpe_openai") is None:
+def run(setting: Setting) -> Iterator[Group]:
+    """All configurations; nothing without the tokenizer, or where nothing is downloaded."""
+    if find_spec("bpe_openai") is None or not setting.peers:
         return
     import bpe_openai
 
     encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made).resolve()
-        costs = {each.name: _costs(anyio.run(_had, each, folder), encode) for each in CONFIGURATIONS}
+        with (folder / "stderr").open("w", encoding="utf-8") as quiet:
+            costs = {each.name: _costs(anyio.run(had, each, folder, quiet), encode) for each in CONFIGURATIONS}
     for figure in ("list", "instructions", "calls", "answers", "total"):
         for form in FORMS if figure in ("answers", "total") else ("all",):
             rows = tuple(Row.exact(name, cost[figure, form]) for name, cost in costs.items())
@@ -118,8 +118,15 @@ def run(_setting: Setting) -> Iterator[Group]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
-    """What a session consists of."""
+class Texts:
+    """What a session consists of.
+
+    Args:
+        tools: What hosts show of them, a text a server.
+        instructions: Likewise.
+        calls: What the model writes.
+        answers: Form -> what it is shown of each.
+    """
 
     tools: list[str]
     instructions: list[str]
@@ -127,7 +134,7 @@ class _Texts:
     answers: dict[str, list[str]]
 
 
-def _costs(texts: _Texts, encode: Callable[[str], list[int]]) -> dict[tuple[str, str], int]:
+def _costs(texts: Texts, encode: Callable[[str], list[int]]) -> dict[tuple[str, str], int]:
     """The tokens of a session: figure and form -> how many."""
 
     def tokens(parts: list[str]) -> int:
@@ -142,12 +149,11 @@ def _costs(texts: _Texts, encode: Callable[[str], list[int]]) -> dict[tuple[str,
     return found
 
 
-async def _had(configuration: Configuration, folder: Path) -> _Texts:
-    """The session with one configuration."""
+async def had(configuration: Configuration, folder: Path, quiet: TextIO) -> Texts:
+    """The session with one configuration; what servers tell on standard error goes to a file."""
     place = folder / "place"
     views = _suggested(place, folder / "suggested") if configuration.views else {}
     async with AsyncExitStack() as stack:
-        quiet = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         clients = {
             name: await stack.enter_async_context(Client(stdio_client(target, errlog=quiet), mode=_mode(configuration)))
             for name, target in _targets(configuration, place, folder).items()
@@ -158,12 +164,12 @@ async def _had(configuration: Configuration, folder: Path) -> _Texts:
             await configuration.way(talk, step.within(place / "garden"))
 
         def told(text: str) -> str:
-            for server, grant in talk.grants.items():
-                text = text.replace(grant, _as_if(grant, server))
+            for number, random in enumerate(talk.random):
+                text = text.replace(random, _as_if(random, number))
             text = text.replace(str(place / "garden"), PLACE)
             return _DAY.sub(lambda day: "Friday" if day[0].endswith("day") else "2026-06-19T", text)
 
-        return _Texts(
+        return Texts(
             tools=[told(compact([_shown(tool) for tool in listed])) for listed in tools],
             instructions=[told(client.instructions) for client in clients.values() if client.instructions],
             calls=[told(call) for call, _ in talk.said],
@@ -230,7 +236,7 @@ def _shown(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
 
 
-def _as_if(grant: str, server: str) -> str:
-    """Another text of the same length and letters, always the same one."""
+def _as_if(random: str, number: int) -> str:
+    """Another text of that length, always the same one."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    return "".join(Random(f"{SEED} {server}").choices(letters, k=len(grant)))
+    return "".join(Random(f"{SEED} {number}").choices(letters, k=len(random)))
