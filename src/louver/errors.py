@@ -309,7 +309,11 @@ class ToolDescriptionRequired(LouverError):
     code = "TOOL_DESCRIPTION_REQUIRED"
 
     def __init__(self, tool: str, uri: str) -> None:
-        super().__init__(f"Tool '{tool}' requires fetching its description before use.", resource_uri=uri)
+        # The message is that of 000; what a model does next is ours.
+        how = f'Call get_tool_descriptions with {{"tools": ["{tool}"]}}, then {tool} again'
+        also = ", with the argument 'grant' if its description has one"
+        message = f"Tool '{tool}' requires fetching its description before use."
+        super().__init__(message, resource_uri=uri, next=f"{how}{also}.")
 
 
 class InvalidUri(LouverError):

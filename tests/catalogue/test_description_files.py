@@ -27,7 +27,7 @@ FULL = {
     "error_guidance": "Try another.",
 }
 
-OPEN = {"type": "object"}
+OPEN = {"type": "object", "properties": {}}
 
 
 def write(folder, content, name="t", stamp=1):

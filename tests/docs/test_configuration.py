@@ -20,6 +20,7 @@ SECTIONS = {
     "upstream": "settings for a server",
     "rule": "a rule of guidance",
     "when": "when a rule fires",
+    "host": "a host",
     "warnings": "warnings",
     "results": "kept results",
     "auth": "authentication",

@@ -30,10 +30,13 @@ def arguments_of(description, **arguments):
     return {**arguments, **{name: part["const"] for name, part in properties.items() if "const" in part}}
 
 
+OPEN = {"type": "object", "properties": {}}
+
+
 async def is_served_minimally(client):
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert listed.keys() >= {"find", "get_tool_descriptions"}
-    assert listed["find"].input_schema == {"type": "object"}
+    assert listed["find"].input_schema == OPEN
     assert listed["find"].output_schema is None
     refused = await client.call_tool("find", {"limit": 1})
     assert refused.is_error
@@ -77,7 +80,7 @@ async def test_the_example_has_it_too():
     with serving("--example", *MINIMAL) as served:
         async with Client(served.url) as client:
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert listed["get_user_profile"].input_schema == {"type": "object"}
+            assert listed["get_user_profile"].input_schema == OPEN
             assert (await client.call_tool("get_user_profile", {"user_id": 1})).is_error
 
 
@@ -87,7 +90,7 @@ async def test_tools_are_searched_too(tmp_path):
     with serving(*options) as served, httpx2.Client(trust_env=False) as http:
         found = asked(http, served.url, "tools/list", query="find records")["tools"]
         assert found[0]["name"] == "records__find"
-        assert found[0]["inputSchema"] == {"type": "object"}
+        assert found[0]["inputSchema"] == OPEN
         assert asked(http, served.url, "tools/call", name="records__find", arguments={})["isError"]
         opening = asked(http, served.url, "server/discover")
         assert opening["capabilities"]["tools"]["filtering"] is True

@@ -19,7 +19,7 @@ from server.wire import NEW, OLD, attached, connect
 
 pytestmark = pytest.mark.anyio
 
-OPEN = {"type": "object"}
+OPEN = {"type": "object", "properties": {}}
 OURS = "get_tool_descriptions"
 DESCRIPTIONS = Path(__file__).parents[2] / "tool_descriptions"
 
@@ -266,7 +266,7 @@ async def test_off_is_as_if_there_were_no_such_thing(profiles, era):
 
 def test_a_mode_that_is_none_is_refused():
     """Ours."""
-    with pytest.raises(LouverError, match="'disclosure' is one of 'enforce', 'advise', 'off', not 'on'"):
+    with pytest.raises(LouverError, match="'disclosure' is one of 'enforce', 'on-error', 'advise', 'off', not 'on'"):
         louver.attach(Server("s"), disclosure="on")
 
 

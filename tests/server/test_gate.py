@@ -2,6 +2,7 @@
 
 import json
 import logging
+from functools import partial
 
 import mcp_types as types
 import pytest
@@ -10,11 +11,18 @@ from mcp.server import Server
 
 import louver
 from louver.errors import LouverError
+from server import wire as wires
 from server.profiles import PROFILE, SCHEMA, VIEWS, lowlevel, structured, text, tool
 from server.reading import URI, call_as_told, descriptions, grants_in, read, required
-from server.wire import NEW, OLD, attached, connect, text_of
+from server.wire import NEW, OLD, text_of
+from server.wire import attached as attached_over_streams
+from server.wire import connect as connected_over_streams
 
 pytestmark = pytest.mark.anyio
+
+# In 2026-07-28 what a stream does not remember is seen where there is none.
+attached = partial(attached_over_streams, streams=False)
+connect = partial(connected_over_streams, streams=False)
 
 NAME = {"mode": "include", "fields": ["name"]}
 
@@ -31,6 +39,10 @@ async def test_a_tool_whose_description_was_not_read_does_not_run(profiles, era)
         "code": "TOOL_DESCRIPTION_REQUIRED",
         "message": "Tool 'get_profile' requires fetching its description before use.",
         "resource_uri": "resource:///tool_descriptions?tools=get_profile",
+        "next": (
+            'Call get_tool_descriptions with {"tools": ["get_profile"]}, then get_profile again, '
+            "with the argument 'grant' if its description has one."
+        ),
     }
     assert answer["isError"] is True
     assert [block["type"] for block in answer["content"]] == ["text"]
@@ -82,11 +94,74 @@ async def test_the_url_in_the_refusal_leads_to_the_call(profiles, era):
 async def test_advising_lets_everybody_pass(profiles, era):
     """DISCLOSURE, modes: a minimal list, no gate."""
     async with attached(profiles.server, era, disclosure="advise") as wire:
-        assert (await wire.tools())["get_profile"]["inputSchema"] == {"type": "object"}
+        assert (await wire.tools())["get_profile"]["inputSchema"] == {"type": "object", "properties": {}}
         assert (await wire.call("get_profile", {"user_id": 1}))["structuredContent"] == PROFILE
         described, result = await read(wire, f"{URI}?tools=get_profile")
     assert "grant" not in described["get_profile"]["inputSchema"]["properties"]
     assert "dev.louver/grant" not in result["_meta"]
+
+
+NUMBERED = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
+
+
+async def test_on_error_a_call_that_fits_runs_and_any_other_gets_the_description_in_one_hop(era):
+    """HOSTS.md: nothing to read before, nothing to remember, no grant."""
+    made = lowlevel(t=tool(SCHEMA, input=NUMBERED))
+    async with attached(made.server, era, disclosure="on-error", argument=True) as wire:
+        assert (await wire.tools())["t"]["inputSchema"] == {"type": "object", "properties": {}}
+        for wrong in ({}, {"number": "seven"}):
+            refused = await wire.call("t", wrong)
+            assert refused["isError"] is True
+            (block,) = refused["content"]
+            words, described = block["text"].split(" is described so: ")
+            assert words == "The arguments do not fit. t"
+            assert json.loads(described)["inputSchema"]["required"] == ["number"]
+            assert "grant" not in described
+        assert made.calls == []
+        assert (await wire.call("t", {"number": 7, "output_fields": ["id"]}))["structuredContent"] == {"id": 7}
+        described, result = await read(wire, f"{URI}?tools=t")
+        assert "dev.louver/grant" not in result["_meta"]
+    assert made.calls == [("t", {"number": 7})]
+
+
+async def test_on_error_what_cannot_be_judged_is_left_to_the_server(era):
+    """Ours: else the tool could never be called."""
+    made = lowlevel(t=tool(SCHEMA, input={"type": "object", "$ref": "https://example.com/x"}))
+    async with attached(made.server, era, disclosure="on-error") as wire:
+        assert (await wire.call("t", {"a": 1}))["structuredContent"] == PROFILE
+
+
+@pytest.mark.parametrize(("host", "whole"), [("claude-code", True), ("codex-mcp-client", False)])
+async def test_on_error_a_host_that_finds_tools_itself_gets_the_whole_list(era, monkeypatch, host, whole):
+    """HOSTS.md: such hosts pay twice else."""
+    monkeypatch.setattr(wires, "CLIENT", {"name": host, "version": "1"})
+    made = lowlevel(t=tool(SCHEMA, input=NUMBERED))
+    async with attached(made.server, era, disclosure="on-error") as wire:
+        listed = await wire.tools()
+    assert ("number" in listed["t"]["inputSchema"]["properties"]) is whole
+    assert ("get_tool_descriptions" in listed) is not whole
+
+
+async def test_a_stream_of_2026_remembers_what_was_read_over_it():
+    """HOSTS.md: over stdio nobody has to copy a grant; another stream has read nothing."""
+    made = lowlevel(t=tool(SCHEMA))
+    louver.attach(made.server, disclosure="enforce")
+    async with connected_over_streams(made.server, NEW) as wire, connected_over_streams(made.server, NEW) as other:
+        assert required(await wire.call("t"))
+        described, result = await read(wire, f"{URI}?tools=t")
+        assert "grant" not in json.dumps(described["t"]["inputSchema"])
+        assert "dev.louver/grant" not in result["_meta"]
+        for _ in range(2):
+            assert (await wire.call("t"))["structuredContent"] == PROFILE
+        assert required(await other.call("t"))
+
+
+async def test_the_tool_that_reads_results_is_listed_whole(era):
+    """HOSTS.md: and called without a description."""
+    made = lowlevel(t=tool(SCHEMA))
+    async with attached(made.server, era, disclosure="enforce", results=louver.KeptResults()) as wire:
+        assert "handle" in (await wire.tools())["read_result"]["inputSchema"]["properties"]
+        assert not required(await wire.call("read_result", {"handle": "x"}))
 
 
 # With projection.

@@ -11,6 +11,8 @@ from itertools import count
 import anyio
 from mcp import MCPError
 from mcp.server import MCPServer
+from mcp.server.runner import modern_on_request
+from mcp.shared.direct_dispatcher import create_direct_dispatcher_pair
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
@@ -77,14 +79,48 @@ class Wire:
         return json.loads(message.model_dump_json(by_alias=True, exclude_unset=True))
 
 
+class Apart(Wire):
+    """Sends requests of 2026-07-28 each by itself, as over HTTP: no stream is that of several."""
+
+    async def request(self, method, params=None):
+        params = dict(params or {})
+        if isinstance(params.get("_meta", {}), dict):
+            params["_meta"] = {**params.get("_meta", {}), **self._envelope}
+        return json.loads(json.dumps(await self._write.send_raw_request(method, params)))
+
+
 @asynccontextmanager
-async def connect(server, era, *, extensions=PROGRAM, handshake=True):
+async def apart(lowlevel, capabilities):
+    client, serving = create_direct_dispatcher_pair(raise_handler_exceptions=False)
+    async with lowlevel.lifespan(lowlevel) as state, anyio.create_task_group() as tasks:
+        await tasks.start(serving.run, modern_on_request(lowlevel, state), _unheard)
+        await tasks.start(client.run, _unheard, _unheard)
+        wire = Apart(None, client, NEW, capabilities)
+        wire.opening = await wire.request("server/discover")
+        try:
+            yield wire
+        finally:
+            client.close()
+            serving.close()
+
+
+async def _unheard(*_):
+    raise AssertionError("a server sends nothing here")
+
+
+@asynccontextmanager
+async def connect(server, era, *, extensions=PROGRAM, handshake=True, streams=True):
     """A connection of the era to a server in this process, past the handshake.
 
-    Without extensions it is that of a model. `Wire.opening` is the answer to `initialize` or `server/discover`.
+    Without extensions it is that of a model; without streams, in 2026-07-28 each request is by itself, as over HTTP.
+    `Wire.opening` is the answer to `initialize` or `server/discover`.
     """
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server
     capabilities = {"extensions": extensions} if extensions else {}
+    if era == NEW and not streams:
+        async with apart(lowlevel, capabilities) as wire:
+            yield wire
+        return
     async with (
         create_client_server_memory_streams() as ((read, write), (server_read, server_write)),
         anyio.create_task_group() as tasks,
@@ -105,10 +141,10 @@ async def connect(server, era, *, extensions=PROGRAM, handshake=True):
 
 
 @asynccontextmanager
-async def attached(server, era, *, extensions=PROGRAM, **options):
+async def attached(server, era, *, extensions=PROGRAM, streams=True, **options):
     """A connection to a server after `louver.attach`."""
     louver.attach(server, **options)
-    async with connect(server, era, extensions=extensions) as wire:
+    async with connect(server, era, extensions=extensions, streams=streams) as wire:
         yield wire
 
 

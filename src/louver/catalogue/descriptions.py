@@ -29,6 +29,7 @@ from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members, strings
 from louver.core.nearest import did_you_mean
+from louver.core.validate import validator
 from louver.errors import InvalidDescription
 from louver.protocol.names import GRANT_ARGUMENT, HINT
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json
     from louver.core.unsaid import Names
+    from louver.core.validate import Validator
 
 logger = logging.getLogger(__name__)
 
@@ -190,6 +192,18 @@ class Described:
         """Whether the argument is ours: the tool has none of that name itself."""
         return GRANT_ARGUMENT not in members(self.tool["inputSchema"].get("properties"))
 
+    @cached_property
+    def _validators(self) -> tuple[Validator, Validator]:
+        """Of arguments; and one that admits everything, unless the schema cannot be applied."""
+        schema: dict[str, Any] = self.tool["inputSchema"]
+        known = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+        return validator(schema), validator({**known, "anyOf": [True, schema]})
+
+    def takes(self, arguments: Json) -> bool:
+        """Whether arguments fit the input schema, or it cannot be judged whether they do."""
+        fitting, anything = self._validators
+        return fitting.is_valid(arguments) or not anything.is_valid(arguments)
+
     def granting(self, grant: str) -> dict[str, Any]:
         """Stage 2 with a grant as a required argument, so that a model copies it like any other."""
         if not self.takes_grant:
@@ -202,7 +216,8 @@ class Described:
 
 def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
     """One that admits everything, in few tokens; with just the properties that 2026-07-28 sends as headers too."""
-    minimal: dict[str, Any] = {"type": "object"}
+    # Some hosts read `properties` wherever there is an object.
+    minimal: dict[str, Any] = {"type": "object", "properties": {}}
     if find_invalid_x_mcp_header(schema) is not None:
         return minimal
     for path, header in x_mcp_header_map(schema).items():

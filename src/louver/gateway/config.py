@@ -18,9 +18,11 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.errors import InvalidConfig
 from louver.limits import AUDIT_DAYS
+from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ Isolation = Literal["session", "shared"]
 Exposure = Literal["full", "minimal", "discovery", "gateway"]
 """Whether tools are listed whole, or in a few words with their descriptions on demand, or found by tools for that, or
 reached by one tool."""
+
+Disclosure = Literal["enforce", "on-error"]
+"""When a tool that is listed in a few words runs: after its description was read, or if its arguments fit."""
 
 Execute = Literal["strict", "process", "off"]
 """How scripts are contained: so that the system refuses them everything, or by a process of their own alone, which is
@@ -125,8 +130,11 @@ class Config:
     Args:
         upstreams: The servers that are not disabled, in the file's order.
         argument: Which tools take the argument.
+        argument_name: What it is called, unless a tool has an argument of that name.
+        hosts: What hosts show their models, beside those that are known.
         listing: What stands as output schema of tools that can be projected.
         exposure: How tools are listed.
+        disclosure: When tools run that are listed in a few words.
         execute: How scripts are contained; `None` is `strict` in the exposure `discovery`, elsewhere `off`.
         inspect: Which tools are run for a look at their answer.
         grant_keys: Secrets for grants; without any, one of this process alone.
@@ -140,8 +148,11 @@ class Config:
 
     upstreams: tuple[Upstream, ...]
     argument: Argument = "projectable"
+    argument_name: str = ARGUMENT
+    hosts: Mapping[str, Host] = field(default_factory=dict[str, Host])
     listing: Listing = "relaxed"
     exposure: Exposure = "full"
+    disclosure: Disclosure = "enforce"
     execute: Execute | None = None
     inspect: Inspect = "readOnly"
     grant_keys: tuple[str, ...] = field(default=(), repr=False)

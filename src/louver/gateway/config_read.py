@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.grants import MIN_KEY_BYTES
+from louver.catalogue.hosts import Host
 from louver.catalogue.lines import nearest_line
 from louver.catalogue.policy import Policy
 from louver.catalogue.rules import Rule
@@ -24,6 +25,7 @@ from louver.gateway.config import Config, Upstream
 from louver.gateway.config_check import SERVERS, check, parsed, whose
 from louver.gateway.config_env import Unresolved, resolved
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
+from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
 from louver.server.results import KeptResults
 from louver.server.stores import MEMORY
@@ -62,11 +64,14 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
         if not server.get("disabled", False)
     ]
     keys = source.keys(settings.pop("grantKeys", []))
+    hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
     warnings, kept = settings.pop("warnings", False), settings.pop("keepResults", None)
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
     return Config(
         tuple(upstreams),
+        argument_name=settings.pop("argumentName", ARGUMENT),
+        hosts=hosts,
         grant_keys=keys,
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept is None else source.kept(kept),

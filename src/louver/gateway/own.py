@@ -26,7 +26,8 @@ from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients import Turn, client_of
 from louver.gateway.eras import ENVELOPE
 from louver.protocol.capability import not_searchable
-from louver.protocol.names import PROJECTION
+from louver.protocol.names import PROJECTION, RESULT_TOOL
+from louver.protocol.results import READ_RESULT
 from louver.server.answers import inside
 from louver.server.recipient import for_program
 from louver.server.refusals import error_result
@@ -136,12 +137,16 @@ class OwnTools:
         server: The gateway's server.
         offer: What it offers.
         projecting: Makes the middleware that projects the answers of what stands behind it.
+        keeps_results: Whether the tool that reads kept results is among those that are listed.
     """
 
-    def __init__(self, server: Server[Any], offer: Offer, projecting: ServerMiddleware[Any]) -> None:
+    def __init__(
+        self, server: Server[Any], offer: Offer, projecting: ServerMiddleware[Any], *, keeps_results: bool
+    ) -> None:
         self._server = server
         self._offer = offer
         self._projecting = projecting
+        self._keeps_results = keeps_results
         self._logged: set[str] = set()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -171,7 +176,10 @@ class OwnTools:
         taken = await self._taken(tools, ctx, call_next)
         own = [tool.definition for tool in tools if tool.definition["name"] not in taken]
         listed = result_dict(await self._projecting(ctx, partial(self._listed, own)))
-        return listed if others is None else {**others, "tools": [*listed["tools"], *others["tools"]]}
+        if others is None:
+            return listed
+        # What reads kept results stands among the others.
+        return {**others, "tools": [*(tool for tool in listed["tools"] if tool != READ_RESULT), *others["tools"]]}
 
     async def _listed(self, own: list[dict[str, Any]], ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
@@ -185,7 +193,7 @@ class OwnTools:
         tool = next((tool for tool in tools if tool.definition["name"] == name), None)
         if tool is not None and name not in await self._taken([tool], ctx, call_next):
             return await self._projecting(ctx, partial(self._answered, tool, tools, call_next))
-        if not self._offer.passes(tools):
+        if not self._offer.passes(tools) and not (self._keeps_results and name == RESULT_TOOL):
             validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name}")
         return await call_next(ctx)

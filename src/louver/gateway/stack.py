@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.descriptions import DescriptionFiles
+from louver.catalogue.hosts import HOSTS
 from louver.catalogue.output_schemas import SchemaFiles
 from louver.catalogue.rules import Guidance
 from louver.core.json import digest
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.descriptions import DescriptionFile
     from louver.catalogue.grants import Grants
+    from louver.catalogue.hosts import Host
     from louver.catalogue.principals import Principal
     from louver.core.path import FieldPath
     from louver.gateway.clients import Client
@@ -204,7 +206,7 @@ class Stack:
             results = None if wanted is None else Results(wanted)
         if config.grant_keys != self._grant_keys:
             grants = None
-        if grants is None and config.exposure == "minimal":
+        if grants is None and config.exposure == "minimal" and config.disclosure == "enforce":
             grants = _grants(config.grant_keys)
         return Kept(results, grants)
 
@@ -264,12 +266,13 @@ class Stack:
         schemas = ProjectedSchemas("private" if policed else "public")
         # The one tool has parameters for what it asks for on behalf of who calls.
         by = _PARAMETERS if config.exposure == "gateway" else ()
-        beside = Beside(files.guidance, config.warnings, self._kept.results, by)
+        hosts = {**HOSTS, **config.hosts}
+        beside = Beside(files.guidance, config.warnings, self._kept.results, by, hosts)
         layers: list[ServerMiddleware[Any]] = [
             projecting(
                 server,
                 views,
-                Asking(self._argument, files.default_views, files.ready),
+                Asking(self._argument, files.default_views, files.ready, config.argument_name),
                 config.listing,
                 exact=config.exposure != "full",
                 search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
@@ -282,7 +285,7 @@ class Stack:
         close = _nothing
         if config.exposure == "minimal":
             described = files.descriptions_seen_by(principal_of(), policed) if policed else files.descriptions
-            disclosure = self._disclosing(described)
+            disclosure = self._disclosing(described, hosts, on_error=config.disclosure == "on-error")
             close = disclosure.close
             layers.insert(0, disclosure)
         if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
@@ -290,16 +293,18 @@ class Stack:
             # The one tool says itself what is said beside the answers that it gives.
             said = NOTHING if config.exposure == "gateway" else beside
             before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
-            layers.insert(0, OwnTools(server, offer, before))
+            keeps_results = said.results is not None
+            layers.insert(0, OwnTools(server, offer, before, keeps_results=keeps_results))
         return layers, close
 
-    def _disclosing(self, files: DescriptionFiles) -> Disclosure:
+    def _disclosing(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
         # Imported only now, as by `_offered`.
         from louver.server.disclosure import Disclosure
         from louver.server.reads import Reads
 
-        assert self._kept.grants is not None, "they are there where tools are listed minimally"
-        return Disclosure(self._server, files, self._kept.grants, Reads())
+        grants = None if on_error else self._kept.grants
+        assert on_error or grants is not None, "they are there where descriptions have to be read"
+        return Disclosure(self._server, files, grants, Reads(), on_error=on_error, hosts=hosts)
 
     def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
         before = self.scripts

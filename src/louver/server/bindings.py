@@ -5,8 +5,9 @@
 ==================================  ====================================  =======================================
 handshake era, over stdio or with   the connection remembers, for each    this connection's, and that of the
 `Mcp-Session-Id`                    principal that uses it                principal
-handshake era over stateless HTTP,  nothing remembers: a grant goes to    the principal's; without one it is that
-and 2026-07-28                      the client, and comes back            of whoever has the handle
+2026-07-28 over stdio               likewise                              the principal's; without one it is that
+handshake era over stateless HTTP,  nothing remembers: a grant goes to    of whoever has the handle
+and 2026-07-28 over HTTP            the client, and comes back
 ==================================  ====================================  =======================================
 
 Source: 000 sections 5.1 and 5.2; the second row and the last column are ours.
@@ -17,9 +18,11 @@ from __future__ import annotations
 import secrets
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
+from mcp.server.connection import NotifyOnlyOutbound
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.core.json import digest
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 _NUMBER = f"{DISCLOSURE}/number"
 _HOLDER = f"{RESULT}/holder"
 _numbers = count(1)
+_READ_OVER_STREAMS: WeakKeyDictionary[NotifyOnlyOutbound, dict[Principal | None, dict[str, str]]] = WeakKeyDictionary()
 
 
 def principal() -> Principal | None:
@@ -48,9 +52,19 @@ def outlives(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and ctx.session.client_params is not None
 
 
-def read_before(ctx: ServerRequestContext[Any, Any]) -> dict[str, str]:
-    """What was read over this connection by this principal: tool -> version. It can be added to."""
-    return connection(ctx).state.setdefault(DISCLOSURE, {}).setdefault(principal(), {})
+def read_before(ctx: ServerRequestContext[Any, Any]) -> dict[str, str] | None:
+    """What was read over this connection by this principal: tool -> version. It can be added to.
+
+    `None` where no connection is that of the requests before and after.
+    """
+    if outlives(ctx):
+        read = connection(ctx).state.setdefault(DISCLOSURE, {})
+    elif isinstance(stream := connection(ctx).outbound, NotifyOnlyOutbound):
+        # In 2026-07-28 each request has a connection of its own; what it answers to is that of the stream.
+        read = _READ_OVER_STREAMS.setdefault(stream, {})
+    else:
+        return None
+    return read.setdefault(principal(), {})
 
 
 def reader(ctx: ServerRequestContext[Any, Any]) -> str:

@@ -15,6 +15,7 @@ import anyio
 
 from louver.catalogue.descriptions import Described
 from louver.limits import DEFINITIONS_S
+from louver.protocol.results import READ_RESULT
 from louver.server.sights import Sight, Sights
 from louver.server.tools import all_tools, caller
 from louver.server.turns import by_turns
@@ -69,7 +70,8 @@ class Definitions:
         """All tools that the caller sees, by name, with the server asked."""
         changes, at = self._changes, monotonic()
         self._files.refresh()
-        listed = [tool async for tool in all_tools(ctx, call_next)]
+        # What reads kept results is ours, and listed whole.
+        listed = [tool async for tool in all_tools(ctx, call_next) if tool != READ_RESULT]
         async with self._in_order:
             tools = {tool["name"]: self._described(tool) async for tool in by_turns(listed)}
             seen = self._seen.listed_to(caller())

@@ -24,7 +24,7 @@ from louver.errors import LouverError, TooManyTools
 from louver.limits import MAX_AVAILABLE_TOOLS, MAX_SUGGESTION_NAMES, MAX_TOOLS_READ
 from louver.protocol.descriptions import asked_by, no_tool_named, unknown_tool
 from louver.protocol.names import DESCRIPTIONS_TOOL, GRANT, VERSIONS
-from louver.server.bindings import outlives, principal, read_before, reader
+from louver.server.bindings import principal, read_before, reader
 from louver.server.refusals import error_result, protocol_error
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ class Describing:
         meta: dict[str, Any] = {VERSIONS: versions} if found else {}
         grants, who = self._grants, principal()
         entries = {name: found[name].full if name in found else _unknown(name, tools) for name in wanted}
-        if grants is not None and outlives(ctx):
-            read_before(ctx).update(versions)
+        if grants is not None and (read := read_before(ctx)) is not None:
+            read.update(versions)
         elif grants is not None and found:
             meta[GRANT] = grants.seal(who, versions)
             for name, version in versions.items():

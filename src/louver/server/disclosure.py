@@ -21,6 +21,7 @@ from mcp_types.methods import validate_client_request
 
 from louver.catalogue.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
+from louver.catalogue.hosts import HOSTS, host_of
 from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
@@ -32,6 +33,7 @@ from louver.protocol.names import (
     GRANT_ARGUMENT,
     SERVER,
 )
+from louver.protocol.results import READ_RESULT
 from louver.server import guidance
 from louver.server.aside import aside
 from louver.server.bindings import connection, outlives
@@ -40,20 +42,27 @@ from louver.server.definitions import Definitions
 from louver.server.describing import Describing
 from louver.server.gate import Gate
 from louver.server.reads import Reads
+from louver.server.recipient import client_name
 from louver.server.schemas import own_list
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from mcp.server import Server
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
+    from louver.catalogue.hosts import Host
+
 logger = logging.getLogger(__name__)
 
-Mode = Literal["enforce", "advise", "off"]
-"""Whether a tool runs only after its description was read; or is listed in a few words all the same; or neither."""
+Mode = Literal["enforce", "on-error", "advise", "off"]
+"""When a tool that is listed in a few words runs.
+
+`enforce`: after its description was read. `on-error`: if its arguments fit; else its description is the error.
+`advise`: always. With `off` all tools are listed whole.
+"""
 
 _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)
 """What servers answer for a resource that they do not have."""
@@ -75,7 +84,7 @@ def disclosing_of(
     check_choice("disclosure", mode, get_args(Mode))
     files = DescriptionFiles({} if folder is None else {"": Path(folder)})
     grants = Grants(keys, audience=server.name) if mode == "enforce" else None
-    return Disclosure(server, files, grants, Reads(reads_per_minute))
+    return Disclosure(server, files, grants, Reads(reads_per_minute), on_error=mode == "on-error")
 
 
 class Disclosure:
@@ -86,15 +95,28 @@ class Disclosure:
         files: What is added to descriptions.
         grants: Makes grants and looks at them; `None` advises only.
         reads: Counts reads.
+        on_error: Whether descriptions are read by calling wrongly; hosts that find tools themselves get the whole list.
+        hosts: What is known of hosts.
     """
 
-    def __init__(self, server: Server[Any], files: DescriptionFiles, grants: Grants | None, reads: Reads) -> None:
+    def __init__(
+        self,
+        server: Server[Any],
+        files: DescriptionFiles,
+        grants: Grants | None,
+        reads: Reads,
+        *,
+        on_error: bool = False,
+        hosts: Mapping[str, Host] = HOSTS,
+    ) -> None:
         self._server = server
+        self._on_error = on_error
+        self._hosts = hosts
         self._files = files
         self._enforced = grants is not None
         self._definitions = Definitions(files)
         self._describing = Describing(self._definitions, grants, reads, self._envelope)
-        self._gate = Gate(grants, self._envelope)
+        self._gate = Gate(grants, self._envelope, on_error=on_error)
         self._methods = {
             "initialize": self._opening,
             "server/discover": self._opening,
@@ -156,8 +178,11 @@ class Disclosure:
         is_end = not (is_search or result.get("nextCursor"))
         first, last = not (is_part or params.get("cursor")), is_end and not is_part
         tools: list[dict[str, Any]] = result.get("tools") or []
-        learnt = await self._definitions.learn(tools, first=first, last=last)
-        listed = await aside(tools, lambda: [described.listed for described in learnt])
+        ours = [tool for tool in tools if tool == READ_RESULT]
+        learnt = await self._definitions.learn([tool for tool in tools if tool != READ_RESULT], first=first, last=last)
+        if self._on_error and host_of(client_name(ctx), self._hosts).defers:
+            return {**result, "tools": tools}
+        listed = await aside(tools, lambda: [*(described.listed for described in learnt), *ours])
         if is_end and not self._definitions.knows(DESCRIPTIONS_TOOL):
             listed.append(guidance.tool(enforced=self._enforced))
         return {**result, "tools": listed}
@@ -171,7 +196,7 @@ class Disclosure:
             if answer is not None:
                 return answer
         described = None
-        if self._enforced or GRANT_ARGUMENT in members((ctx.params or {}).get("arguments")):
+        if self._enforced or self._on_error or GRANT_ARGUMENT in members((ctx.params or {}).get("arguments")):
             described = await self._definitions.find(name, ctx, call_next)
         return await self._gate.call(described, ctx, call_next)
 

@@ -76,7 +76,7 @@ def recipient_of(ctx: ServerRequestContext[Any, Any], hosts: Mapping[str, Host] 
     if _IS_PROGRAM.get():
         return PROGRAM
     is_program = asks_in_meta(ctx) or declares_projection(ctx)
-    return Recipient(is_program, host_of(_name(ctx), hosts).shown)
+    return Recipient(is_program, host_of(client_name(ctx), hosts).shown)
 
 
 def asks_in_meta(ctx: ServerRequestContext[Any, Any]) -> bool:
@@ -96,7 +96,8 @@ def declares_projection(ctx: ServerRequestContext[Any, Any]) -> bool:
     return PROJECTION in members(capabilities.get("extensions"))
 
 
-def _name(ctx: ServerRequestContext[Any, Any]) -> str | None:
+def client_name(ctx: ServerRequestContext[Any, Any]) -> str | None:
+    """What a client says that it is called."""
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         name: object = members(members((ctx.params or {}).get("_meta")).get(CLIENT_INFO_META_KEY)).get("name")
         return name if isinstance(name, str) else None
