@@ -204,6 +204,10 @@ class NotOffered(LouverError):
     """A server that is checked has nothing on which a sentence could be tried, and need not."""
 
 
+class NotTried(LouverError):
+    """A server that is checked has nothing on which any sentence could be tried."""
+
+
 class InvalidInput(LouverError):
     """What was given to the command, or to the client, cannot be read."""
 

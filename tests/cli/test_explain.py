@@ -133,7 +133,13 @@ def test_a_tool_of_a_server_is_explained(explain):
     assert status == 2
     assert "there is no tool 'all'" in err
     status, _, err = explain("nobody", "finds", "--", server["command"], *server["args"])
-    assert (status, err) == (2, "louver: there is no tool 'finds': did you mean 'find' or 'find_prose'?\n")
+    assert (status, err) == (
+        2,
+        f"louver: there is no tool 'finds': did you mean 'find' or 'find_prose'? There are {TOOLS}\n",
+    )
+
+
+TOOLS = "'find', 'find_text', 'find_prose', 'own', 'slow'"
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def test_a_tool_that_does_not_say_that_it_only_reads_is_called_just_on_request(t
     ("calls", "said"),
     [
         ([*call("lst")], "there is no tool 'lst': did you mean 'list'?"),
-        ([*call("zzz")], "there is no tool 'zzz': 'louver tools' tells which there are"),
+        ([*call("zzz")], "there is no tool 'zzz': there are 'list', 'as-text'"),
         (["--call", "list", "{"], "not JSON: Expecting property name enclosed in double quotes at offset 1; "),
         (["--call", "list", "[]"], "a tool's arguments are one JSON object"),
         (["--call", "list", '{"a": 1, "a": 2}'], "a key stands twice"),

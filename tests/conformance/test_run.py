@@ -117,6 +117,24 @@ async def test_tools_that_have_not_answered_are_named(monkeypatch):
     assert outcome.detail.endswith("These have not answered in time: 'get_person', 'say_hello', 'runs'")
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        # Tools that may not be called without a word from its maintainer, one field, and a clock.
+        "def listed(self, name): return {**super().listed(name), 'annotations': {}}",
+        "def call_tool(self, params): return {'content': [], 'structuredContent': {'only': 1}}",
+        "def call_tool(self, params): return {'content': [], 'structuredContent': {'a': 1, 'now': time.time_ns()}}",
+    ],
+)
+async def test_a_server_on_which_nothing_can_be_tried_does_not_fail(method):
+    """HOSTS.md: no sentence is broken, and the report says that nothing was tried, and why."""
+    report = await run(inline(f"import time\n{_HONEST}{method}\nServer().serve()"), eras=[OLD], groups=["capability"])
+    assert found(report, "fail") == set()
+    (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "tools-answer"]
+    assert outcome.status == "not tried"
+    assert "name one by --fixture" in outcome.detail
+
+
 async def test_the_tool_that_ends_a_server_is_named():
     """Ours: what its maintainer has to look at."""
     report = await run(inline(f"{_HONEST}def call_tool(self, params): sys.exit()\nServer().serve()"), eras=[OLD])

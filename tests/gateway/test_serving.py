@@ -444,8 +444,8 @@ async def test_a_question_goes_to_nobody_but_whom_it_is_for(folder):
             assert (len(first.questions), second.questions) == (1, [])
             await first.call("release")
             await holding
-        said = "upstream 'bad': its question 'roots/list' is refused: several clients could be meant, or none"
-        await asyncio.to_thread(served.says, f"louver: {said}\n")
+        # Servers ask for roots when they start: that is no news.
+        assert "its question" not in "".join(served.said)
 
 
 @pytest.mark.parametrize("how", ["cancels", "leaves", "waits for too long", "goes"])

@@ -13,7 +13,7 @@ from mcp import MCPError
 
 from louver.catalogue.entry import Entry
 from louver.core.json import Json, compact, is_array, is_object, members
-from louver.core.nearest import meant, nearest
+from louver.core.nearest import instead, nearest
 from louver.core.view import Views
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.many import SEPARATOR
@@ -114,6 +114,5 @@ def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool)
 
 def unknown(name: str, tools: Iterable[str]) -> UnknownName:
     """There is no tool of this name; which was probably meant."""
-    near = nearest(name, tools)
-    hint = meant(near, "'louver tools' tells which there are")
-    return UnknownName(f"there is no tool {name[:80]!r}: {hint}", nearest=near)
+    known = list(tools)
+    return UnknownName(f"there is no tool {name[:80]!r}: {instead(name, known)}", nearest=nearest(name, known))

@@ -23,7 +23,7 @@ from louver.conformance.peer import ERAS, Clock
 from louver.conformance.steady import settle
 from louver.conformance.talk import Talk
 from louver.core.json import members
-from louver.errors import Broken, NotOffered, UpstreamError
+from louver.errors import Broken, NotOffered, NotTried, UpstreamError
 from louver.limits import CONFORMANCE_TOLD
 from louver.protocol.names import DISCLOSURE, FILTERING_LITERAL, SEARCH
 
@@ -166,6 +166,8 @@ async def _outcome(talk: Talk, check: Check, wanted: _Wanted, statuses: dict[str
         await _carry_out(check, talk)
     except NotOffered as error:
         return Outcome(check, talk.era, "not offered", error.message[:CONFORMANCE_TOLD])
+    except NotTried as error:
+        return Outcome(check, talk.era, "not tried", error.message[:CONFORMANCE_TOLD])
     except (Broken, UpstreamError) as error:
         return Outcome(check, talk.era, failed, error.message[:CONFORMANCE_TOLD])
     except Exception as error:  # noqa: BLE001 - whatever a hostile target makes a check raise, the sentence is not kept

@@ -59,6 +59,8 @@ class Talk:
         self.unread: tuple[str, Answer] | None = None
         self.stock: list[tuple[bool, str]] | None = None
         self.late: list[str] = []
+        self.called = self.usable = 0
+        """How many tools were called for samples, and how many of these have answered."""
         self.onlooker: Peer | None = None
         self._clock = clock
         self._peers: list[Peer] = []
@@ -189,7 +191,9 @@ class Talk:
         sets = self.fixture.arguments_of(tool.name, tool.input_schema, only_reads=tool.only_reads)
         if not sets or len(self._answers) > CONFORMANCE_TRIED:
             return
+        self.called += 1
         first, second = [await self._plain(tool, sets[0], again=again) for again in (False, True)]
+        self.usable += first is not None and second is not None and is_array(first.get("content"))
         if first is None or second is None or (value := output_of(first)) != output_of(second):
             return
         # One field is asked for, another one left out.

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _LOOKED_AT: Final = 100
 """Names that are compared letter by letter, which takes a quarter of a millisecond each."""
 
+_SHOWN: Final = 20
+"""Names that an error tells of those that there are."""
+
 _LONGEST: Final = 100
 """Characters of a name that are compared."""
 
@@ -28,6 +31,15 @@ def nearest(said: str, names: Iterable[str], most: int = 3) -> list[str]:
 def meant(near: Sequence[str], otherwise: str) -> str:
     """The end of an error about a name: what may have been meant, or else what to do."""
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
+
+
+def instead(said: str, names: Iterable[str]) -> str:
+    """The end of an error about a name that is not there: which was probably meant, and which there are."""
+    known = list(names)
+    near = nearest(said, known)
+    shown = ", ".join(map(repr, known[:_SHOWN])) or "none"
+    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+    return f"{meant(near, '')} There are {shown}{more}" if near else f"there are {shown}{more}"
 
 
 def did_you_mean(said: str, names: Iterable[str]) -> str:

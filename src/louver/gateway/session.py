@@ -252,7 +252,10 @@ class Session:
             (client,) = clients
             ask, params = client.ask, self._telling.said(method, params)
         else:
-            logger.warning(
+            # Servers ask for roots when they start, whoever is there.
+            level = logging.DEBUG if method == "roots/list" else logging.WARNING
+            logger.log(
+                level,
                 "upstream %r: its question %r is refused: several clients could be meant, or none",
                 self._name,
                 method[:MAX_LOG_LINE],

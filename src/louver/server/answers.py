@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from louver.catalogue.hosts import HOSTS
 from louver.core.cached import cached_property
-from louver.core.json import compact
+from louver.core.json import compact, is_object, members
 from louver.core.wrapper import is_wrapped, text_wrapper_in
-from louver.protocol.names import GUIDANCE, RESULT_TOOL, WARNINGS
+from louver.protocol.names import ERROR, GUIDANCE, RESULT_TOOL, WARNINGS
 from louver.protocol.output import texts_of
 from louver.server.aside import aside
 from louver.server.content import without_white_space
@@ -88,6 +88,13 @@ class Beside:
 NOTHING: Final = Beside()
 
 
+async def for_model(result: HandlerResult) -> HandlerResult:
+    """An answer without what says the same twice: white space, and in `_meta` the error that its text tells."""
+    if is_object(result) and result.get("isError") and ERROR in members(result.get("_meta")):
+        return {**result, "_meta": {key: said for key, said in result["_meta"].items() if key != ERROR}}
+    return await without_white_space(result)
+
+
 class Answers:
     """Answers `tools/call`.
 
@@ -127,7 +134,7 @@ class Answers:
         if answered.asked is not None and answered.asked.by == "argument":
             recipient = replace(recipient, is_program=False)
         if not recipient.is_program:
-            answered = replace(answered, result=await without_white_space(answered.result))
+            answered = replace(answered, result=await for_model(answered.result))
         if not self._has_any and not answered.notes:
             return answered.result
         result = result_dict(answered.result)

@@ -35,6 +35,7 @@ from louver.protocol.names import (
 )
 from louver.protocol.results import READ_RESULT
 from louver.server import guidance
+from louver.server.answers import for_model
 from louver.server.aside import aside
 from louver.server.bindings import connection, outlives
 from louver.server.changes import hear_bus, hear_connection
@@ -42,7 +43,7 @@ from louver.server.definitions import Definitions
 from louver.server.describing import Describing
 from louver.server.gate import Gate
 from louver.server.reads import Reads
-from louver.server.recipient import client_name
+from louver.server.recipient import client_name, recipient_of
 from louver.server.schemas import own_list
 from louver.server.wire import envelope, result_dict
 
@@ -194,11 +195,12 @@ class Disclosure:
         if name == DESCRIPTIONS_TOOL and not self._definitions.knows(name):
             answer = await self._describing.call(ctx, call_next)
             if answer is not None:
-                return answer
+                return answer if recipient_of(ctx).is_program else await for_model(answer)
         described = None
         if self._enforced or self._on_error or GRANT_ARGUMENT in members((ctx.params or {}).get("arguments")):
             described = await self._definitions.find(name, ctx, call_next)
-        return await self._gate.call(described, ctx, call_next)
+        answer = await self._gate.call(described, ctx, call_next)
+        return answer if recipient_of(ctx).is_program else await for_model(answer)
 
     async def _resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         return await self._with_ours("resources", guidance.resource(enforced=self._enforced), ctx, call_next)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from louver.conformance.asked import first, must_have_extension
 from louver.conformance.checks import check
-from louver.core.json import is_array, members
-from louver.errors import Broken, NotOffered
+from louver.core.json import is_array, is_object, members
+from louver.errors import Broken, NotOffered, NotTried
 from louver.protocol.names import PROJECTION
 
 if TYPE_CHECKING:
@@ -27,8 +27,11 @@ async def connects(talk: Talk) -> None:
 async def tools_answer(talk: Talk) -> None:
     if not talk.tools:
         raise Broken("no tool is listed")
+    if odd := next((tool.name for tool in talk.tools if not is_object(tool.listed.get("inputSchema"))), None):
+        raise Broken(f"{odd!r} is listed without an input schema")
     if not talk.samples:
-        raise Broken(
+        # None that could be called, or answers on which nothing can be tried: no sentence is broken.
+        raise (NotTried if talk.usable or not talk.called else Broken)(
             "no tool could be called that answers twice the same, with two fields or more: name one by --fixture, "
             "with arguments. Tools that are not named there are called only if they have 'readOnlyHint'"
             + (f". These have not answered in time: {', '.join(map(repr, talk.late))}" if talk.late else "")

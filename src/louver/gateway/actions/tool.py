@@ -20,7 +20,7 @@ from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.summary import summary
 from louver.core.json import compact, is_array, is_object, members, strings
-from louver.core.nearest import meant, nearest
+from louver.core.nearest import instead, nearest
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import InvalidArguments, RateLimited, ToolFailed, UnknownName, UpstreamUnavailable
 from louver.gateway.actions.exports import told
@@ -210,9 +210,7 @@ class _Call:
         found = await self.behind.tools(server if server in self.behind.names else None)
         tools = {tool["name"]: tool for some in found.values() for tool in some.values()}
         if name not in tools:
-            near = nearest(name, tools)
-            hint = meant(near, "search tells which there are")
-            raise UnknownName(f"{name[:80]!r} is no tool: {hint}", nearest=near)
+            raise UnknownName(f"{name[:80]!r} is no tool: {instead(name, tools)}", nearest=nearest(name, tools))
         return tools[name]
 
 
@@ -223,10 +221,8 @@ async def _discover(call: _Call) -> dict[str, Any]:
 async def _list(call: _Call) -> dict[str, Any]:
     server: str | None = call.arguments.get("server")
     if server is not None and server not in call.behind.names:
-        known = ", ".join(map(repr, call.behind.names))
-        raise UnknownName(
-            f"{server[:80]!r} is no server: there are {known}", nearest=nearest(server, call.behind.names)
-        )
+        names = call.behind.names
+        raise UnknownName(f"{server[:80]!r} is no server: {instead(server, names)}", nearest=nearest(server, names))
     tools = await call.behind.tools(server)
     chosen = [tool for name, some in tools.items() if server in (None, name) for tool in some.values()]
     offset, limit = call.number("offset", 0, least=0), call.number("limit", TOOLS_LISTED, least=1)

@@ -15,6 +15,7 @@ from mcp_types import METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
 from louver.gateway.calls import opening_of
+from louver.gateway.config import ONLY
 from louver.gateway.many import named
 from louver.limits import SERVER_LOOK_S
 from louver.protocol.names import COMPACT, ERROR, PROJECTION_LITERAL, SERVER
@@ -69,8 +70,8 @@ class Behind:
 
     @property
     def names(self) -> list[str]:
-        """The names of the servers."""
-        return list(self._upstreams)
+        """The names of the servers; one that was given on the command line is called what it says of itself."""
+        return [self._shown(upstream) for upstream in self._upstreams.values()]
 
     async def servers(self) -> list[Server]:
         """The servers, whether they are there or not."""
@@ -78,7 +79,7 @@ class Behind:
 
     async def server(self, name: str) -> Server:
         """One of them."""
-        return await self._server(self._upstreams[name])
+        return await self._server(self._by_name(name))
 
     async def tools(self, server: str | None = None) -> dict[str, dict[str, dict[str, Any]]]:
         """The tools: server -> its own name of a tool -> the tool as it is listed.
@@ -89,8 +90,8 @@ class Behind:
         Raises:
             UpstreamUnavailable: The one that is asked is not there, or does not list its tools.
         """
-        found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in self._upstreams}
-        meta = {} if server is None else {"_meta": {SERVER: server}}
+        found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in self.names}
+        meta = {} if server is None else {"_meta": {SERVER: self._by_name(server).name}}
 
         async def ask(place: dict[str, Any]) -> dict[str, Any]:
             return await self._ask("tools/list", {**place, **meta})
@@ -173,22 +174,28 @@ class Behind:
             raise _failed(called, {"message": "it asks the user something, which is not possible here"}, [])
         return result
 
+    def _shown(self, upstream: Upstream) -> str:
+        return upstream.says if upstream.name == ONLY and upstream.says else upstream.name
+
+    def _by_name(self, name: str) -> Upstream:
+        return next(each for each in self._upstreams.values() if self._shown(each) == name)
+
     def _named(self, name: str) -> tuple[str, str]:
-        return (next(iter(self._upstreams)), name) if len(self._upstreams) == 1 else named(name)
+        return (self.names[0], name) if len(self._upstreams) == 1 else named(name)
 
     async def _server(self, upstream: Upstream) -> Server:
         try:
             async with asyncio.timeout(SERVER_LOOK_S):
                 said = await opening_of(upstream, self._client)
         except TimeoutError:
-            return Server(upstream.name, "it is being opened")
+            return Server(self._shown(upstream), "it is being opened")
         except UpstreamError as error:
-            return Server(upstream.name, upstream.problem or error.message)
+            return Server(self._shown(upstream), upstream.problem or error.message)
         except MCPError as error:
-            return Server(upstream.name, f"it answers with error {error.error.code}")
+            return Server(self._shown(upstream), f"it answers with error {error.error.code}")
         info = said.get("serverInfo") or members(said.get("_meta")).get(SERVER_INFO_META_KEY)
         text = said.get("instructions")
-        return Server(upstream.name, READY, members(info), text if isinstance(text, str) and text else None)
+        return Server(self._shown(upstream), READY, members(info), text if isinstance(text, str) and text else None)
 
 
 def _failed(called: str, said: dict[str, Any], content: list[Any]) -> ToolFailed:

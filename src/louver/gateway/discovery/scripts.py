@@ -13,7 +13,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from louver.core.nearest import meant, nearest
+from louver.core.nearest import instead, nearest
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import SandboxUnavailable, ToolFailed, UnknownName
 from louver.gateway.backoff import Backoff
@@ -135,9 +135,8 @@ class ScriptHost:
             known = await self._listed_names(server)
         if tool in known:
             return known[tool]
-        near = nearest(tool, known)
-        hint = f": {meant(near, '')}" if near else ""
-        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}{hint}", nearest=near)
+        hint = instead(tool, known)
+        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}: {hint}", nearest=nearest(tool, known))
 
     async def _listed_names(self, server: str) -> Mapping[str, str]:
         """The tools of a server as it has them now, listed once a script; who asks meanwhile waits for that list."""

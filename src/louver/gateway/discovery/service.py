@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from louver.catalogue.summary import summary
 from louver.core.choices import check_choice
-from louver.core.nearest import meant, nearest
+from louver.core.nearest import instead, nearest
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.discovery.described import described, is_read_only
 from louver.gateway.discovery.identifiers import identifiers
@@ -51,6 +51,8 @@ class DiscoveryService:
 
     async def list_servers(self) -> dict[str, Any]:
         """All servers: `{"servers": [{"name", "luaName", "state", "description"?, "version"?, "instructions"?}]}`."""
+        # Asked first: by then it is known what they are called.
+        servers = await self._behind.servers()
         names = {name: lua for lua, name in self._servers().items()}
         return {
             "servers": [
@@ -62,7 +64,7 @@ class DiscoveryService:
                     version=_text(server.info, "version"),
                     instructions=server.instructions,
                 )
-                for server in await self._behind.servers()
+                for server in servers
             ]
         }
 
@@ -139,17 +141,17 @@ class DiscoveryService:
 
     async def _tools_of(self, server: str) -> tuple[str, str, dict[str, dict[str, Any]]]:
         """A server's identifier, its name, and its tools."""
-        lua, name = found(server, self._servers(), "server", "list-servers")
+        lua, name = found(server, self._servers(), "server")
         return lua, name, (await self._behind.tools(name))[name]
 
     async def _tool(self, server: str, tool: str) -> tuple[str, str, str, str, dict[str, Any]]:
         """Identifier and name of a server, likewise of its tool, and the tool as it is listed."""
         lua_server, name, tools = await self._tools_of(server)
-        lua, own = found(tool, identifiers(tools), f"tool of server {name!r}", "list-server-tools")
+        lua, own = found(tool, identifiers(tools), f"tool of server {name!r}")
         return lua_server, name, lua, own, tools[own]
 
 
-def found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[str, str]:
+def found(said: str, known: Mapping[str, str], what: str) -> tuple[str, str]:
     """The identifier and the name that were meant.
 
     Raises:
@@ -160,9 +162,7 @@ def found(said: str, known: Mapping[str, str], what: str, where: str) -> tuple[s
     lua = next((lua for lua, name in known.items() if name == said), None)
     if lua is not None:
         return lua, said
-    near = nearest(said, known)
-    hint = meant(near, f"{where!r} tells which there are")
-    raise UnknownName(f"{said[:80]!r} is no {what}: {hint}", nearest=near)
+    raise UnknownName(f"{said[:80]!r} is no {what}: {instead(said, known)}", nearest=nearest(said, known))
 
 
 def _text(said: Mapping[str, Any], key: str) -> str | None:

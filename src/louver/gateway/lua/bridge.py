@@ -19,7 +19,7 @@ import anyio
 
 from louver.core.json import Json, compact, is_array, is_object, strings
 from louver.core.measure import is_larger
-from louver.core.nearest import nearest
+from louver.core.nearest import instead, nearest
 from louver.core.projection import Projection
 from louver.errors import (
     LouverError,
@@ -166,7 +166,10 @@ class Bridge:
         try:
             async with self._places:
                 if server not in self._servers:
-                    raise UnknownName(f"there is no server '{server[:80]}'", nearest=nearest(server, self._servers))
+                    hint = instead(server, self._servers)
+                    raise UnknownName(
+                        f"there is no server '{server[:80]}': {hint}", nearest=nearest(server, self._servers)
+                    )
                 value = await self._host.call(server, tool, arguments, options)
                 if is_larger(value, MAX_ON_LOOP):
                     text = await asyncio.to_thread(_reply, number, value, f"{server}.{tool}")
