@@ -1,8 +1,9 @@
 """How a model gets at the tools of the recorded session, in each exposure: what it calls besides, and how it is called.
 
-    direct       read_graph {}
-    full         memory__read_graph {}
-    minimal      get_tool_descriptions {"tools": ["memory__read_graph"]}, once; memory__read_graph {}
+    direct       search_nodes {"query": "Ada"}
+    full         memory__search_nodes {"query": "Ada"}
+    minimal      get_tool_descriptions {"tools": ["memory__search_nodes"]}, once; memory__search_nodes {"query": "Ada"}
+    on_error     memory__search_nodes {}, refused with its description, once; memory__search_nodes {"query": "Ada"}
     discovery    list-servers, list-server-tools, tool-details, once each; execute {"script": "result(...)"}
     gateway      gateway {"action": "search"}, {"action": "get"}, once each; {"action": "call"}
 
@@ -60,10 +61,12 @@ class Talk:
         self._read.add(what)
         return not known
 
-    async def ask(self, tool: str, arguments: dict[str, Any], server: str = "") -> CallToolResult:
-        """The answer to a call, which must be none of an error."""
+    async def ask(
+        self, tool: str, arguments: dict[str, Any], server: str = "", *, refused: bool = False
+    ) -> CallToolResult:
+        """The answer to a call, which must be an error where the call is refused, and nowhere else."""
         result = await self.clients[server].call_tool(tool, arguments)
-        assert not result.is_error, f"{tool}: {text_of(result)}"
+        assert result.is_error == refused, f"{tool}: {text_of(result)}"
         self.said.append((compact({"name": tool, "arguments": arguments}), result))
         return result
 
@@ -101,6 +104,13 @@ async def minimal(talk: Talk, step: Step) -> None:
         talk.random += [each for each in (grant, (result.meta or {}).get(GRANT)) if each is not None]
     granted = {GRANT_ARGUMENT: talk.grants[step.listed]} if step.listed in talk.grants else {}
     await talk.ask(step.listed, {**step.arguments, **granted})
+
+
+async def on_error(talk: Talk, step: Step) -> None:
+    """A tool is first called without knowing how: with nothing. The error is its description."""
+    if talk.is_new(step.listed):
+        await talk.ask(step.listed, {}, refused=True)
+    await talk.ask(step.listed, step.arguments)
 
 
 async def discovery(talk: Talk, step: Step) -> None:

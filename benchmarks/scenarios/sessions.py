@@ -36,9 +36,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from benchmarks import ways
-from benchmarks.conversation import HANDSHAKE, MODERN
 from benchmarks.garden import SESSION, entries
 from benchmarks.payloads import SEED
+from benchmarks.proxies import LOUVER, louver
 from benchmarks.results import Group, Row
 from benchmarks.ways import Talk, text_of
 from louver.core.json import compact
@@ -68,14 +68,14 @@ class Configuration:
         name: As it stands in the tables.
         way: How a model gets at their tools.
         settings: Of the gateway; `None` where there is none.
-        era: The revision that the host speaks.
+        over_http: Whether the host speaks 2026-07-28 over HTTP, where no session remembers; else 2025-11-25 over stdio.
         views: Whether the servers have what `louver suggest` writes.
     """
 
     name: str
     way: Way
     settings: dict[str, Any] | None = field(default_factory=dict)
-    era: str = HANDSHAKE
+    over_http: bool = False
     views: bool = False
 
 
@@ -84,11 +84,12 @@ CONFIGURATIONS = (
     Configuration("full", ways.full),
     Configuration("full, views", ways.full, views=True),
     Configuration("minimal", ways.minimal, {"exposure": "minimal"}),
-    Configuration("minimal, grants", ways.minimal, {"exposure": "minimal"}, era=MODERN),
+    Configuration("minimal, grants", ways.minimal, {"exposure": "minimal"}, over_http=True),
+    Configuration("minimal, on-error", ways.on_error, {"exposure": "minimal", "disclosure": "on-error"}),
     Configuration("discovery", ways.discovery, {"exposure": "discovery"}),
     Configuration("gateway", ways.gateway, {"exposure": "gateway"}),
 )
-"""The first is what the others are compared with. With grants: to a host of 2026-07-28, where no session remembers."""
+"""The first is what the others are compared with."""
 
 FORMS: dict[str, Callable[[CallToolResult], str]] = {
     "structured": lambda result: (
@@ -154,10 +155,14 @@ async def had(configuration: Configuration, folder: Path, quiet: TextIO) -> Text
     place = folder / "place"
     views = _suggested(place, folder / "suggested") if configuration.views else {}
     async with AsyncExitStack() as stack:
-        clients = {
-            name: await stack.enter_async_context(Client(stdio_client(target, errlog=quiet), mode=_mode(configuration)))
-            for name, target in _targets(configuration, place, folder).items()
-        }
+        if configuration.over_http:
+            gateway = stack.enter_context(louver("--config", str(_config(configuration, place, folder))))
+            clients = {"": await stack.enter_async_context(Client(gateway.url))}
+        else:
+            clients = {
+                name: await stack.enter_async_context(Client(stdio_client(target, errlog=quiet), mode="legacy"))
+                for name, target in _targets(configuration, place, folder).items()
+            }
         tools = [await _all_tools(client, configuration) for client in clients.values()]
         talk = Talk(clients, [tool for listed in tools for tool in listed], views)
         for step in SESSION:
@@ -177,22 +182,24 @@ async def had(configuration: Configuration, folder: Path, quiet: TextIO) -> Text
         )
 
 
-def _mode(configuration: Configuration) -> Any:
-    return "legacy" if configuration.era == HANDSHAKE else "auto"
-
-
 def _targets(configuration: Configuration, place: Path, folder: Path) -> dict[str, StdioServerParameters]:
     """What a host starts: the servers, or one gateway before them."""
-    servers = entries(place)
     if configuration.settings is None:
-        return {name: StdioServerParameters(**entry) for name, entry in servers.items()}
+        return {name: StdioServerParameters(**entry) for name, entry in entries(place).items()}
+    command, *arguments = [*LOUVER, "--config", str(_config(configuration, place, folder))]
+    return {"": StdioServerParameters(command=command, args=arguments)}
+
+
+def _config(configuration: Configuration, place: Path, folder: Path) -> Path:
+    """The gateway's configuration."""
+    servers = entries(place)
     if configuration.views:
         for name, entry in servers.items():
             (made := folder / "suggested" / name).mkdir(parents=True, exist_ok=True)
             entry["louver"] = {"views": str(made), "schemas": str(made)}
     file = folder / "mcp.json"
     file.write_text(json.dumps({"mcpServers": servers, "louver": configuration.settings}), encoding="utf-8")
-    return {"": StdioServerParameters(command=sys.executable, args=["-m", "louver", "serve", "--config", str(file)])}
+    return file
 
 
 def _suggested(place: Path, out: Path) -> dict[tuple[str, str], str]:
@@ -215,7 +222,7 @@ def _suggested(place: Path, out: Path) -> dict[tuple[str, str], str]:
 
 async def _all_tools(client: Client, configuration: Configuration) -> list[Tool]:
     """The tools of all pages, and of all servers, which a gateway may still be waiting for."""
-    lists_all = configuration.way in (ways.full, ways.minimal)
+    lists_all = configuration.way in (ways.full, ways.minimal, ways.on_error)
     wanted = {step.listed for step in SESSION} if lists_all else set[str]()
     with anyio.fail_after(COME_S):
         while True:

@@ -5,6 +5,7 @@ import json
 import louver
 from louver.catalogue.entry import EXTRAS_SCHEMA
 from louver.core.admit import admit
+from louver.core.json import compact
 from louver.protocol.names import ARGUMENT, EXTRAS, HINT
 
 
@@ -39,15 +40,20 @@ def relaxed(tool):
 
 
 def spelled(answer):
-    """An answer whose texts of JSON are written without white space."""
-    return {**answer, "content": [_spelled(block) for block in answer["content"]]} if answer["ok"] else answer
+    """An answer without the white space of texts that are just its structured content, spelled out."""
+    structured = answer["structuredContent"] if answer["ok"] else None
+    return (
+        answer
+        if structured is None
+        else {**answer, "content": [_spelled(block, structured) for block in answer["content"]]}
+    )
 
 
-def _spelled(block):
+def _spelled(block, structured):
     if block["type"] != "text":
         return block
     try:
         value = json.loads(block["text"])
     except ValueError:
         return block
-    return {**block, "text": json.dumps(value)}
+    return {**block, "text": compact(value)} if value == structured else block

@@ -7,12 +7,12 @@ that needs neither a network nor a browser, they are listed alone.
 
 import json
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
 
 import pytest
 
+from benchmarks.garden import plant
 from louver.core.json import compact
 
 from .comparing import relaxed, spelled, without_additions, without_argument
@@ -86,7 +86,7 @@ SERVERS = {
             ("sequentialthinking", {**THOUGHT, "thoughtNumber": 2, "nextThoughtNeeded": False}),
         ],
     ),
-    "@playwright/mcp": Server(calls=[("browser_close", {})]),
+    "@playwright/mcp": Server(),
     "@upstash/context7-mcp": Server(),
     "chrome-devtools-mcp": Server(["--no-usage-statistics"]),
     "arxiv-mcp-server": Server(
@@ -98,12 +98,12 @@ SERVERS = {
         env={"ALLOW_COMMANDS": "ls"},
         calls=[
             ("shell_execute", {"command": ["ls"], "directory": "{folder}"}),
-            ("shell_execute", {"command": ["rm", "todo.txt"], "directory": "{folder}"}),
+            ("shell_execute", {"command": ["rm", "README.md"], "directory": "{folder}"}),
         ],
     ),
     "mcp-text-editor": Server(
         calls=[
-            ("get_text_file_contents", {"files": [{"file_path": "{folder}/todo.txt", "ranges": [{"start": 1}]}]}),
+            ("get_text_file_contents", {"files": [{"file_path": "{folder}/README.md", "ranges": [{"start": 1}]}]}),
             ("get_text_file_contents", {"files": [{"file_path": "{folder}/none.txt", "ranges": [{"start": 1}]}]}),
         ],
     ),
@@ -145,10 +145,8 @@ def started(package, folder):
     """How a server is started, with a folder and a home that are as new: an entry of `mcpServers`."""
     shutil.rmtree(folder, ignore_errors=True)
     own, home = folder / "own", folder / "home"
-    for made in (own, home):
-        made.mkdir(parents=True)
-    (own / "todo.txt").write_text("1\n2\n3\n")
-    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", own], check=True)
+    home.mkdir(parents=True)
+    plant(own)
     server = SERVERS[package]
     command, *arguments = command_of(package)
     told = {"args": [*arguments, *server.arguments], "env": {"HOME": str(home), **server.env}}
