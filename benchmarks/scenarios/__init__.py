@@ -30,6 +30,7 @@ SCENARIOS = (
     "gateway",
     "search",
     "disclosure",
+    "sessions",
     "lua",
 )
 """The modules, in the order in which they run."""

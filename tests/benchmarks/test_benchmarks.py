@@ -25,6 +25,7 @@ from louver.core.json import compact
 
 SMALL = Setting(rounds=1, most_bytes=SIZES["1 kB"], peers=False)
 PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "a tool an operation", "FastMCP", "my-cool-proxy"}
+PEERS |= {"full", "full, views"}
 """What may not be installed, as rows name it."""
 IN_PROCESS = ("engine", "bytes", "plan", "derivation", "tokens")
 """The scenarios that start no processes."""

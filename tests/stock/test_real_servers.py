@@ -8,7 +8,7 @@ Each server is asked directly, then through the gateway, each time with a folder
     time         PyPI    output schemas, both protocol revisions
     git          PyPI    plain text only
 
-Their versions are pinned here and in `package.json`.
+Their versions are pinned in `servers.py` and `package.json`.
 """
 
 import json
@@ -26,13 +26,13 @@ import pytest
 
 import louver
 from gateway.gateways import gateway
-from louver.protocol.names import ARGUMENT, PROJECTION
+from louver.protocol.names import ARGUMENT
 
-from .run import CLIENTS, HANDSHAKE, STATELESS, node_packages, python_with, run_driver
+from .comparing import relaxed, spelled, takes_argument, without_additions
+from .run import CLIENTS, HANDSHAKE, STATELESS, run_driver
+from .servers import npm, pypi
 
 pytestmark = pytest.mark.deep
-
-PYTHON_SERVERS = ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19")
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 """What a result of 2026-07-28 has in its `_meta`, and one of 2025-11-25 has not."""
@@ -40,16 +40,18 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 ASKING = {"get-roots-list", "trigger-elicitation-request", "trigger-sampling-request", "trigger-url-elicitation"}
 """The tools that `everything` lists for a client that can be asked what they ask."""
 
+TAKING = {
+    "memory": {
+        *("create_entities", "create_relations", "add_observations", "read_graph", "search_nodes", "open_nodes"),
+        *("delete_entities", "delete_relations", "delete_observations"),
+    },
+    "filesystem": {"read_media_file"},
+    "everything": {"get-structured-content"},
+    "time": {"get_current_time", "convert_time"},
+}
+"""The tools that take the argument by which models ask for fields: of which two fields are known."""
+
 DAY = re.compile(r"\d{4}-\d\d-\d\d|[A-Z][a-z]+day")
-
-
-def npm(name: str) -> list[str]:
-    node, home = node_packages()
-    return [str(node), str(home / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js")]
-
-
-def pypi(name: str) -> list[str]:
-    return [str(python_with(*PYTHON_SERVERS).with_name(f"mcp-server-{name}"))]
 
 
 def nothing(_folder: Path) -> None:
@@ -273,35 +275,12 @@ def answer_of(call):
     return undated({**call, "meta": meta or None})
 
 
-def as_listed_directly(tool):
-    """The tool that the gateway lists, without what it adds."""
-    if "outputSchema" not in tool:
-        return tool
-    # The hint stands in the annotations too, from which this client drops what its model does not have.
-    annotations = {"annotations": tool["annotations"] or None} if "annotations" in tool else {}
-    meta = {key: value for key, value in tool["_meta"].items() if key != PROJECTION}
-    properties = {key: value for key, value in tool["inputSchema"]["properties"].items() if key != ARGUMENT}
-    left = {
-        **tool,
-        **annotations,
-        "_meta": meta or None,
-        "inputSchema": {**tool["inputSchema"], "properties": properties},
-    }
-    return {key: value for key, value in left.items() if value is not None}
-
-
-def as_listed_relaxed(tool):
-    """The tool that the server lists, with the output schema that the gateway shows."""
-    return {**tool, **({"outputSchema": louver.relax(tool["outputSchema"])} if "outputSchema" in tool else {})}
-
-
-def test_the_tools_are_the_servers(direct, through):
+def test_the_tools_are_the_servers(name, direct, through):
     """GATEWAY.md, "Transparency first": but for the relaxed schema, the hint and the argument."""
     names = {tool["name"] for tool in direct["listed"]}
     listed = [tool for tool in through["listed"] if tool["name"] in names]
-    assert list(map(as_listed_directly, listed)) == list(map(as_listed_relaxed, direct["listed"]))
-    for tool in listed:
-        assert (ARGUMENT in tool["inputSchema"].get("properties", {})) == ("outputSchema" in tool)
+    assert list(map(without_additions, listed)) == list(map(relaxed, direct["listed"]))
+    assert {tool["name"] for tool in listed if takes_argument(tool)} == TAKING.get(name, set())
 
 
 def test_a_shared_session_can_be_asked_everything(name, era, front, direct, through):
@@ -315,10 +294,10 @@ def test_a_shared_session_can_be_asked_everything(name, era, front, direct, thro
 
 
 def test_the_answers_are_the_servers(direct, through):
-    """GATEWAY.md, "Transparency first": with projection not asked for, there is no difference."""
+    """GATEWAY.md, "Transparency first": where nothing is asked for, only the white space of JSON differs."""
     same = through["calls"][: len(direct["calls"])]
     assert all(call["ok"] for call in same)
-    assert list(map(answer_of, same)) == list(map(answer_of, direct["calls"]))
+    assert [answer_of(spelled(call)) for call in same] == [answer_of(spelled(call)) for call in direct["calls"]]
 
 
 def parsed(text):
@@ -356,7 +335,7 @@ def outcomes(name, folder, direct, calls):
         yield tools[tool], wanted, answers[json.dumps({"tool": tool, "arguments": given}, sort_keys=True)], got
 
 
-def assert_projected(tool, wanted, answer, got):
+def assert_projected(tool, wanted, answer, got, *, by_meta):
     assert got["ok"], got
     structured, value, schema = kept(tool, wanted, answer)
     [block] = got["content"]
@@ -364,7 +343,9 @@ def assert_projected(tool, wanted, answer, got):
     assert undated(json.loads(block["text"])) == undated(value)
     receipt = got["meta"]["projection"]
     assert receipt["applied"] is True
-    if schema is None:
+    if not by_meta:
+        assert not receipt.keys() & {"schemaSource", "projectedSchema"}
+    elif schema is None:
         assert receipt["schemaSource"] == "inferred"
     else:
         assert receipt["projectedSchema"] == schema
@@ -379,15 +360,15 @@ def test_a_client_gets_the_fields_that_it_names(name, folder, direct, through):
             assert got["meta"]["projection"] == {"applied": False, "reason": "no_structured_output"}
             assert got["content"] == answer["content"]
         else:
-            assert_projected(tool, wanted, answer, got)
+            assert_projected(tool, wanted, answer, got, by_meta=True)
 
 
 def test_a_model_gets_the_fields_that_it_names(name, folder, direct, through):
-    """Ours: by the argument, on tools with an output schema; others get it as any argument that they do not know."""
+    """Ours: by the argument, on tools that are listed with it; others get it as any argument that they do not know."""
     calls = through["calls"][-len(SERVERS[name].projected) :]
     for tool, wanted, answer, got in outcomes(name, folder, direct, calls):
-        if "outputSchema" in tool:
-            assert_projected(tool, wanted, answer, got)
+        if tool["name"] in TAKING.get(name, ()):
+            assert_projected(tool, wanted, answer, got, by_meta=False)
         else:
             assert "projection" not in (got["meta"] or {})
 

@@ -1,0 +1,102 @@
+"""The recorded session: the same each time, and what each way makes of a call."""
+
+import json
+import subprocess
+
+import pytest
+from mcp_types import CallToolResult, TextContent, Tool
+
+from benchmarks import ways
+from benchmarks.garden import QUERIES, SESSION, Step, plant
+from benchmarks.ways import Talk
+from louver.core.json import compact
+from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT
+
+pytestmark = pytest.mark.anyio
+
+STEP = Step("memory", "search-nodes", {"query": 'a "b"', "limit": 2, "all": True, "of": [{"name": 1}]})
+
+
+class Served:
+    """A client that answers each call with what is prepared for its tool."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+        self.asked = []
+
+    async def call_tool(self, tool, arguments):
+        self.asked.append((tool, arguments))
+        text = compact(self.answers.get(tool.replace("-", "_"), {}))
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
+
+
+async def asked(way, served, *, tools=(), views=None, server=""):
+    listed = [Tool(name=name, input_schema={"type": "object"}) for name in tools]
+    talk = Talk({server: served}, listed, views or {})
+    for _ in range(2):
+        await way(talk, STEP)
+    return served.asked
+
+
+def test_the_repository_is_the_same_each_time(tmp_path):
+    """*Ours*: tokens are counted of hashes too."""
+    heads = set()
+    for name in ("one", "two"):
+        plant(tmp_path / name)
+        said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path / name, capture_output=True, check=True)
+        heads.add(said.stdout)
+    assert len(heads) == 1
+
+
+def test_the_session_has_sixteen_calls_of_eight_tools():
+    """*Ours*: as the page says; and each tool has a query that finds it."""
+    assert len(SESSION) == 16
+    assert {step.tool for step in SESSION} == QUERIES.keys()
+    assert len(QUERIES) == 8
+
+
+async def test_without_louver_a_server_is_asked_itself():
+    """*Ours*."""
+    assert await asked(ways.direct, Served(), server="memory") == [("search-nodes", STEP.arguments)] * 2
+
+
+async def test_a_view_is_asked_for_where_there_is_one():
+    """*Ours*."""
+    assert await asked(ways.full, Served()) == [("memory__search-nodes", STEP.arguments)] * 2
+    by_view = await asked(ways.full, Served(), views={("memory", "search-nodes"): "compact"})
+    assert by_view == [("memory__search-nodes", {**STEP.arguments, ARGUMENT: ["view:compact"]})] * 2
+
+
+@pytest.mark.parametrize("grant", [None, "sealed"])
+async def test_a_description_is_read_once_and_its_grant_copied_into_each_call(grant):
+    """*Ours*: what 000 asks of a model."""
+    properties = {} if grant is None else {GRANT_ARGUMENT: {"const": grant}}
+    described = {STEP.listed: {"inputSchema": {"type": "object", "properties": properties}}}
+    read, *calls = await asked(ways.minimal, Served(**{DESCRIPTIONS_TOOL: described}))
+    assert read == (DESCRIPTIONS_TOOL, {"tools": [STEP.listed]})
+    granted = {} if grant is None else {GRANT_ARGUMENT: grant}
+    assert calls == [(STEP.listed, {**STEP.arguments, **granted})] * 2
+
+
+async def test_in_discovery_all_is_found_once_and_called_by_a_script():
+    """*Ours*: without scripts, by its name."""
+    found = [
+        ("list-servers", {}),
+        ("list-server-tools", {"luaServerName": "memory"}),
+        ("tool-details", {"luaServerName": "memory", "luaToolName": "search_nodes"}),
+    ]
+    given = '{query = "a \\"b\\"", limit = 2, all = true, of = {{name = 1}}}'
+    script = {"script": f"result(memory.search_nodes({given}):await())"}
+    assert await asked(ways.discovery, Served(), tools=["execute"]) == [*found, *[("execute", script)] * 2]
+    assert await asked(ways.discovery, Served()) == [*found, *[(STEP.listed, STEP.arguments)] * 2]
+
+
+async def test_by_one_tool_all_is_found_once(monkeypatch):
+    """*Ours*: what a search does not find is no session."""
+    monkeypatch.setitem(QUERIES, STEP.tool, "search")
+    search, get, *calls = await asked(ways.gateway, Served(gateway={"tools": [{"id": STEP.listed}]}))
+    assert search[1] == {"action": "search", "query": "search", "limit": ways.FOUND}
+    assert get[1] == {"action": "get", "id": STEP.listed}
+    assert [call[1]["arguments"] for call in calls] == [STEP.arguments] * 2
+    with pytest.raises(AssertionError, match="does not find it"):
+        await asked(ways.gateway, Served())

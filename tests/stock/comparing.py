@@ -1,0 +1,59 @@
+"""What a gateway adds to a server's tools and answers, taken off again, so that both can be compared."""
+
+import json
+
+import louver
+from louver.catalogue.entry import EXTRAS_SCHEMA
+from louver.core.admit import admit
+from louver.core.json import compact
+from louver.protocol.names import ARGUMENT, EXTRAS, HINT
+
+
+def without_additions(tool):
+    """The tool that the gateway lists, without what it adds: the argument and the hint."""
+    if "outputSchema" not in tool:
+        return tool
+    # The hint stands in the annotations too, from which this client drops what its model does not have.
+    annotations = {"annotations": tool["annotations"] or None} if "annotations" in tool else {}
+    meta = {key: value for key, value in tool["_meta"].items() if key != HINT}
+    left = {**tool, **annotations, "_meta": meta or None, "inputSchema": without_argument(tool["inputSchema"])}
+    return {key: value for key, value in left.items() if value is not None}
+
+
+def takes_argument(tool):
+    """Whether models can ask for fields."""
+    return ARGUMENT in tool["inputSchema"].get("properties", {})
+
+
+def without_argument(schema):
+    """An input schema without the argument by which models ask for fields."""
+    if ARGUMENT not in schema.get("properties", {}):
+        return schema
+    return {**schema, "properties": {key: value for key, value in schema["properties"].items() if key != ARGUMENT}}
+
+
+def relaxed(tool):
+    """The tool that the server lists, with the output schema that the gateway shows."""
+    if "outputSchema" not in tool:
+        return tool
+    return {**tool, "outputSchema": admit(louver.relax(tool["outputSchema"]), EXTRAS, EXTRAS_SCHEMA)}
+
+
+def spelled(answer):
+    """An answer without the white space of texts that are just its structured content, spelled out."""
+    structured = answer["structuredContent"] if answer["ok"] else None
+    return (
+        answer
+        if structured is None
+        else {**answer, "content": [_spelled(block, structured) for block in answer["content"]]}
+    )
+
+
+def _spelled(block, structured):
+    if block["type"] != "text":
+        return block
+    try:
+        value = json.loads(block["text"])
+    except ValueError:
+        return block
+    return {**block, "text": compact(value)} if value == structured else block

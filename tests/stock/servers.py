@@ -1,0 +1,19 @@
+"""Real MCP servers, installed where the stock clients are: `npm("memory")` is the command that starts one.
+
+Their versions are pinned here and in `package.json`.
+"""
+
+from .run import node_packages, python_with
+
+PYTHON_SERVERS = ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19")
+
+
+def npm(name: str) -> list[str]:
+    """The command of a reference server of npm."""
+    node, home = node_packages()
+    return [str(node), str(home / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js")]
+
+
+def pypi(name: str) -> list[str]:
+    """The command of a reference server of PyPI."""
+    return [str(python_with(*PYTHON_SERVERS).with_name(f"mcp-server-{name}"))]

@@ -1,0 +1,217 @@
+"""More real servers, as people have them: through the gateway, as it is by default, they are what they are without it.
+
+Fifteen that start without a key and a network, of several SDKs. Each is asked directly, then through the gateway, each
+time with a folder and a home that are as new. What is asked of them does no harm; where there is nothing of the kind
+that needs neither a network nor a browser, they are listed alone.
+"""
+
+import json
+import shutil
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+
+from benchmarks.garden import plant
+from louver.core.json import compact
+
+from .comparing import relaxed, spelled, without_additions, without_argument
+from .run import HANDSHAKE, node_packages, python_with, run_driver
+from .tokens import tokens
+
+pytestmark = pytest.mark.deep
+
+NPM = {
+    "@cyanheads/git-mcp-server": "2.15.3",
+    "@modelcontextprotocol/server-sequential-thinking": "2026.8.31",
+    "@playwright/mcp": "0.0.83",
+    "@upstash/context7-mcp": "4.1.1",
+    "chrome-devtools-mcp": "1.11.0",
+}
+PYPI_V1 = (
+    "arxiv-mcp-server==0.8.2",
+    "mcp-server-calculator==0.2.1",
+    "mcp-server-sqlite==2025.4.25",
+    "mcp-shell-server==1.1.14",
+    "mcp-text-editor==1.0.2",
+    "mcp>=1.30,<2",
+)
+"""Those that need the SDK of before 2026-07-28, or are not pinned to either."""
+PYPI_V2 = (
+    "excel-mcp-server==2.2.2",
+    "mcp-pandoc==0.11.1",
+    "mcp-server-fetch==2026.10.24",
+    "mcp-server-motherduck==1.1.0",
+    "wikipedia-mcp==2.0.1",
+)
+
+AT_MOST = 1.08
+"""How many times the tokens of its list directly a server's list may have through the gateway."""
+
+DEARER = {"@cyanheads/git-mcp-server": 1.14, "wikipedia-mcp": 1.47}
+"""Those that have more, and how many times; whoever makes them cheaper takes them out."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """What is asked of a server; `{folder}` in a text is the folder that it gets.
+
+    Args:
+        arguments: of its command.
+        env: of its process, beside a home of its own.
+        calls: tool and arguments.
+    """
+
+    arguments: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+    calls: list[tuple[str, dict]] = field(default_factory=list)
+
+
+THOUGHT = {"thought": "One.", "nextThoughtNeeded": True, "thoughtNumber": 1, "totalThoughts": 2}
+BOOKS = [
+    ("create_table", {"query": "CREATE TABLE books (title TEXT, year INTEGER)"}),
+    ("write_query", {"query": "INSERT INTO books VALUES ('Emma', 1815), ('Nana', 1880)"}),
+    ("list_tables", {}),
+    ("read_query", {"query": "SELECT * FROM books ORDER BY year"}),
+    ("read_query", {"query": "SELECT * FROM authors"}),
+]
+SERVERS = {
+    "@cyanheads/git-mcp-server": Server(
+        env={"GIT_CONFIG_NOSYSTEM": "1"},
+        calls=[("git_status", {"path": "{folder}"}), ("git_log", {"path": "{folder}"})],
+    ),
+    "@modelcontextprotocol/server-sequential-thinking": Server(
+        calls=[
+            ("sequentialthinking", THOUGHT),
+            ("sequentialthinking", {**THOUGHT, "thoughtNumber": 2, "nextThoughtNeeded": False}),
+        ],
+    ),
+    "@playwright/mcp": Server(),
+    "@upstash/context7-mcp": Server(),
+    "chrome-devtools-mcp": Server(["--no-usage-statistics"]),
+    "arxiv-mcp-server": Server(
+        ["--storage-path", "{folder}/papers"], calls=[("list_papers", {}), ("list_watches", {})]
+    ),
+    "mcp-server-calculator": Server(calls=[("calculate", {"expression": "2 * (3 + 4)"})]),
+    "mcp-server-sqlite": Server(["--db-path", "{folder}/books.db"], calls=BOOKS),
+    "mcp-shell-server": Server(
+        env={"ALLOW_COMMANDS": "ls"},
+        calls=[
+            ("shell_execute", {"command": ["ls"], "directory": "{folder}"}),
+            ("shell_execute", {"command": ["rm", "README.md"], "directory": "{folder}"}),
+        ],
+    ),
+    "mcp-text-editor": Server(
+        calls=[
+            ("get_text_file_contents", {"files": [{"file_path": "{folder}/README.md", "ranges": [{"start": 1}]}]}),
+            ("get_text_file_contents", {"files": [{"file_path": "{folder}/none.txt", "ranges": [{"start": 1}]}]}),
+        ],
+    ),
+    "excel-mcp-server": Server(
+        ["stdio"],
+        env={"EXCEL_MCP_WORKBOOK_DIRS": "{folder}"},
+        calls=[
+            ("create_workbook", {"path": "{folder}/books.xlsx", "sheets": ["Books"]}),
+            ("describe_workbook", {"path": "{folder}/books.xlsx"}),
+        ],
+    ),
+    "mcp-pandoc": Server(calls=[("convert-contents", {"contents": "# Books", "output_format": "nothing"})]),
+    "mcp-server-fetch": Server(calls=[("fetch", {"url": "http://127.0.0.1:1/"})]),
+    "mcp-server-motherduck": Server(
+        ["--db-path", ":memory:", "--read-write"],
+        calls=[
+            ("execute_query", {"sql": "SELECT 'Emma' AS title, 1815 AS year"}),
+            ("execute_query", {"sql": "SELECT"}),
+        ],
+    ),
+    "wikipedia-mcp": Server(),
+}
+"""By the package."""
+
+
+def command_of(package):
+    """What starts a server."""
+    if package in NPM:
+        dependencies = {"name": "more-servers", "private": True, "dependencies": NPM}
+        node, home = node_packages(json.dumps(dependencies))
+        at = home / "node_modules" / package
+        starts = json.loads((at / "package.json").read_text())["bin"]
+        return [str(node), str(at / (starts if isinstance(starts, str) else next(iter(starts.values()))))]
+    group = PYPI_V1 if any(each.startswith(package) for each in PYPI_V1) else PYPI_V2
+    return [str(python_with(*group).with_name(package))]
+
+
+def started(package, folder):
+    """How a server is started, with a folder and a home that are as new: an entry of `mcpServers`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    own, home = folder / "own", folder / "home"
+    home.mkdir(parents=True)
+    plant(own)
+    server = SERVERS[package]
+    command, *arguments = command_of(package)
+    told = {"args": [*arguments, *server.arguments], "env": {"HOME": str(home), **server.env}}
+    return {"command": command, **with_folder(told, own)}
+
+
+def with_folder(value, folder):
+    return json.loads(json.dumps(value).replace("{folder}", str(folder)))
+
+
+def asked(package, target, folder):
+    """What a client lists and gets."""
+    calls = [{"tool": tool, "arguments": given} for tool, given in with_folder(SERVERS[package].calls, folder / "own")]
+    return run_driver("python_v2", {"target": target, "era": HANDSHAKE, "calls": calls})
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def package(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("more") / "server"
+
+
+@pytest.fixture(scope="module")
+def direct(package, folder):
+    return asked(package, started(package, folder), folder)
+
+
+@pytest.fixture(scope="module")
+def through(package, folder, direct):
+    """Through the gateway, with nothing set."""
+    entry = started(package, folder)
+    config = folder / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"it": entry}}))
+    gateway = {"command": sys.executable, "args": ["-m", "louver", "serve", "--config", str(config)]}
+    return asked(package, {**gateway, "env": {"HOME": entry["env"]["HOME"]}}, folder)
+
+
+def shown(tool, schema):
+    """What a model sees of a tool, as text."""
+    return compact({"name": tool["name"], "description": tool.get("description"), "inputSchema": schema})
+
+
+def test_the_tools_are_the_servers(direct, through):
+    """GATEWAY.md, "Transparency first": what a model sees, byte for byte, but for the argument."""
+    assert direct["listed"]
+    assert list(map(without_additions, through["listed"])) == list(map(relaxed, direct["listed"]))
+    seen = [shown(tool, without_argument(tool["inputSchema"])) for tool in through["listed"]]
+    assert seen == [shown(tool, tool["inputSchema"]) for tool in direct["listed"]]
+
+
+def test_the_answers_are_the_servers(package, direct, through):
+    """GATEWAY.md, "Transparency first": where nothing is asked for, only the white space of JSON differs."""
+    assert len(direct["calls"]) == len(SERVERS[package].calls)
+    assert all(call["ok"] for call in direct["calls"])
+    assert list(map(spelled, through["calls"])) == list(map(spelled, direct["calls"]))
+
+
+def test_a_list_costs_a_model_little_more_than_directly(package, direct, through):
+    """HOSTS.md, "The default may never make a session dearer"; in tokens of o200k."""
+    texts = [",".join(shown(tool, tool["inputSchema"]) for tool in each["listed"]) for each in (direct, through)]
+    without, with_louver = tokens(texts)
+    ratio = with_louver / without
+    assert ratio <= DEARER.get(package, AT_MOST), f"{with_louver} tokens, {without} directly: {ratio:.3f}x"
+    assert (ratio > AT_MOST) == (package in DEARER), f"it is no longer dearer: {ratio:.3f}x"

@@ -1,0 +1,48 @@
+"""The recorded session of the benchmarks, with five real servers: no call of it fails, whatever the exposure."""
+
+import anyio
+import pytest
+
+from benchmarks.scenarios.sessions import CONFIGURATIONS, FORMS, PLACE, had
+
+pytestmark = pytest.mark.deep
+
+BY_NAME = {each.name: each for each in CONFIGURATIONS}
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """What a session consists of, by the name of its configuration."""
+    found = {}
+
+    def of(name):
+        if name not in found:
+            folder = tmp_path_factory.mktemp("session")
+            with (folder / "stderr").open("w") as quiet:
+                found[name] = anyio.run(had, BY_NAME[name], folder, quiet)
+        return found[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_session_comes_to_its_end(name, session):
+    """Ours: `had` raises where a call fails. What differs from run to run is not counted."""
+    texts = session(name)
+    assert {len(answers) for answers in texts.answers.values()} == {len(texts.calls)}
+    assert texts.answers.keys() == FORMS.keys()
+    assert any(PLACE in call for call in texts.calls)
+    assert not any("/tmp" in text for text in [*texts.calls, *texts.answers["whole"]])
+
+
+def test_what_a_model_sees_of_structured_answers_is_what_the_servers_say(session):
+    """Ours: with projection not asked for, there is no difference."""
+    assert session("full").answers["structured"] == session("direct").answers["structured"]
+
+
+def test_views_are_asked_for_and_shorten(session):
+    """Ours: `louver suggest` has written some of the session's own calls."""
+    whole, kept = (session(name).answers["structured"] for name in ("full", "full, views"))
+    assert session("full").calls != session("full, views").calls
+    assert sum(map(len, kept)) < sum(map(len, whole))
+    assert len(kept) == len(whole)
