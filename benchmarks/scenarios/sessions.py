@@ -35,7 +35,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from benchmarks import ways
+from benchmarks import figures, ways
 from benchmarks.garden import SESSION, entries
 from benchmarks.payloads import SEED
 from benchmarks.proxies import LOUVER, louver
@@ -44,7 +44,7 @@ from benchmarks.ways import Talk, text_of
 from louver.core.json import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcp_types import CallToolResult, Tool
 
@@ -91,6 +91,11 @@ CONFIGURATIONS = (
 )
 """The first is what the others are compared with."""
 
+SHARED = ("list", "instructions", "calls")
+"""The figures that do not depend on what a host shows of answers."""
+ALL = "all"
+"""Their payload."""
+
 FORMS: dict[str, Callable[[CallToolResult], str]] = {
     "structured": lambda result: (
         text_of(result) if result.structured_content is None else compact(result.structured_content)
@@ -112,10 +117,31 @@ def run(setting: Setting) -> Iterator[Group]:
         folder = Path(made).resolve()
         with (folder / "stderr").open("w", encoding="utf-8") as quiet:
             costs = {each.name: _costs(anyio.run(had, each, folder, quiet), encode) for each in CONFIGURATIONS}
-    for figure in ("list", "instructions", "calls", "answers", "total"):
-        for form in FORMS if figure in ("answers", "total") else ("all",):
+    for figure in (*SHARED, "answers", "total"):
+        for form in (ALL,) if figure in SHARED else FORMS:
             rows = tuple(Row.exact(name, cost[figure, form]) for name, cost in costs.items())
             yield Group(figure, form, 0, "tokens", CONFIGURATIONS[0].name, rows)
+
+
+def table(groups: Sequence[Group]) -> list[str]:
+    """The figures as a Markdown table, a line a configuration; answers and totals in each form."""
+    found = {(group.case, group.payload): group for group in groups}
+    lines = ["| | list | instructions | calls | answers | total | of direct |", "|---|---|---|---|---|---|---|"]
+    for name in (row.name for row in groups[0].rows):
+
+        def told(case: str, payload: str = ALL, name: str = name) -> str:
+            return f"{found[case, payload].median(name):,.0f}"
+
+        answers, totals = (" / ".join(told(case, form) for form in FORMS) for case in ("answers", "total"))
+        ratios = " / ".join(figures.ratio(_ratio(found["total", form], name)) for form in FORMS)
+        shared = " | ".join(told(case) for case in SHARED)
+        lines.append(f"| {name} | {shared} | {answers} | {totals} | {ratios} |")
+    return lines
+
+
+def _ratio(group: Group, name: str) -> float:
+    [of, against] = [row.median for each in (name, group.baseline) for row in group.rows if row.name == each]
+    return of / against
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +167,11 @@ def _costs(texts: Texts, encode: Callable[[str], list[int]]) -> dict[tuple[str, 
     def tokens(parts: list[str]) -> int:
         return sum(len(encode(part)) for part in parts)
 
-    shared = {name: tokens(getattr(texts, name)) for name in ("tools", "instructions", "calls")}
-    found = {("list", "all"): shared["tools"]}
-    found |= {(name, "all"): shared[name] for name in ("instructions", "calls")}
+    shared = [tokens(parts) for parts in (texts.tools, texts.instructions, texts.calls)]
+    found = {(name, ALL): count for name, count in zip(SHARED, shared, strict=True)}
     for form, answers in texts.answers.items():
         found["answers", form] = tokens(answers)
-        found["total", form] = sum(shared.values()) + found["answers", form]
+        found["total", form] = sum(shared) + found["answers", form]
     return found
 
 
