@@ -9,7 +9,7 @@ from louver.core.json import compact
 from louver.protocol.names import ARGUMENT, EXTRAS, HINT
 
 
-def without_additions(tool):
+def without_louver(tool):
     """The tool that the gateway lists, without what it adds: the argument and the hint."""
     if "outputSchema" not in tool:
         return tool
@@ -32,15 +32,15 @@ def without_argument(schema):
     return {**schema, "properties": {key: value for key, value in schema["properties"].items() if key != ARGUMENT}}
 
 
-def relaxed(tool):
+def with_relaxed_output(tool):
     """The tool that the server lists, with the output schema that the gateway shows."""
     if "outputSchema" not in tool:
         return tool
     return {**tool, "outputSchema": admit(louver.relax(tool["outputSchema"]), EXTRAS, EXTRAS_SCHEMA)}
 
 
-def spelled(answer):
-    """An answer without the white space of texts that are just its structured content, spelled out."""
+def without_whitespace(answer):
+    """An answer without the white space of texts that are just its structured content, without_whitespace out."""
     structured = answer["structuredContent"] if answer["ok"] else None
     return (
         answer

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from benchmarks.garden import plant
+from benchmarks.recorded_session import create_repository
 from louver.core.json import compact
 
-from .comparing import relaxed, spelled, without_additions, without_argument
+from .comparing import with_relaxed_output, without_argument, without_louver, without_whitespace
 from .run import HANDSHAKE, node_packages, python_with, run_driver
 from .tokens import tokens
 
@@ -141,12 +141,12 @@ def command_of(package):
     return [str(python_with(*group).with_name(package))]
 
 
-def started(package, folder):
+def server_entry(package, folder):
     """How a server is started, with a folder and a home that are as new: an entry of `mcpServers`."""
     shutil.rmtree(folder, ignore_errors=True)
     own, home = folder / "own", folder / "home"
     home.mkdir(parents=True)
-    plant(own)
+    create_repository(own)
     server = SERVERS[package]
     command, *arguments = command_of(package)
     told = {"args": [*arguments, *server.arguments], "env": {"HOME": str(home), **server.env}}
@@ -157,7 +157,7 @@ def with_folder(value, folder):
     return json.loads(json.dumps(value).replace("{folder}", str(folder)))
 
 
-def asked(package, target, folder):
+def run_client(package, target, folder):
     """What a client lists and gets."""
     calls = [{"tool": tool, "arguments": given} for tool, given in with_folder(SERVERS[package].calls, folder / "own")]
     return run_driver("python_v2", {"target": target, "era": HANDSHAKE, "calls": calls})
@@ -175,20 +175,20 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def direct(package, folder):
-    return asked(package, started(package, folder), folder)
+    return run_client(package, server_entry(package, folder), folder)
 
 
 @pytest.fixture(scope="module")
 def through(package, folder, direct):
     """Through the gateway, with nothing set."""
-    entry = started(package, folder)
+    entry = server_entry(package, folder)
     config = folder / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"it": entry}}))
     gateway = {"command": sys.executable, "args": ["-m", "louver", "serve", "--config", str(config)]}
-    return asked(package, {**gateway, "env": {"HOME": entry["env"]["HOME"]}}, folder)
+    return run_client(package, {**gateway, "env": {"HOME": entry["env"]["HOME"]}}, folder)
 
 
-def shown(tool, schema):
+def visible(tool, schema):
     """What a model sees of a tool, as text."""
     return compact({"name": tool["name"], "description": tool.get("description"), "inputSchema": schema})
 
@@ -196,21 +196,21 @@ def shown(tool, schema):
 def test_the_tools_are_the_servers(direct, through):
     """GATEWAY.md, "Transparency first": what a model sees, byte for byte, but for the argument."""
     assert direct["listed"]
-    assert list(map(without_additions, through["listed"])) == list(map(relaxed, direct["listed"]))
-    seen = [shown(tool, without_argument(tool["inputSchema"])) for tool in through["listed"]]
-    assert seen == [shown(tool, tool["inputSchema"]) for tool in direct["listed"]]
+    assert list(map(without_louver, through["listed"])) == list(map(with_relaxed_output, direct["listed"]))
+    seen = [visible(tool, without_argument(tool["inputSchema"])) for tool in through["listed"]]
+    assert seen == [visible(tool, tool["inputSchema"]) for tool in direct["listed"]]
 
 
 def test_the_answers_are_the_servers(package, direct, through):
     """GATEWAY.md, "Transparency first": where nothing is asked for, only the white space of JSON differs."""
     assert len(direct["calls"]) == len(SERVERS[package].calls)
     assert all(call["ok"] for call in direct["calls"])
-    assert list(map(spelled, through["calls"])) == list(map(spelled, direct["calls"]))
+    assert list(map(without_whitespace, through["calls"])) == list(map(without_whitespace, direct["calls"]))
 
 
 def test_a_list_costs_a_model_little_more_than_directly(package, direct, through):
     """HOSTS.md, "The default may never make a session dearer"; in tokens of o200k."""
-    texts = [",".join(shown(tool, tool["inputSchema"]) for tool in each["listed"]) for each in (direct, through)]
+    texts = [",".join(visible(tool, tool["inputSchema"]) for tool in each["listed"]) for each in (direct, through)]
     without, with_louver = tokens(texts)
     ratio = with_louver / without
     assert ratio <= DEARER.get(package, AT_MOST), f"{with_louver} tokens, {without} directly: {ratio:.3f}x"

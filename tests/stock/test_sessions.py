@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from benchmarks.scenarios.sessions import CONFIGURATIONS, FORMS, PLACE, had
+from benchmarks.scenarios.sessions import CONFIGURATIONS, FORMS, PLACE, record_session
 
 pytestmark = pytest.mark.deep
 
@@ -19,7 +19,7 @@ def session(tmp_path_factory):
         if name not in found:
             folder = tmp_path_factory.mktemp("session")
             with (folder / "stderr").open("w") as quiet:
-                found[name] = anyio.run(had, BY_NAME[name], folder, quiet)
+                found[name] = anyio.run(record_session, BY_NAME[name], folder, quiet)
         return found[name]
 
     return of
@@ -27,7 +27,7 @@ def session(tmp_path_factory):
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_session_comes_to_its_end(name, session):
-    """Ours: `had` raises where a call fails. What differs from run to run is not counted."""
+    """Ours: `record_session` raises where a call fails. What differs from run to run is not counted."""
     texts = session(name)
     assert {len(answers) for answers in texts.answers.values()} == {len(texts.calls)}
     assert texts.answers.keys() == FORMS.keys()
