@@ -27,7 +27,7 @@ OLD, NEW = MODES
 CONVERSATION_S = 40
 """Longest wait for the answers of one test, in seconds."""
 
-OPEN = {"type": "object"}
+OPEN = {"type": "object", "properties": {}}
 
 EVERYDAY = (("stdio", OLD), ("http", NEW))
 DOORS = [
@@ -199,6 +199,10 @@ async def test_7_who_has_not_may_not(talk):
             "code": "TOOL_DESCRIPTION_REQUIRED",
             "message": "Tool 'greet' requires fetching its description before use.",
             "resource_uri": f"{URI}?tools=greet",
+            "next": (
+                'Call get_tool_descriptions with {"tools": ["greet"]}, then greet again, '
+                "with the argument 'grant' if its description has one."
+            ),
         }
     await talk.learn("add")
     assert error_of(await talk.call("greet", {"name": "Ann"}))["code"] == "TOOL_DESCRIPTION_REQUIRED"

@@ -12,7 +12,7 @@ MAX_PATHS = 256
 MAX_PATH_CHARACTERS = 512
 """Length of one field path, in code points. Bounds the reading of it."""
 
-MAX_ARGUMENT_CHARACTERS = 70
+MAX_ARGUMENT_CHARACTERS = 45
 """Characters of field names, and of view names, in the description of the argument: models read it with every list."""
 
 MAX_NAMED_FIELDS = 60

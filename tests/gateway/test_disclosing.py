@@ -38,7 +38,7 @@ async def test_tools_of_an_upstream_are_described_gated_and_projected(era, tmp_p
     (tmp_path / "find.json").write_text(json.dumps({"error_guidance": "It finds something always."}))
     async with disclosing(era, tmp_path, "records") as (wire, _):
         listed = await wire.tools()
-        assert listed["find"]["inputSchema"] == {"type": "object"}
+        assert listed["find"]["inputSchema"] == {"type": "object", "properties": {}}
         assert "dev.louver/disclosure" in wire.opening["capabilities"]["extensions"]
         assert required(await wire.call("find", {"limit": 1}))
         described = (await descriptions(wire, "find"))["find"]

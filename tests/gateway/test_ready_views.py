@@ -90,8 +90,8 @@ async def test_a_model_is_told_how_it_gets_everything_and_gets_it(era):
         other = tools["delete_entities"]["inputSchema"]["properties"]
         whole = await wire.call("create_entities", {"entities": [], "output_fields": ["*"]})
         names = await wire.call("read_graph", {"output_fields": {"mode": "view", "view": "names"}})
-    assert graph.endswith("Default: view:compact; ['*'] returns everything")
-    assert other["output_fields"]["description"] == "Return only these fields. Fields: success, message"
+    assert graph.endswith("Default view:compact; * is everything")
+    assert "output_fields" not in other
     expected = answered("server-memory", "create_entities")["structuredContent"]
     assert whole["structuredContent"] == expected
     assert names["structuredContent"] == {"entities": [{"name": each["name"]} for each in expected["entities"]]}

@@ -57,7 +57,7 @@ async def call(client, name, **meta):
 
 
 def error_of(result):
-    return result["_meta"]["dev.louver/error"]
+    return json.loads(result["content"][0]["text"])["error"]
 
 
 def told_by(result):

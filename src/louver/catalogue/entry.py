@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from louver.catalogue.output_schemas import SchemaFile
     from louver.catalogue.views import ViewFile
     from louver.core.json import Json, Schema
+    from louver.core.outline import Member
     from louver.core.plan import Plan
     from louver.core.validate import Validator
     from louver.core.view import Views
@@ -134,11 +135,23 @@ class Entry:
         """
         if self.output_schema is None:
             return self.learned
-        paths = [member.path for member in outline(self.output_schema)]
-        inner = {path.steps[:-1] for path in paths}
         skipped = 1 if is_wrapped(self.output_schema) else 0
-        leaves = [path.steps[skipped:] for path in paths if path.steps not in inner]
+        leaves = [member.path.steps[skipped:] for member in self._leaves]
         return tuple(_spelled(FieldPath(steps)) for steps in sorted(filter(None, leaves), key=len))
+
+    @cached_property
+    def _leaves(self) -> list[Member]:
+        if self.output_schema is None:
+            return []
+        found = outline(self.output_schema)
+        inner = {member.path.steps[:-1] for member in found}
+        return [member for member in found if member.path.steps not in inner]
+
+    @property
+    def has_much_to_leave_out(self) -> bool:
+        """Whether naming fields can pay: not where there are just two, both at the root and none of them an array."""
+        is_large = any("." in leaf for leaf in self.leaf_fields) or any("array" in leaf.type for leaf in self._leaves)
+        return len(self.leaf_fields) > (1 if is_large else 2)
 
     @cached_property
     def text_wrapper(self) -> str | None:

@@ -3,7 +3,7 @@ r"""The argument by which a model asks for a projection: how it is listed, and e
 ::
 
     "output_fields": {"type": "array", "items": {"type": "string"},
-                      "description": "Fields to return, or view:NAME. Fields: id, name, address.city. Views: minimal"}
+                      "description": "Return only some fields: id, name, address.city; or view:minimal"}
 
     ["id", "user.login"]        "id, user.login"        "[\"id\"]"        {"fields": ["id"]}
     ["view:minimal"]            {"view": "minimal"}     {"exclude": ["email"]}
@@ -44,14 +44,12 @@ def argument_schema(
         default_view: The view that a call without the argument returns.
         learned: Whether the fields were learnt from answers, so that there may be others.
     """
-    known, named = _few(fields), _few(views)
-    parts = ["Return only these fields" if not named else "Return only these fields, or view:NAME"]
-    if known:
-        parts.append(f"Fields{' seen' if learned else ''}: {known}")
-    if named:
-        parts.append(f"Views: {named}")
+    known, named = _few(fields), _few(f"{_VIEW}{name}" for name in views)
+    seen = "fields seen" if learned else "some fields"
+    said = f"Return only {seen}: {known}" if known else "Return only some fields, such as id, user.login"
+    parts = [f"{said}; or {named}" if named else said]
     if default_view is not None:
-        parts.append(f"Default: view:{default_view}; ['*'] returns everything")
+        parts.append(f"Default {_VIEW}{default_view}; * is everything")
     return {"type": "array", "items": {"type": "string"}, "description": ". ".join(parts)}
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 By = Literal["_meta", "argument", "default view"]
 
 Argument = Literal["projectable", "all", "off"]
-"""Which tools take the argument: those of which two fields or a view are known, all, or none."""
+"""Which tools take the argument: those whose answers have fields to leave out, or a view; all; or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Asking:
         if self.argument == "off":
             return None
         # A caller who gets a view without having asked must be able to ask for all.
-        can_pay = len(entry.leaf_fields) > 1 or bool(entry.views.named) or self.default_view(entry) is not None
+        can_pay = entry.has_much_to_leave_out or bool(entry.views.named) or self.default_view(entry) is not None
         return entry.free_argument(self.name) if can_pay or self.argument == "all" else None
 
     def argument_schema(self, entry: Entry) -> dict[str, Any]:
