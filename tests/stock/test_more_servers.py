@@ -48,7 +48,7 @@ PYPI_V2 = (
 AT_MOST = 1.08
 """Tokens of a list behind the gateway, as a multiple of the direct list."""
 
-DEARER = {"@cyanheads/git-mcp-server": 1.14, "wikipedia-mcp": 1.47}
+DEARER = {"@cyanheads/git-mcp-server": 1.12, "wikipedia-mcp": 1.43}
 """Expected misses, rounded up. A server that no longer exceeds `AT_MOST` must be removed here."""
 
 
