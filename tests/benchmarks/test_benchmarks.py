@@ -15,7 +15,7 @@ from benchmarks.measuring import Candidate, OtherAnswer, compare, measured
 from benchmarks.payloads import PAYLOADS, SIZES
 from benchmarks.proxies import STDIO_UPSTREAM
 from benchmarks.results import Group, Row
-from benchmarks.scenarios import SCENARIOS, Setting, adversarial, gateway, scenario
+from benchmarks.scenarios import SCENARIOS, Setting, adversarial, gateway, scenario, sessions
 from benchmarks.scenarios.gateway import _as_usual, _middle, _Start
 from core.corpus import rows
 from docs.pages import DOCS
@@ -217,6 +217,8 @@ def test_the_page_tells_of_the_run_that_stands_beside_it():
         for name, groups in results.read(file).items():
             scores = [group for group in groups if group.unit == "score"]
             assert [line for line in map(_scores, scores) if line not in page] == []
+            if name == "sessions":
+                assert [line for line in sessions.table(groups) if line not in page] == []
             chart = file.with_suffix(f".{name}.svg")
             assert chart.read_text(encoding="utf-8") == svg(name, groups)
             assert f"({chart.name})" in page

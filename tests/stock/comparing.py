@@ -1,4 +1,4 @@
-"""What a gateway adds to a server's tools and answers, taken off again, so that both can be compared."""
+"""Removes what the gateway adds to tools and answers, so that they can be compared with the server's own."""
 
 import json
 
@@ -9,8 +9,8 @@ from louver.core.json import compact
 from louver.protocol.names import ARGUMENT, EXTRAS, HINT
 
 
-def without_additions(tool):
-    """The tool that the gateway lists, without what it adds: the argument and the hint."""
+def without_louver(tool):
+    """A tool as the gateway lists it, without the argument and the hint."""
     if "outputSchema" not in tool:
         return tool
     # The hint stands in the annotations too, from which this client drops what its model does not have.
@@ -21,26 +21,26 @@ def without_additions(tool):
 
 
 def takes_argument(tool):
-    """Whether models can ask for fields."""
+    """Whether a listed tool has the argument for fields."""
     return ARGUMENT in tool["inputSchema"].get("properties", {})
 
 
 def without_argument(schema):
-    """An input schema without the argument by which models ask for fields."""
+    """An input schema without the argument for fields."""
     if ARGUMENT not in schema.get("properties", {}):
         return schema
     return {**schema, "properties": {key: value for key, value in schema["properties"].items() if key != ARGUMENT}}
 
 
-def relaxed(tool):
-    """The tool that the server lists, with the output schema that the gateway shows."""
+def with_relaxed_output(tool):
+    """A tool as the server lists it, with the output schema that the gateway lists."""
     if "outputSchema" not in tool:
         return tool
     return {**tool, "outputSchema": admit(louver.relax(tool["outputSchema"]), EXTRAS, EXTRAS_SCHEMA)}
 
 
-def spelled(answer):
-    """An answer without the white space of texts that are just its structured content, spelled out."""
+def without_whitespace(answer):
+    """An answer without the white space of texts that are just its structured content, without_whitespace out."""
     structured = answer["structuredContent"] if answer["ok"] else None
     return (
         answer

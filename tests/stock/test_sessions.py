@@ -1,9 +1,9 @@
-"""The recorded session of the benchmarks, with five real servers: no call of it fails, whatever the exposure."""
+"""The recorded session of the benchmarks runs with five real servers in every exposure."""
 
 import anyio
 import pytest
 
-from benchmarks.scenarios.sessions import CONFIGURATIONS, FORMS, PLACE, had
+from benchmarks.scenarios.sessions import CONFIGURATIONS, FORMS, PLACE, record_session
 
 pytestmark = pytest.mark.deep
 
@@ -12,14 +12,14 @@ BY_NAME = {each.name: each for each in CONFIGURATIONS}
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """What a session consists of, by the name of its configuration."""
+    """Runs the session with a configuration, once."""
     found = {}
 
     def of(name):
         if name not in found:
             folder = tmp_path_factory.mktemp("session")
             with (folder / "stderr").open("w") as quiet:
-                found[name] = anyio.run(had, BY_NAME[name], folder, quiet)
+                found[name] = anyio.run(record_session, BY_NAME[name], folder, quiet)
         return found[name]
 
     return of
@@ -27,7 +27,7 @@ def session(tmp_path_factory):
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_session_comes_to_its_end(name, session):
-    """Ours: `had` raises where a call fails. What differs from run to run is not counted."""
+    """Ours: a failed call raises in `record_session`. Nothing of this machine is counted."""
     texts = session(name)
     assert {len(answers) for answers in texts.answers.values()} == {len(texts.calls)}
     assert texts.answers.keys() == FORMS.keys()
@@ -36,12 +36,12 @@ def test_a_session_comes_to_its_end(name, session):
 
 
 def test_what_a_model_sees_of_structured_answers_is_what_the_servers_say(session):
-    """Ours: with projection not asked for, there is no difference."""
+    """Ours: without a request for fields nothing differs."""
     assert session("full").answers["structured"] == session("direct").answers["structured"]
 
 
 def test_views_are_asked_for_and_shorten(session):
-    """Ours: `louver suggest` has written some of the session's own calls."""
+    """Ours: `louver suggest` writes views for some of the calls."""
     whole, kept = (session(name).answers["structured"] for name in ("full", "full, views"))
     assert session("full").calls != session("full, views").calls
     assert sum(map(len, kept)) < sum(map(len, whole))

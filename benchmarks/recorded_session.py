@@ -1,10 +1,10 @@
-"""A recorded session of an agent with five stock servers: what it calls, and the folder that they are given.
+"""A recorded session of an agent with five stock servers, and the folder that it works in.
 
-    filesystem, memory, everything    of npm
-    git, time                         of PyPI
+    filesystem, memory, everything    npm
+    git, time                         PyPI
 
-A small project about a garden, in a repository with fixed dates, and 16 calls of 8 of the 50 tools. Arguments are as
-the model wrote them; `{folder}` stands for where the project is.
+A small project about a garden, in a repository with fixed dates; 16 calls use 8 of the 50 tools. Arguments stand as the
+model wrote them; `{folder}` is the project's folder.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Step:
     """One call of the session.
 
     Args:
-        server: Whose tool it is.
-        tool: The tool, as its server names it.
-        arguments: What it is given.
+        server: The tool's server.
+        tool: The tool's name at that server.
+        arguments: The tool's arguments.
     """
 
     server: str
@@ -38,13 +38,13 @@ class Step:
 
     @property
     def listed(self) -> str:
-        """The tool's name where several servers are one."""
+        """The tool's name behind the gateway."""
         return f"{self.server}__{self.tool}"
 
     def within(self, folder: Path) -> Step:
-        """The call with the folder in its arguments."""
-        told = json.dumps(self.arguments).replace("{folder}", str(folder))
-        return Step(self.server, self.tool, json.loads(told))
+        """The call with a folder in its arguments."""
+        text = json.dumps(self.arguments).replace("{folder}", str(folder))
+        return Step(self.server, self.tool, json.loads(text))
 
 
 PEOPLE = [
@@ -113,7 +113,7 @@ QUERIES = {
     "convert_time": "convert time between timezones",
     "get-structured-content": "weather of a city as structured content",
 }
-"""Tool -> what a model looks for that must find it first."""
+"""Tool -> the query by which a model finds it."""
 
 README = """# Garden
 
@@ -187,12 +187,12 @@ COMMITS = (
 )
 
 
-def entries(folder: Path) -> dict[str, dict[str, Any]]:
-    """How the servers are started in a folder, which is made as new: entries of `mcpServers`."""
+def server_entries(folder: Path) -> dict[str, dict[str, Any]]:
+    """The entries of `mcpServers`, for a folder that is created empty with a new project in it."""
     shutil.rmtree(folder, ignore_errors=True)
     project, home = folder / "garden", folder / "home"
     home.mkdir(parents=True)
-    plant(project)
+    create_repository(project)
     commands = {
         "filesystem": [*npm("filesystem"), str(project)],
         "memory": npm("memory"),
@@ -204,8 +204,8 @@ def entries(folder: Path) -> dict[str, dict[str, Any]]:
     return {name: {"command": command, "args": args, "env": env} for name, (command, *args) in commands.items()}
 
 
-def plant(project: Path) -> None:
-    """Make the repository, with the same commits each time."""
+def create_repository(project: Path) -> None:
+    """Create the project's repository; its commits always have the same hashes."""
     project.mkdir(parents=True)
     for day, (message, files) in enumerate(COMMITS, start=14):
         for name, content in files.items():
@@ -219,7 +219,7 @@ def plant(project: Path) -> None:
 
 
 def _git(project: Path, day: int, *arguments: str) -> None:
-    who = {"NAME": "Ada Keller", "EMAIL": "ada@example.org", "DATE": f"2026-06-{day:02}T07:00:00Z"}
-    said = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
-    ours_alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    subprocess.run(["git", *arguments], cwd=project, env={**os.environ, **said, **ours_alone}, check=True)
+    author = {"NAME": "Ada Keller", "EMAIL": "ada@example.org", "DATE": f"2026-06-{day:02}T07:00:00Z"}
+    identity = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in author.items()}
+    no_config = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    subprocess.run(["git", *arguments], cwd=project, env={**os.environ, **identity, **no_config}, check=True)

@@ -1,4 +1,4 @@
-"""The recorded session: the same each time, and what each way makes of a call."""
+"""The recorded session is the same each time, and each exposure makes the calls that it needs."""
 
 import json
 import subprocess
@@ -6,9 +6,9 @@ import subprocess
 import pytest
 from mcp_types import CallToolResult, TextContent, Tool
 
-from benchmarks import ways
-from benchmarks.garden import QUERIES, SESSION, Step, plant
-from benchmarks.ways import Talk
+from benchmarks import exposures
+from benchmarks.exposures import AgentSession
+from benchmarks.recorded_session import QUERIES, SESSION, Step, create_repository
 from louver.core.json import compact
 from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT
 
@@ -17,34 +17,34 @@ pytestmark = pytest.mark.anyio
 STEP = Step("memory", "search-nodes", {"query": 'a "b"', "limit": 2, "all": True, "of": [{"name": 1}]})
 
 
-class Served:
-    """A client that answers each call with what is prepared for its tool."""
+class FakeClient:
+    """A client with prepared answers, by tool."""
 
     def __init__(self, **answers):
         self.answers = answers
-        self.asked = []
+        self.calls = []
 
     async def call_tool(self, tool, arguments):
-        self.asked.append((tool, arguments))
+        self.calls.append((tool, arguments))
         text = compact(self.answers.get(tool.replace("-", "_"), {}))
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
 
 
-async def asked(way, served, *, tools=(), views=None, server=""):
+async def calls_of(exposure, served, *, tools=(), views=None, server=""):
     listed = [Tool(name=name, input_schema={"type": "object"}) for name in tools]
-    talk = Talk({server: served}, listed, views or {})
+    session = AgentSession({server: served}, listed, views or {})
     for _ in range(2):
-        await way(talk, STEP)
-    return served.asked
+        await exposure(session, STEP)
+    return served.calls
 
 
 def test_the_repository_is_the_same_each_time(tmp_path):
     """*Ours*: tokens are counted of hashes too."""
     heads = set()
     for name in ("one", "two"):
-        plant(tmp_path / name)
-        said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path / name, capture_output=True, check=True)
-        heads.add(said.stdout)
+        create_repository(tmp_path / name)
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path / name, capture_output=True, check=True)
+        heads.add(done.stdout)
     assert len(heads) == 1
 
 
@@ -57,13 +57,13 @@ def test_the_session_has_sixteen_calls_of_eight_tools():
 
 async def test_without_louver_a_server_is_asked_itself():
     """*Ours*."""
-    assert await asked(ways.direct, Served(), server="memory") == [("search-nodes", STEP.arguments)] * 2
+    assert await calls_of(exposures.direct, FakeClient(), server="memory") == [("search-nodes", STEP.arguments)] * 2
 
 
 async def test_a_view_is_asked_for_where_there_is_one():
     """*Ours*."""
-    assert await asked(ways.full, Served()) == [("memory__search-nodes", STEP.arguments)] * 2
-    by_view = await asked(ways.full, Served(), views={("memory", "search-nodes"): "compact"})
+    assert await calls_of(exposures.full, FakeClient()) == [("memory__search-nodes", STEP.arguments)] * 2
+    by_view = await calls_of(exposures.full, FakeClient(), views={("memory", "search-nodes"): "compact"})
     assert by_view == [("memory__search-nodes", {**STEP.arguments, ARGUMENT: ["view:compact"]})] * 2
 
 
@@ -72,7 +72,7 @@ async def test_a_description_is_read_once_and_its_grant_copied_into_each_call(gr
     """*Ours*: what 000 asks of a model."""
     properties = {} if grant is None else {GRANT_ARGUMENT: {"const": grant}}
     described = {STEP.listed: {"inputSchema": {"type": "object", "properties": properties}}}
-    read, *calls = await asked(ways.minimal, Served(**{DESCRIPTIONS_TOOL: described}))
+    read, *calls = await calls_of(exposures.minimal, FakeClient(**{DESCRIPTIONS_TOOL: described}))
     assert read == (DESCRIPTIONS_TOOL, {"tools": [STEP.listed]})
     granted = {} if grant is None else {GRANT_ARGUMENT: grant}
     assert calls == [(STEP.listed, {**STEP.arguments, **granted})] * 2
@@ -87,16 +87,16 @@ async def test_in_discovery_all_is_found_once_and_called_by_a_script():
     ]
     given = '{query = "a \\"b\\"", limit = 2, all = true, of = {{name = 1}}}'
     script = {"script": f"result(memory.search_nodes({given}):await())"}
-    assert await asked(ways.discovery, Served(), tools=["execute"]) == [*found, *[("execute", script)] * 2]
-    assert await asked(ways.discovery, Served()) == [*found, *[(STEP.listed, STEP.arguments)] * 2]
+    assert await calls_of(exposures.discovery, FakeClient(), tools=["execute"]) == [*found, *[("execute", script)] * 2]
+    assert await calls_of(exposures.discovery, FakeClient()) == [*found, *[(STEP.listed, STEP.arguments)] * 2]
 
 
 async def test_by_one_tool_all_is_found_once(monkeypatch):
     """*Ours*: what a search does not find is no session."""
     monkeypatch.setitem(QUERIES, STEP.tool, "search")
-    search, get, *calls = await asked(ways.gateway, Served(gateway={"tools": [{"id": STEP.listed}]}))
-    assert search[1] == {"action": "search", "query": "search", "limit": ways.FOUND}
+    search, get, *calls = await calls_of(exposures.gateway, FakeClient(gateway={"tools": [{"id": STEP.listed}]}))
+    assert search[1] == {"action": "search", "query": "search", "limit": exposures.SEARCH_LIMIT}
     assert get[1] == {"action": "get", "id": STEP.listed}
     assert [call[1]["arguments"] for call in calls] == [STEP.arguments] * 2
     with pytest.raises(AssertionError, match="does not find it"):
-        await asked(ways.gateway, Served())
+        await calls_of(exposures.gateway, FakeClient())
