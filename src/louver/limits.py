@@ -15,6 +15,12 @@ MAX_PATH_CHARACTERS = 512
 MAX_ARGUMENT_CHARACTERS = 45
 """Characters of field names, and of view names, in the description of the argument: models read it with every list."""
 
+MAX_ARGUMENT_SHARE = 0.065
+"""How much longer the argument makes a list of tools, at most. Past that, tools with fewer fields go without."""
+
+MIN_ARGUMENT_ROOM = 500
+"""Characters that the argument may take in any list: of four tools or so."""
+
 MAX_NAMED_FIELDS = 60
 """Fields that an error names, when a model has named none of them."""
 

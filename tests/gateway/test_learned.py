@@ -37,20 +37,28 @@ async def argument_of(wire, tool):
     return (await wire.tools())[tool]["inputSchema"].get("properties", {}).get("output_fields")
 
 
-@pytest.mark.parametrize(("names", "tool"), [(("one",), "find_text"), (("one", "two"), "two__find_text")])
-async def test_a_tool_that_declares_nothing_is_offered_the_argument_once_its_answers_are_known(tmp_path, names, tool):
+async def test_a_tool_that_declares_nothing_is_offered_the_argument_once_its_answers_are_known(tmp_path):
     """HOSTS.md: so the 83 % of real tools that declare nothing can be projected."""
-    async with started(tmp_path, *names) as wire:
+    tool = "find_text"
+    async with started(tmp_path, "one") as wire:
         for _ in range(5):
             assert await argument_of(wire, tool) is None
             await wire.call(tool)
-    async with started(tmp_path, *names) as wire:
+    async with started(tmp_path, "one") as wire:
         offered = await argument_of(wire, tool)
         assert offered["description"].startswith("Return only fields seen: ")
         assert "rows." in offered["description"]
         answer = await wire.call(tool, {"output_fields": ["total"]})
         assert json.loads(answer["content"][0]["text"]) == {"total": 3}
         assert "outputSchema" not in (await wire.tools())[tool]
+
+
+async def test_it_is_learnt_of_each_server_apart(tmp_path):
+    """Ours: a file each, which names the server by how it is reached."""
+    async with started(tmp_path, "one", "two") as wire:
+        await wire.call("two__find_text")
+    (file,) = tmp_path.glob("*.learned.json")
+    assert json.loads(file.read_text("utf-8"))["tools"].keys() == {"find_text"}
 
 
 async def test_by_default_nothing_is_learnt(tmp_path):

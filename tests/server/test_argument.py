@@ -225,3 +225,17 @@ async def test_without_the_option_the_argument_is_the_tools_own(profiles, era):
     async with attached(profiles.server, era) as wire:
         assert await wire.call("get_profile", {"user_id": 1, "output_fields": ["id"]}) == before
         assert (await wire.tools())["get_profile"]["inputSchema"] == schema
+
+
+async def test_the_argument_makes_no_list_much_longer(era):
+    """HOSTS.md: the default may never make a session dearer; those with views and the most fields go first."""
+    many = {f"t{number:02}": tool(SCHEMA) for number in range(40)}
+    made = lowlevel(**many, viewed=tool(SCHEMA, meta=louver.hint(VIEWS)))
+    async with attached(made.server, era, argument=True) as wire:
+        tools = await wire.tools()
+        offered = [name for name, each in tools.items() if "output_fields" in each["inputSchema"]["properties"]]
+        assert (await wire.tools()) == tools
+        other = await wire.call("t39", {"output_fields": ["id"]})
+    assert "viewed" in offered
+    assert 3 <= len(offered) <= 6
+    assert other["structuredContent"] == {"id": 7}

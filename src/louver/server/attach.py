@@ -28,9 +28,9 @@ from mcp.server import MCPServer
 
 from louver.catalogue.rules import Guidance, Rule
 from louver.core.choices import check_choice
-from louver.core.json import members
+from louver.core.json import compact, members
 from louver.errors import LouverError
-from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
+from louver.limits import MAX_ARGUMENT_SHARE, MIN_ARGUMENT_ROOM, QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.capability import advertised
 from louver.protocol.names import RESULT_TOOL, SERVER
 from louver.protocol.query import queried
@@ -260,8 +260,11 @@ class _Attached:
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
+        # Where descriptions are read on demand, it is not the list that grows.
+        everywhere = self._exact or self._asking.argument == "all"
+        without = set[str]() if everywhere else _without_argument(listed)
         is_model = not declares_projection(ctx)
-        shown = [each.for_models if is_model else each.listed for each in listed]
+        shown = [each.shown(is_model=is_model, has_argument=each.name not in without) for each in listed]
         is_end = not (is_search or result.get("nextCursor"))
         if self._rereads is not None and is_end and not self._tools.has(RESULT_TOOL):
             shown.append(READ_RESULT)
@@ -279,9 +282,16 @@ class _Attached:
         name = self._asking.argument_of(entry)
         argument = None if name is None else (name, self._asking.argument_schema(entry))
         listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
-        if self._listing != "relaxed" or entry.listing_schema is None:
-            return _Listed(tool, listed, listed)
-        return _Listed(tool, listed, {**listed, "outputSchema": entry.listing_schema_for_models})
+        is_relaxed = self._listing == "relaxed" and entry.listing_schema is not None
+        for_models = {**listed, "outputSchema": entry.listing_schema_for_models} if is_relaxed else listed
+        return _Listed(
+            tool,
+            listed,
+            for_models,
+            size=len(compact([entry.name, tool.get("description"), entry.input_schema])),
+            argument_size=0 if argument is None else len(compact({name: argument[1]})),
+            rank=(not entry.views.named, -len(entry.leaf_fields), entry.name),
+        )
 
     def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         return envelope(self._server, ctx.protocol_version)
@@ -293,11 +303,49 @@ class _Attached:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A tool, and how it was listed to programs and to models."""
+    """A tool, and how it was listed.
+
+    Args:
+        tool: As the server lists it.
+        listed: To programs.
+        for_models: To models.
+        size: The characters of what a model reads of it, without the argument.
+        argument_size: Those of the argument; 0 if it takes none.
+        rank: Which tools have the argument first where not all can.
+    """
 
     tool: dict[str, Any]
     listed: dict[str, Any]
     for_models: dict[str, Any]
+    size: int
+    argument_size: int
+    rank: tuple[bool, int, str]
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.rank[2]
+
+    def shown(self, *, is_model: bool, has_argument: bool) -> dict[str, Any]:
+        """The tool as it is listed."""
+        listed = self.for_models if is_model else self.listed
+        return listed if has_argument else {**listed, "inputSchema": self.tool["inputSchema"]}
+
+
+def _without_argument(listed: Sequence[_Listed]) -> set[str]:
+    """The names of tools that go without the argument, for it would make the list too much longer.
+
+    A call of such a tool may have it all the same.
+    """
+    room = max(MIN_ARGUMENT_ROOM, MAX_ARGUMENT_SHARE * sum(each.size for each in listed))
+    found: set[str] = set()
+    for each in sorted(listed, key=lambda each: each.rank):
+        # Who gets a view without having asked must be told of the argument.
+        if each.argument_size <= room or not each.rank[0]:
+            room -= each.argument_size
+        elif each.argument_size:
+            found.add(each.name)
+    return found
 
 
 def _check_on_start(
