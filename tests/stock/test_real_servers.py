@@ -41,12 +41,12 @@ ASKING = {"get-roots-list", "trigger-elicitation-request", "trigger-sampling-req
 """The tools that `everything` lists for a client that can be asked what they ask."""
 
 TAKING = {
-    "memory": {"create_entities", "create_relations", "add_observations", "read_graph", "search_nodes", "open_nodes"},
+    "memory": {"read_graph", "search_nodes", "open_nodes"},
     "filesystem": {"read_media_file"},
     "everything": {"get-structured-content"},
     "time": {"get_current_time", "convert_time"},
 }
-"""The tools that take the argument for fields: those whose answers have fields to leave out."""
+"""The tools that list the argument for fields: those with the most, as far as the list has room."""
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d|[A-Z][a-z]+day")
 

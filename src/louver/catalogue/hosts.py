@@ -35,7 +35,7 @@ HOSTS: Final[Mapping[str, Host]] = {
     "claude-code": Host("structured", defers=True),
     "codex-mcp-client": Host("structured"),
     "gemini-cli-mcp-client": Host("text"),
-    "qwen-cli-mcp-client": Host("both", defers=True),
+    "qwen-cli-mcp-client": Host("text", defers=True),
     "opencode": Host("text"),
     "ai-sdk-mcp-client": Host("text"),
     "mcp-use": Host("text"),

@@ -190,7 +190,8 @@ async def _shape(service: DiscoveryService, arguments: Mapping[str, Any]) -> tup
 
 def _definition(name: str, description: str, inputs: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
     required = [each for each in inputs if each.startswith("lua")]
-    schema = {"type": "object", **({"properties": inputs} if inputs else {})}
+    # Some hosts read `properties` wherever there is an object.
+    schema = {"type": "object", "properties": inputs}
     return {
         "name": name,
         "description": description,
