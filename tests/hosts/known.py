@@ -1,3 +1,24 @@
 """What cannot work, and why: a cell of a stack -> the reason. A cell that works after all is found by the tests."""
 
-KNOWN = {}
+FORGETS = "it starts a process for each call over stdio, so nothing is remembered: over HTTP it works"
+DROPS = "it sends only arguments that a tool lists, and a summary lists none"
+FILLS = "it takes every argument for required, and an action of the one tool refuses those of others"
+HURRIES = "it waits a second for the answer to `server/discover`, and then speaks another revision"
+
+KNOWN = {
+    ("langchain", "kept result"): FORGETS,
+    ("langchain", "enforce"): FORGETS,
+    ("llama-index", "kept result"): FORGETS,
+    ("llama-index", "enforce"): FORGETS,
+    ("autogen", "kept result"): FORGETS,
+    ("autogen", "enforce"): FORGETS,
+    ("autogen", "on-error"): DROPS,
+    ("mcp-use", "enforce"): DROPS,
+    ("mcp-use", "on-error"): DROPS,
+    ("mcpadapt", "enforce"): DROPS,
+    ("mcpadapt", "on-error"): DROPS,
+    ("mcpadapt", "gateway"): FILLS,
+}
+
+AT_TIMES = {("ai-sdk", "discovery"): HURRIES}
+"""What goes by how fast the machine is just then."""

@@ -30,7 +30,7 @@ SCENES = {
     "default": ({}, [PERSON, fields("name"), fields("nmae")]),
     "beside": (
         {"keepResults": {"overBytes": 20_000}},
-        [PERSON, {"tool": "list_rows", "arguments": {}}, page(1), page(2)],
+        [PERSON, {"tool": "list_rows", "arguments": {"number": 150}}, page(1), page(2)],
     ),
     "enforce": (
         {"exposure": "minimal"},

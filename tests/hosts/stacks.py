@@ -1,7 +1,7 @@
 """The stacks: how each is installed, configured and run, and what its model saw.
 
-Programs are given a configuration in a home of their own, a fake key, and nothing of the environment outside. Libraries are
-driven by a script of `drivers/`, in an environment of its own. Each version stands in `versions.json`.
+Programs are given a configuration in a home of their own, a fake key, and nothing of the environment outside. Libraries
+are driven by a script of `drivers/`, in an environment of its own. Each version stands in `versions.json`.
 """
 
 from __future__ import annotations

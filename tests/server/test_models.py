@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 ALWAYS = [{"tool": "*", "note": "Ask by id."}]
 GUIDANCE = "GUIDANCE: Ask by id."
-SHOWN = {"claude-code": "structured", "gemini-cli-mcp-client": "text", "qwen-cli-mcp-client-x": "both", "other": "both"}
+SHOWN = {"claude-code": "structured", "gemini-cli-mcp-client": "text", "qwen-cli-mcp-client-x": "text", "other": "both"}
 
 
 @asynccontextmanager
@@ -42,16 +42,21 @@ def guided():
 
 @pytest.mark.parametrize("host", SHOWN)
 async def test_what_is_said_beside_an_answer_stands_where_its_host_shows_it(era, monkeypatch, host):
-    """HOSTS.md: in text, in the structured content, or in both for hosts that are not known; never in `_meta`."""
+    """HOSTS.md: in text, in the structured content, or in both for hosts that are not known; never in `_meta`.
+
+    There the text stays the structured content spelled out: some hosts show the first text alone.
+    """
     made = lowlevel(t=tool(SCHEMA))
     async with before(made.server, era, monkeypatch, host, **guided()) as wire:
         listed = (await wire.tools())["t"]["outputSchema"]
         answer = await wire.call("t")
     notes = answer["structuredContent"].pop("louver", [])
     assert answer["structuredContent"] == PROFILE
-    assert (notes if SHOWN[host] == "structured" else texts(answer)[1:]) == [GUIDANCE]
-    assert bool(notes) == (SHOWN[host] != "text")
-    assert bool(texts(answer)[1:]) == (SHOWN[host] != "structured")
+    if SHOWN[host] == "text":
+        assert (notes, texts(answer)[1:]) == ([], [GUIDANCE])
+    else:
+        assert notes == [GUIDANCE]
+        assert [json.loads(text) for text in texts(answer)] == [{**PROFILE, "louver": [GUIDANCE]}]
     assert "dev.louver/guidance" not in answer.get("_meta", {})
     assert Draft202012Validator(listed).is_valid({**PROFILE, "louver": notes})
 

@@ -157,7 +157,10 @@ class _Reader:
         return tuple(found.values())
 
     def _elements(self, spot: Sequence[Place]) -> list[Place]:
-        return [below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)]
+        found = [below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)]
+        # Of an array of which no element is described, each can be anything.
+        is_open = not found and any(place.words.get("type") == "array" for place in spot)
+        return [spot[0].at(True)] if is_open else found
 
     def _through_arrays(self, spot: tuple[Place, ...]) -> tuple[Place, ...]:
         """`spot`, and what a name looks through to should arrays stand there."""

@@ -93,9 +93,16 @@ class Asking:
         """What the argument of the tool is called, if it takes one: the tool itself never sees it."""
         if self.argument == "off":
             return None
+        is_known = entry.output_schema is not None or bool(entry.leaf_fields) or self._has_view(entry)
+        return entry.free_argument(self.name) if is_known or self.argument == "all" else None
+
+    def offers_argument(self, entry: Entry) -> bool:
+        """Whether the argument is listed: where naming fields can pay."""
+        return self.argument == "all" or entry.has_much_to_leave_out or self._has_view(entry)
+
+    def _has_view(self, entry: Entry) -> bool:
         # A caller who gets a view without having asked must be able to ask for all.
-        can_pay = entry.has_much_to_leave_out or bool(entry.views.named) or self.default_view(entry) is not None
-        return entry.free_argument(self.name) if can_pay or self.argument == "all" else None
+        return bool(entry.views.named) or self.default_view(entry) is not None
 
     def argument_schema(self, entry: Entry) -> dict[str, Any]:
         """The argument in the input schema of a tool that takes it."""

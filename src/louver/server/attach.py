@@ -279,7 +279,7 @@ class _Attached:
     def _made(self, each: tuple[dict[str, Any], Entry]) -> _Listed:
         """A tool and how it is listed."""
         tool, entry = each
-        name = self._asking.argument_of(entry)
+        name = self._asking.argument_of(entry) if self._asking.offers_argument(entry) else None
         argument = None if name is None else (name, self._asking.argument_schema(entry))
         listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
         is_relaxed = self._listing == "relaxed" and entry.listing_schema is not None
