@@ -36,6 +36,13 @@ def command(tmp_path):
     return [*LOUVER_ITSELF, *config(tmp_path, {"one": fixture("unruly", python=sys.executable)})]
 
 
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+    "io.modelcontextprotocol/clientInfo": INFO,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
 def conversation(era, requests, capabilities=None):
     """The lines of a client that says all it has to say at once; the ids of the requests are 1, 2, 3, ..."""
     capabilities = capabilities or {}
@@ -64,6 +71,40 @@ def answered(text):
     """The answers by their ids."""
     messages = [json.loads(line) for line in text.splitlines()]
     return {message["id"]: message for message in messages if "method" not in message and message["id"] != 0}
+
+
+async def test_a_client_that_does_not_wait_for_the_answer_to_discover_may_open_by_initialize(tmp_path):
+    """HOSTS.md: AI SDK waits a second for it, and a server behind the gateway may take longer to start."""
+    script = fixture("records")["args"][0]
+    slow = f"import time, runpy; time.sleep(2); runpy.run_path({script!r}, run_name='__main__')"
+    options = config(tmp_path, {"one": {"command": sys.executable, "args": ["-c", slow]}})
+    discover = {"id": 1, "method": "server/discover", "params": {"_meta": ENVELOPE}}
+    opening = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": INFO}
+    said = [
+        discover,
+        {"method": "notifications/cancelled", "params": {"requestId": 1, "_meta": ENVELOPE}},
+        {"id": 2, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+        {"id": 3, "method": "tools/list", "params": {}},
+    ]
+    text = "".join(f"{json.dumps({'jsonrpc': '2.0', **line})}\n" for line in said)
+    done = await asyncio.to_thread(
+        subprocess.run, [*LOUVER_ITSELF, *options], input=text, capture_output=True, text=True, timeout=3 * SOON_S
+    )
+    answers = answered(done.stdout)
+    assert answers[2]["result"]["protocolVersion"] == HANDSHAKE
+    assert {tool["name"] for tool in answers[3]["result"]["tools"]} >= {"find"}
+    assert done.returncode == 0
+
+
+async def test_a_client_that_has_asked_more_speaks_the_revision_that_it_has_begun_with(command):
+    """2026-07-28: `initialize` is refused there."""
+    opening = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": INFO}
+    async with raw(command, STATELESS) as client:
+        await client.result("tools/list")
+        refused = await client.error("initialize", **opening)
+        assert refused["code"] == -32022
+        assert (await client.result("tools/list"))["tools"]
 
 
 # Files

@@ -3,7 +3,6 @@
 FORGETS = "it starts a process for each call over stdio, so nothing is remembered: over HTTP it works"
 DROPS = "it sends only arguments that a tool lists, and a summary lists none"
 FILLS = "it takes every argument for required, and an action of the one tool refuses those of others"
-HURRIES = "it waits a second for the answer to `server/discover`, and then speaks another revision"
 
 KNOWN = {
     ("langchain", "kept result"): FORGETS,
@@ -19,6 +18,3 @@ KNOWN = {
     ("mcpadapt", "on-error"): DROPS,
     ("mcpadapt", "gateway"): FILLS,
 }
-
-AT_TIMES = {("ai-sdk", "discovery"): HURRIES}
-"""What goes by how fast the machine is just then."""

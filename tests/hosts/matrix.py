@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stock.run import StockError
 
-from .known import AT_TIMES, KNOWN
+from .known import KNOWN
 from .scenes import CELLS, runs, verdicts
 from .stacks import STACKS, run_all
 
@@ -37,7 +37,7 @@ def main(stacks):
                 found = dict.fromkeys(CELLS, str(error))
         lines.append([stack, *(_cell(stack, cell, said) for cell, said in found.items())])
         for cell, said in found.items():
-            if said and (stack, cell) not in KNOWN | AT_TIMES:
+            if said and (stack, cell) not in KNOWN:
                 print(f"{stack}, {cell}: {said}", file=sys.stderr)
     for line in lines:
         print(f"| {' | '.join(line)} |")
@@ -47,12 +47,10 @@ def main(stacks):
 
 
 def _reasons():
-    return list(dict.fromkeys([*KNOWN.values(), *AT_TIMES.values()]))
+    return list(dict.fromkeys(KNOWN.values()))
 
 
 def _cell(stack, cell, said):
-    if (stack, cell) in AT_TIMES:
-        return f"at times ({_reasons().index(AT_TIMES[stack, cell]) + 1})"
     if not said:
         return "yes"
     return f"no ({_reasons().index(KNOWN[stack, cell]) + 1})" if (stack, cell) in KNOWN else "no"

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from .filling import filled
-from .known import AT_TIMES, KNOWN
+from .known import KNOWN
 from .model import played
 from .scenes import CELLS
 from .stacks import STACKS, VERSIONS
@@ -91,7 +91,7 @@ def test_arguments_are_filled_with_what_was_seen():
 
 def test_what_is_known_is_of_stacks_and_cells_that_there_are():
     """Ours."""
-    for stack, cell in KNOWN | AT_TIMES:
+    for stack, cell in KNOWN:
         assert stack in STACKS
         assert cell in CELLS
 

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 
 ALWAYS = [{"tool": "*", "note": "Ask by id."}]
 GUIDANCE = "GUIDANCE: Ask by id."
+SPELLED = json.dumps(PROFILE, indent=2)
 SHOWN = {"claude-code": "structured", "gemini-cli-mcp-client": "text", "qwen-cli-mcp-client-x": "text", "other": "both"}
 
 
@@ -46,7 +47,8 @@ async def test_what_is_said_beside_an_answer_stands_where_its_host_shows_it(era,
 
     There the text stays the structured content spelled out: some hosts show the first text alone.
     """
-    made = lowlevel(t=tool(SCHEMA))
+    spelled = {"structuredContent": PROFILE, "content": [{"type": "text", "text": SPELLED}]}
+    made = lowlevel(t=tool(SCHEMA, spelled))
     async with before(made.server, era, monkeypatch, host, **guided()) as wire:
         listed = (await wire.tools())["t"]["outputSchema"]
         answer = await wire.call("t")
@@ -159,9 +161,6 @@ async def test_a_tool_of_that_name_stays_that_of_the_server(era, monkeypatch):
         assert (await wire.tools())["read_result"].get("title") is None
         assert texts(await wire.call("read_result", {"handle": "x"})) == ["mine"]
         assert "louver://results/" in texts(await wire.call("list_issues"))[0]
-
-
-SPELLED = json.dumps(PROFILE, indent=2)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@
 
 The SDK's own reader drops what is open when there is no more to read, so it does not hear of that before all is
 answered. Who asks the client then is told that it answers no more.
+
+A client that has asked `server/discover` and then opens by `initialize`, because it does not wait long, is served as
+one that has said nothing yet: to the SDK the first request decides which revision is spoken.
 """
 
 from __future__ import annotations
@@ -86,6 +89,8 @@ class _Front:
         self._tasks = tasks
         self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        self._starts_over = False
+        self._has_only_discovered: bool | None = None
         # By their ids, which clients may give twice: the SDK answers both.
         self._calls: Counter[types.RequestId | None] = Counter()
         self._streams: Counter[types.RequestId | None] = Counter()
@@ -105,14 +110,18 @@ class _Front:
         """Serve until the end of what is read."""
         self._tasks.start_soon(self._read)
         self._tasks.start_soon(self._write)
-        await server.run(self._incoming, self._outgoing, server.create_initialization_options())
+        await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
+        while self._starts_over:
+            self._starts_over = False
+            await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
+        await self._outgoing.aclose()
         # Whoever reads gets the last words, but is not waited for.
         self._tasks.cancel_scope.deadline = anyio.current_time() + UPSTREAM_GOODBYE_SECONDS
 
     # What comes
 
     async def _read(self) -> None:
-        async with self._to_server:
+        try:
             with self._draining:
                 while line := await self._next():
                     await self._take(line)
@@ -126,6 +135,8 @@ class _Front:
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
                 await self._until_answered(self._calls)
                 await self._until_answered(self._streams)
+        finally:
+            await self._to_server.aclose()
 
     async def _next(self) -> bytes:
         """The next line; nothing at the end, and once the process is told to end."""
@@ -144,6 +155,9 @@ class _Front:
             return
         metadata = None
         if isinstance(message, types.JSONRPCRequest):
+            if message.method == "initialize" and self._has_only_discovered:
+                await self._start_over()
+            self._has_only_discovered = message.method == "server/discover" and self._has_only_discovered is not False
             open_ones = self._streams if message.method == "subscriptions/listen" else self._calls
             open_ones[message.id] += 1
             # The SDK answers nothing that is cancelled.
@@ -151,6 +165,14 @@ class _Front:
         elif not isinstance(message, types.JSONRPCNotification):
             self._questions.discard(wire.come_back(message.id))
         await self._to_server.send(SessionMessage(message, metadata))
+
+    async def _start_over(self) -> None:
+        """Serve the client as one that has said nothing yet."""
+        self._starts_over = True
+        self._calls.clear()
+        before = self._to_server
+        self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        await before.aclose()
 
     async def _take_fault(self, line: bytes, error: types.ErrorData) -> None:
         logger.warning("a message of the client is not read: %s", error.message)
