@@ -23,6 +23,7 @@ from louver.core.json import (
     levels,
     members,
     parse,
+    unspaced,
 )
 from louver.limits import MAX_JSON_DEPTH
 
@@ -118,10 +119,32 @@ def test_text_is_written_so_that_it_is_read_as_it_was(value):
     assert json.loads(compact(value)) == value
 
 
-def test_text_is_written_without_the_extra_too():
+WITHOUT_THE_EXTRA = "import sys; sys.modules['msgspec'] = None; from louver.core.json import compact, unspaced; "
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("compact({'a': [1]})", '{"a":[1]}'),
+        ("unspaced('{ \"a\" : [ 1 ] }')", '{"a":[1]}'),
+        ("unspaced('{ a')", "{ a"),
+    ],
+)
+def test_text_is_written_without_the_extra_too(call: str, text: str):
     """In a process that has no msgspec."""
-    script = (
-        "import sys; sys.modules['msgspec'] = None; from louver.core.json import compact; print(compact({'a': [1]}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{WITHOUT_THE_EXTRA}print({call})"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == '{"a":[1]}'
+    assert done.stdout.strip() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [('{ "a" : [ 1.50, "é  \ud800" ] }\n', '{"a":[1.50,"é  \ud800"]}'), ("{ a", "{ a"), ("", "")],
+)
+def test_white_space_between_the_parts_of_a_text_goes(text: str, becomes: str):
+    assert unspaced(text) == becomes
