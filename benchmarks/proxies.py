@@ -158,8 +158,8 @@ def _my_cool_proxy(port: int, behind: Sequence[str]) -> list[str]:
     return ["env", f"CONFIG_PATH={config}", f"HOME={home}", shutil.which("node") or str(node), str(script)]
 
 
-SCRIPTED = "upstream"
-"""What scripts call the server behind."""
+SCRIPTED = "issues"
+"""What scripts call the server behind: as it calls itself."""
 
 FASTMCP = Peer("FastMCP", _fastmcp)
 NPM = Peer("npm mcp-proxy", _npm)

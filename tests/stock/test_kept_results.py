@@ -11,6 +11,7 @@ pytestmark = pytest.mark.deep
 
 EXAMPLE = {"command": sys.executable, "args": ["-m", "louver", "serve", "--example"]}
 RULE = {"when": {"overBytes": 1}, "note": "There is something in it.", "workflow": ["Look."]}
+GUIDANCE = "GUIDANCE: There is something in it.\n1. Look."
 
 CALLS = [
     ("get_user_profile", {"user_id": 7}),
@@ -32,6 +33,15 @@ def answers(client, era, folder, **louver):
     return run_driver(client, {"target": server, "era": era, "calls": calls})["calls"]
 
 
+def seen(got):
+    """What a client that is in no table may see of what is said: in the texts, and in the structured content."""
+    member = got["structuredContent"] and got["structuredContent"]["louver"]
+    texts = [block["text"] for block in got["content"]]
+    if member and len(texts) == 1:
+        texts = json.loads(texts[0])["louver"]
+    return [shown for shown in (texts, member) if shown]
+
+
 @pytest.mark.parametrize(("client", "era"), CLIENTS)
 def test_a_stock_client_accepts_previews(client, era, tmp_path):
     """WIRE.md: each has listed the schemas, and throws at structured content that does not fit."""
@@ -39,16 +49,17 @@ def test_a_stock_client_accepts_previews(client, era, tmp_path):
     for (tool, _), got in zip(CALLS, found, strict=True):
         assert got["ok"], (tool, got)
         assert not got["isError"]
-        assert got["meta"]["dev.louver/result"]["uri"].startswith("louver://results/"), tool
-        assert [block["type"] for block in got["content"]] == ["text", "resource_link", "text"]
-        assert got["content"][-1]["text"] == "GUIDANCE: There is something in it.\n1. Look."
+        for preview, guidance in seen(got):
+            assert "with the tool read_result" in preview, tool
+            assert guidance == GUIDANCE, tool
 
 
 @pytest.mark.parametrize(("client", "era"), CLIENTS)
 def test_a_stock_client_accepts_what_is_said_beside_answers(client, era, tmp_path):
-    """GATEWAY.md: never inside `structuredContent`."""
+    """HOSTS.md: where its host shows it; one that is in no table gets it in both forms."""
     found = answers(client, era, tmp_path, warnings={"items": 1, "characters": 1})
     for (tool, _), got in zip(CALLS, found, strict=True):
         assert got["ok"], (tool, got)
-        assert got["meta"]["dev.louver/guidance"] == [{"note": RULE["note"], "workflow": RULE["workflow"]}]
-        assert "TOKEN_WARNING" in [warning["code"] for warning in got["meta"]["dev.louver/warnings"]]
+        for shown in seen(got):
+            assert GUIDANCE in shown, tool
+            assert [text for text in shown if text.startswith("TOKEN_WARNING: About ")], tool
