@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import canonical
-from louver.core.path import FieldPath
+from louver.core.paths.path import FieldPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

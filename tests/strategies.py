@@ -18,7 +18,7 @@ from fuzz.shapings import random_shaping, with_nulls, with_texts
 from fuzz.values import grown
 
 if TYPE_CHECKING:
-    from louver.core.shaping import Shaping
+    from louver.core.shaping.options import Shaping
 
 JUDGE = next(iter(JUDGES.values()))
 

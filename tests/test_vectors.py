@@ -33,12 +33,12 @@ from fixtures.forking import PYTHON
 from fixtures.process import START_S, http_process
 from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
 from louver.catalogue.entry import Entry
-from louver.core.infer import infer
-from louver.core.view import Views
+from louver.core.projection.view import Views
+from louver.core.schema.infer import infer
 from louver.errors import UnknownField
 from louver.protocol.names import EXTRAS
-from louver.server.asked import Asking
-from louver.server.unmatched import note_by_schema
+from louver.server.calls.request import Asking
+from louver.server.calls.unmatched import note_by_schema
 
 ROOT = FOLDER.parents[1]
 SERVER = Path(build_server.__code__.co_filename)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measuring import timed
 from benchmarks.results import Group, Row
 from louver import Projection, ProjectionLimit, compile_projection
-from louver.core.path import FieldPath
+from louver.core.paths.path import FieldPath
 from louver.limits import MAX_PATHS
 
 if TYPE_CHECKING:

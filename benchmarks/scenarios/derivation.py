@@ -17,12 +17,12 @@ from benchmarks import corpus
 from benchmarks.measuring import timed
 from benchmarks.payloads import SEED
 from benchmarks.results import Group, Row
-from louver.core.derive import derive
 from louver.core.json import canonical
-from louver.core.mask import include_mask
-from louver.core.path import FieldPath
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
+from louver.core.paths.mask import include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.schema.derive import derive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,7 @@ from benchmarks import tasks
 from benchmarks.results import Group, Row
 from louver.core.json import compact
 from louver.example import build_server
-from louver.gateway.config import Config
+from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.shipped import folder
 

@@ -20,8 +20,9 @@ from benchmarks.payloads import PAYLOADS, SEED
 from benchmarks.results import Group, Row
 from louver import Projection, compile_projection
 from louver.catalogue.entry import Entry
-from louver.core import path, projection
-from louver.core.view import Views
+from louver.core.paths import path
+from louver.core.projection import request as projection
+from louver.core.projection.view import Views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

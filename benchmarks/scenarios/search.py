@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import tasks
 from benchmarks.measuring import timed
 from benchmarks.results import Group, Row
-from louver.catalogue.ranking import Ranking
+from louver.catalogue.search.ranking import Ranking
 from louver.core.json import compact
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS
 from tests.stock.run import REQUIREMENTS, StockError, python_with

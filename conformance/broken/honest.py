@@ -12,9 +12,9 @@ from collections import Counter
 from secrets import token_hex
 
 from louver.core.json import canonical, digest
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
-from louver.core.relax import relax
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.schema.relax import relax
 from louver.errors import InvalidProjection, LouverError
 
 OLD, NEW = "2025-11-25", "2026-07-28"

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.core.plan import Plan, compile_projection
-from louver.core.projection import Projection
-from louver.core.relax import relax
+from louver.core.projection.plan import Plan, compile_projection
+from louver.core.projection.request import Projection
+from louver.core.schema.relax import relax
 from louver.errors import (
     InvalidAnswer,
     InvalidDescription,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from louver.client.sync import SyncClient
     from louver.protocol.hint import hint
     from louver.server.attach import attach
-    from louver.server.results import KeptResults
-    from louver.server.warnings import Warnings
+    from louver.server.calls.warnings import Warnings
+    from louver.server.results.results import KeptResults
 
 __version__ = "0.1.0"
 
@@ -92,11 +92,11 @@ def __getattr__(name: str) -> Any:
 
         return hint
     if name == "KeptResults":
-        from louver.server.results import KeptResults
+        from louver.server.results.results import KeptResults
 
         return KeptResults
     if name == "Warnings":
-        from louver.server.warnings import Warnings
+        from louver.server.calls.warnings import Warnings
 
         return Warnings
     if name == "Client":

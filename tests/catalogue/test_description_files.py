@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from louver.catalogue.descriptions import Described, DescriptionFile, DescriptionFiles
+from louver.catalogue.files.descriptions import Described, DescriptionFile, DescriptionFiles
 from louver.errors import InvalidDescription
 
 TOOL = {
@@ -280,7 +280,7 @@ def test_a_bad_change_keeps_the_last_good_description_and_is_logged_once(tmp_pat
     files.refresh()
     assert files.find("t").content == {"summary": "One."}
     (record,) = caplog.records
-    assert record.name == "louver.catalogue.descriptions"
+    assert record.name == "louver.catalogue.files.descriptions"
     assert record.getMessage().startswith(f"descriptions stay as they were: {path}:1: not JSON")
 
 

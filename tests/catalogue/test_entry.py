@@ -3,9 +3,9 @@
 import pytest
 
 from louver.catalogue.entry import Entry
-from louver.core.projection import Projection
-from louver.core.relax import relax
-from louver.core.view import Views
+from louver.core.projection.request import Projection
+from louver.core.projection.view import Views
+from louver.core.schema.relax import relax
 from louver.errors import UnknownField, UnknownView
 
 SCHEMA = {

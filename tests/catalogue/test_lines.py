@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.lines import line_of, line_of_second, spots
+from louver.catalogue.files.line_numbers import line_of, line_of_second, spots
 
 TEXT = """{"a": {"b": ["x",
   "y", [1, "z"],

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from louver.catalogue.plain_texts import plain, untold, untold_schema
-from louver.core.unsaid import Names
+from louver.catalogue.redacted_text import plain, untold, untold_schema
+from louver.core.policy.redacted_schema import Names
 
 SSN = Names(["ssn", "a. b"])
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from louver.catalogue import plans as plans_module
+from louver.catalogue import plan_cache as plans_module
 from louver.catalogue.entry import Entry
-from louver.catalogue.plans import Plans, ReadyPlan
-from louver.core.projection import Projection
-from louver.core.view import Views
+from louver.catalogue.plan_cache import Plans, ReadyPlan
+from louver.core.projection.request import Projection
+from louver.core.projection.view import Views
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
 

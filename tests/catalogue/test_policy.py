@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from louver.catalogue.policy import Policy, definition_digest
-from louver.catalogue.principals import NOBODY, Principal
+from louver.catalogue.policy.policy import Policy, definition_digest
+from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.errors import InvalidPolicy
 
 KEY = b"k" * 32

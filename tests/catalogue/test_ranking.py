@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.corpus import catalogue, rows
-from louver.catalogue import ranking as ranking_module
-from louver.catalogue.ranking import Ranking
-from louver.catalogue.searched import alone, fields_of
-from louver.catalogue.words import in_one
+from louver.catalogue.search import ranking as ranking_module
+from louver.catalogue.search.document import alone, fields_of
+from louver.catalogue.search.ranking import Ranking
+from louver.catalogue.search.words import in_one
 from louver.limits import MAX_SEARCHED_CHARACTERS
 
 

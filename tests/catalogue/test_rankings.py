@@ -2,8 +2,8 @@
 
 import pytest
 
-from louver.catalogue import rankings as rankings_module
-from louver.catalogue.rankings import Rankings
+from louver.catalogue.search import ranking_cache as rankings_module
+from louver.catalogue.search.ranking_cache import Rankings
 
 
 def tools(*names):

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from louver.catalogue.descriptions import Described, DescriptionFiles
+from louver.catalogue.files.descriptions import Described, DescriptionFiles
 from louver.example import build_server
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 
 import louver
-from louver.catalogue.views import ViewFile, ViewFolder
+from louver.catalogue.files.views import ViewFile, ViewFolder
 from louver.example import build_server
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from louver.catalogue.policy import Policy
-from louver.catalogue.regular import regular
-from louver.catalogue.views import ViewFile
+from louver.catalogue.files.open_regular import regular
+from louver.catalogue.files.views import ViewFile
+from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidPolicy, InvalidView
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.rules import Guidance, Rule
-from louver.core.mask import exclude_mask
-from louver.core.path import FieldPath
+from louver.catalogue.guidance import Guidance, Rule
+from louver.core.paths.mask import exclude_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.errors import InvalidGuidance
 

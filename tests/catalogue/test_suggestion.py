@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from core.test_weigh import values
-from louver.catalogue.ready import COMPACT
-from louver.catalogue.suggestion import suggest
-from louver.catalogue.views import ViewFile
-from louver.core.infer import infer
-from louver.core.weigh import size_of
+from louver.catalogue.files.shipped_views import COMPACT
+from louver.catalogue.files.views import ViewFile
+from louver.catalogue.suggest_view import suggest
+from louver.core.preview.field_sizes import size_of
+from louver.core.schema.infer import infer
 from louver.limits import HEAVY_CHARACTERS, MAX_PATH_CHARACTERS, MAX_PATHS
 from louver.shipped import folder
 

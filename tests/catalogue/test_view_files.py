@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from louver.catalogue.views import ViewFile, ViewFolder
-from louver.core.view import Views
+from louver.catalogue.files.views import ViewFile, ViewFolder
+from louver.core.projection.view import Views
 from louver.errors import InvalidView
 
 SCHEMA = {
@@ -295,7 +295,7 @@ def test_a_bad_change_keeps_the_last_good_views_and_is_logged_once(tmp_path, bad
     assert fresh(folder, "other") is not None
     (record,) = caplog.records
     assert record.levelname == "ERROR"
-    assert record.name == "louver.catalogue.views"
+    assert record.name == "louver.catalogue.files.views"
     assert "views stay as they were: " in record.getMessage()
     assert str(path.parent) in record.getMessage()
     write(tmp_path, of("t", "name"), stamp=3)

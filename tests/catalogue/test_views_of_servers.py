@@ -15,12 +15,12 @@ from jsonschema import Draft202012Validator
 
 from core.corpus import recordings
 from louver.catalogue.entry import Entry
-from louver.catalogue.ready import COMPACT, FOLDERS, ready_views
-from louver.catalogue.views import ViewFile
+from louver.catalogue.files.shipped_views import COMPACT, FOLDERS, ready_views
+from louver.catalogue.files.views import ViewFile
 from louver.core.json import compact
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
-from louver.core.view import View, Views
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.projection.view import View, Views
 from louver.protocol.output import find_output
 from louver.shipped import folder
 

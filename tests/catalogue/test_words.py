@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.words import asked, in_one, words
+from louver.catalogue.search.words import asked, in_one, words
 from louver.limits import MAX_WORD_CHARACTERS
 
 TEXTS = [

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from fixtures.command import louver
-from louver.server.audit import Audit
+from louver.server.audit.writer import Audit
 from server.audited import ANN, BOB, DAY_S, record
 
 

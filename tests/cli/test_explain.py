@@ -8,11 +8,11 @@ import pytest
 
 from fixtures.command import louver
 from gateway.served import fixture
-from louver.catalogue.policy import Policy
-from louver.catalogue.principals import NOBODY, Principal
-from louver.cli.explain import principal_of
+from louver.catalogue.policy.policy import Policy
+from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.cli.commands.explain import principal_of
 from louver.errors import InvalidInput
-from louver.server.seen import SeenTools
+from louver.server.policy.visible_tools import SeenTools
 
 SCHEMA = {
     "type": "object",

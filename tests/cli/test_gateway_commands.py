@@ -20,7 +20,7 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.auth.issuer import issuer
 from gateway.served import at, children, fixture, lives, serving
-from louver.cli import call
+from louver.cli.commands import call
 
 LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fixtures.command import louver
+from louver.cli.host_import import plain
 from louver.cli.hosts import Machine, sources, sources_of
-from louver.cli.jsonc import plain
-from louver.gateway.config_read import read_config
+from louver.gateway.config.read import read_config
 
 CURSOR = """{
   // servers of this project

@@ -13,7 +13,7 @@ import pytest
 from gateway.auth.guarded import token_file
 from gateway.gateways import LOUVER
 from gateway.served import Served, config, fixture, stateless
-from louver.cli.listening import Address
+from louver.cli.listen_address import Address
 from louver.errors import InvalidInput
 
 ANYWHERE = ("0.0.0.0:0", "[::]:0", "192.0.2.1:80")

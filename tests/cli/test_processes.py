@@ -15,7 +15,7 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.cli import _parser
-from louver.server.audit import Audit
+from louver.server.audit.writer import Audit
 from server.audited import ANN, record
 
 HONEST = [PYTHON, str(Path(__file__).parents[2] / "conformance" / "broken" / "honest.py")]

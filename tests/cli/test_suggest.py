@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from fixtures.command import louver
 from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
-from louver.catalogue.output_schemas import SchemaFile, SchemaFiles
-from louver.catalogue.views import ViewFile, ViewFolder
+from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles
+from louver.catalogue.files.views import ViewFile, ViewFolder
 from louver.shipped import folder
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "samples.py"

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 
 import louver
 from client.servers import CANARY, PROFILE, SCHEMA, answering, liar, structured
-from louver.client.effort import is_affordable
+from louver.client.validation_cost import is_affordable
 from louver.core.json import digest
-from louver.core.validate import _Python
+from louver.core.schema.validate import _Python
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ OPEN = {"type": "object"}
 def backend(request, monkeypatch):
     """Each of the two that validate."""
     if request.param == "jsonschema":
-        monkeypatch.setattr("louver.core.validate._Rust", _Python)
+        monkeypatch.setattr("louver.core.schema.validate._Rust", _Python)
 
 
 async def asked(made, mode="auto", **options):

@@ -5,12 +5,12 @@ from hypothesis import assume, given
 from jsonschema import Draft202012Validator
 
 import louver
-from louver.catalogue.plans import Plans
+from louver.catalogue.plan_cache import Plans
 from louver.client.answer import judge
-from louver.client.effort import is_affordable
-from louver.client.fit import clash
 from louver.client.tools import KnownTool
-from louver.core.relax import relax
+from louver.client.type_compatibility import clash
+from louver.client.validation_cost import is_affordable
+from louver.core.schema.relax import relax
 from louver.core.wrapper import is_wrapped
 from louver.protocol.receipt import Applied
 from strategies import Triple, triples

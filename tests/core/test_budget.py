@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from louver.core import derive as derivation
-from louver.core.budget import Budget, OverBudget
-from louver.core.derive import derive
 from louver.core.json import canonical
-from louver.core.known import unmatched
-from louver.core.mask import Mask, exclude_mask, include_mask
-from louver.core.path import FieldPath
-from louver.core.relax import relax
-from louver.core.validate import validator
+from louver.core.paths.mask import Mask, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.schema import derive as derivation
+from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.derive import derive
+from louver.core.schema.known_fields import unmatched
+from louver.core.schema.relax import relax
+from louver.core.schema.validate import validator
 from louver.limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS, MAX_WRITTEN_DEPTH
 
 NAMES = "abcdefgh"

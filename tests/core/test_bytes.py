@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver import Projection, compile_projection
-from louver.core.bytes import SkippingBytes
 from louver.core.json import NotJson, compact
-from louver.core.mask import exclude_mask, include_mask
-from louver.core.path import FieldPath
-from louver.core.plan import Plan
+from louver.core.paths.mask import exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
-from louver.core.spelling import read, written
+from louver.core.projection.json_text import SkippingBytes, read, written
+from louver.core.projection.plan import Plan
 from louver.limits import FIRST_CALLS, MAX_ARRAY_LEVELS, MAX_JSON_DEPTH
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", '"', "é", "\x00"]
@@ -41,7 +40,7 @@ spaces = st.sampled_from([None, 1])
 def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine without the extra `fast`."""
     monkeypatch.setitem(sys.modules, "msgspec", None)
-    monkeypatch.delitem(sys.modules, "louver.core.bytes")
+    monkeypatch.delitem(sys.modules, "louver.core.projection.json_text")
 
 
 def plan(mode: str, *fields: str, schema: Any = None) -> Plan:

@@ -3,8 +3,8 @@
 from threading import Event, Thread
 
 from louver.core.cached import cached_property
-from louver.core.plan import Plan, compile_projection
-from louver.core.projection import Projection
+from louver.core.projection.plan import Plan, compile_projection
+from louver.core.projection.request import Projection
 
 
 class Thing:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver import Projection, compile_projection
-from louver.core.compile import Compiled
 from louver.core.json import compact
-from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
+from louver.core.projection.compile import Compiled
 from louver.limits import FIRST_CALLS, MAX_GENERATIONS
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from louver.core.budget import OverBudget
-from louver.core.definitions import Definitions
-from louver.core.derive import derive
-from louver.core.mask import ALL, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import ALL, include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.schema.budget import OverBudget
+from louver.core.schema.definitions import Definitions
+from louver.core.schema.derive import derive
 from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from louver.core.derive import Derived, derive
 from louver.core.json import canonical
-from louver.core.mask import Mask, exclude_mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import Mask, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.schema.derive import Derived, derive
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 SHAPE = {"type": ["array", "null", "object"], "additionalProperties": False}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from louver.core.fields import fields_of
+from louver.core.paths.find import fields_of
 from louver.limits import MAX_SEGMENTS, MAX_TOLD_FIELDS
 
 NAMES = {"orders", "total", "by_day", "a.b"}

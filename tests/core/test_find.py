@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.find import at_path, leaves
-from louver.core.mask import exclude_mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.find import at_path, leaves
+from louver.core.paths.mask import exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
 
 scalars = st.none() | st.booleans() | st.integers() | st.text("xy")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fuzz.__main__ import Run, breaks, main, small
 from fuzz.judges import JUDGES
 from fuzz.minimise import minimised, simpler
-from louver.core import keywords
+from louver.core.schema import keywords
 
 if TYPE_CHECKING:
     import pytest

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from louver.core.hide import HIDDEN, hidden, hide
-from louver.core.mask import ALL, Mask
+from louver.core.paths.mask import ALL, Mask
+from louver.core.policy.masking import HIDDEN, hidden, hide
 
 STANDS: Any = {"const": "*"}
 

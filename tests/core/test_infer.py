@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.laws import text
-from louver.core import infer as module
-from louver.core.derive import derive
-from louver.core.infer import closed, infer, unsettled
 from louver.core.json import levels
-from louver.core.plan import compile_projection
 from louver.core.project import project
-from louver.core.projection import Projection
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.schema import infer as module
+from louver.core.schema.derive import derive
+from louver.core.schema.infer import closed, infer, unsettled
 from louver.limits import MAX_INFERRED_DEPTH, MAX_INFERRED_NAMES
 from strategies import JUDGE, asked_values, randoms
 

@@ -7,9 +7,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from louver.core.budget import Budget
-from louver.core.kinds import ANY, ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, Kinds, kind_of, named_kinds
-from louver.core.references import document
+from louver.core.schema.budget import Budget
+from louver.core.schema.references import document
+from louver.core.schema.type_bounds import (
+    ANY,
+    ARRAY,
+    BOOLEAN,
+    NULL,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Kinds,
+    kind_of,
+    named_kinds,
+)
 from strategies import Triple, triples
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from louver.core.known import order, unmatched
-from louver.core.mask import include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.schema.known_fields import order, unmatched
 
 OWN = "https://example.com/own"
 PERSON: dict[str, Any] = {

@@ -13,10 +13,10 @@ from hypothesis import example, given
 
 from fuzz.laws import Asked, Subject, restored, scalars, text
 from fuzz.requests import Request
-from louver.core.derive import derive
-from louver.core.mask import exclude_mask, include_mask
-from louver.core.path import FieldPath, fold
+from louver.core.paths.mask import exclude_mask, include_mask
+from louver.core.paths.path import FieldPath, fold
 from louver.core.project import project
+from louver.core.schema.derive import derive
 from strategies import JUDGE, Triple, asked_values, randoms, triples
 
 if TYPE_CHECKING:

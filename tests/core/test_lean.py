@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from core.test_weigh import values
-from louver.core.lean import lean, reason
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
-from louver.core.weigh import weigh
+from louver.core.preview.field_sizes import weigh
+from louver.core.preview.preview import lean, reason
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
 from louver.limits import HEAVY_CHARACTERS, MAX_PATHS, MAX_WEIGHED_DEPTH
 
 LONG = (HEAVY_CHARACTERS + 1) * "x"

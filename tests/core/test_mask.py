@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from louver.core.mask import ALL, NONE, Mask, exclude_mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_MASK_STATES
 
@@ -113,7 +113,7 @@ def test_paths_that_make_too_many_states_are_refused(read: object):
 
 
 def test_few_states_that_are_wide_are_refused_for_their_steps(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("louver.core.mask.MAX_MASK_STEPS", 100)
+    monkeypatch.setattr("louver.core.paths.mask.MAX_MASK_STEPS", 100)
     with pytest.raises(ProjectionLimit):
         exclude_mask(wild(10, 8))
 

@@ -14,11 +14,9 @@ import pytest
 
 from fuzz.laws import Subject
 from fuzz.requests import Request
-from louver.core import definitions, keywords, patterns
-from louver.core import derive as derivation
-from louver.core import relax as relaxing
-from louver.core.keywords import RULES, Here
-from louver.core.verbatim import Verbatim
+from louver.core.schema import definitions, derive, keywords, patterns, relax
+from louver.core.schema.carry_over import Verbatim
+from louver.core.schema.keywords import RULES, Here
 from strategies import JUDGE
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def ruled(keyword: str, rule: Callable[[Here], Any]) -> Callable[[pytest.MonkeyP
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         others = tuple((words, other) for words, other in RULES if keyword not in words)
-        monkeypatch.setattr(derivation, "RULES", (*others, (frozenset({keyword}), rule)))
+        monkeypatch.setattr(derive, "RULES", (*others, (frozenset({keyword}), rule)))
 
     return patch
 
@@ -207,14 +205,14 @@ UNSOUND: dict[str, Mutant] = {
 }
 LOOSE: dict[str, Mutant] = {
     "nothing closes": (
-        replaced(derivation, "duty", lambda words, resolves: "nobody"),
+        replaced(derive, "duty", lambda words, resolves: "nobody"),
         {"properties": {"a": True}},
         {"a": 1, "b": 1},
         "include",
         ("a",),
     ),
     "all parts of a branch stand beside what is said here": (
-        replaced(derivation, "IN_PLACE", ()),
+        replaced(derive, "IN_PLACE", ()),
         {"allOf": [{"prefixItems": [True]}], "items": {}},
         [5],
         "include",
@@ -237,7 +235,7 @@ LOOSE: dict[str, Mutant] = {
 }
 RELAX: dict[str, Mutant] = {
     f"relax keeps {word}": (
-        replaced(relaxing, "_STAYS", relaxing._STAYS | {word}),
+        replaced(relax, "_STAYS", relax._STAYS | {word}),
         {word: argument},
         value,
         mode,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from fuzz.schemas import random_schema
-from louver.core.outline import outline
+from louver.core.schema.outline import outline
 from louver.limits import MAX_OUTLINE_MEMBERS, MAX_OUTLINE_VALUES
 from strategies import randoms
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.path import FieldPath, fold
+from louver.core.paths.path import FieldPath, fold
 from louver.errors import InvalidPath, ProjectionLimit
 from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
 

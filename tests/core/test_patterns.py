@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.budget import Budget, OverBudget
-from louver.core.patterns import Patterns, for_python, shielded
+from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.patterns import Patterns, for_python, shielded
 
 
 def matches(pattern: str, name: str) -> bool | None:

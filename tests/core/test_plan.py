@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 
-from louver.core.infer import infer
 from louver.core.json import digest
-from louver.core.measure import Sizes, measure
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
-from louver.core.relax import relax
-from louver.core.view import Views
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.projection.view import Views
+from louver.core.schema.infer import infer
+from louver.core.schema.relax import relax
+from louver.core.size import Sizes, measure
 from louver.core.wrapper import is_wrapped, schema_of_text, text_wrapper, text_wrapper_in
 from louver.errors import ProjectionLimit, UnknownField, UnknownView
 from strategies import JUDGE, Triple, triples

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.mask import NONE, include_mask
-from louver.core.path import FieldPath
-from louver.core.preview import fitted, preview, scalars
+from louver.core.paths.mask import NONE, include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.preview.field_sizes import size_of
+from louver.core.preview.preview import fitted, preview, scalars
 from louver.core.project import project
-from louver.core.weigh import size_of
 from louver.limits import MAX_PREVIEW_BYTES, MAX_SCALAR_BYTES, MAX_SUGGESTED_BYTES
 
 texts = st.text(max_size=300)
@@ -67,7 +67,7 @@ def test_it_fits(value):
 
 @given(values)
 def test_the_scalars_are_a_projection(value):
-    """Ours: so they satisfy what is listed (`core/relax.py`)."""
+    """Ours: so they satisfy what is listed (`core/schema/relax.py`)."""
     kept = scalars(value)
     if isinstance(value, dict):
         mask = include_mask(tuple(FieldPath((name,)) for name in kept)) if kept else NONE

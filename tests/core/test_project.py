@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from louver.core.mask import exclude_mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.limits import MAX_ARRAY_LEVELS
 

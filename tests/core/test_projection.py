@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from louver.core.path import FieldPath
-from louver.core.projection import Projection
+from louver.core.paths.path import FieldPath
+from louver.core.projection.request import Projection
 from louver.errors import InvalidProjection, ProjectionLimit
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from louver.core.references import Place, UnknownDialect, document
+from louver.core.schema.references import Place, UnknownDialect, document
 
 DRAFT_6 = "http://json-schema.org/draft-06/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

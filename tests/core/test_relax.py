@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from louver.core.relax import relax, relax_any
+from louver.core.schema.relax import relax, relax_any
 
 
 @pytest.mark.parametrize(

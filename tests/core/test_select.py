@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from louver.core.json import levels
-from louver.core.path import FieldPath
-from louver.core.select import Select, Source, place_mask, select
-from louver.core.shaping import Shaping
+from louver.core.paths.path import FieldPath
+from louver.core.shaping.options import Shaping
+from louver.core.shaping.select import Select, Source, place_mask, select
 from louver.limits import MAX_ARRAY_LEVELS
 
 

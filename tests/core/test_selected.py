@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from louver.core.path import FieldPath
-from louver.core.selected import selected
-from louver.core.shaping import Shaping
+from louver.core.paths.path import FieldPath
+from louver.core.shaping.options import Shaping
+from louver.core.shaping.selected_schema import selected
 from strategies import JUDGE
 
 USER = {

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from louver.core.path import FieldPath
-from louver.core.shaping import Shaping
-from louver.core.view import Views
+from louver.core.paths.path import FieldPath
+from louver.core.projection.view import Views
+from louver.core.shaping.options import Shaping
 from louver.errors import InvalidView
 from louver.limits import MAX_SELECTED
 

@@ -13,11 +13,11 @@ from hypothesis import example, given
 from fuzz.judges import JUDGES
 from fuzz.laws import Subject, text
 from fuzz.shapings import Shaped
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
-from louver.core.reshape import Reshaping
-from louver.core.shaping import Shaping
-from louver.core.view import View, Views
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.projection.view import View, Views
+from louver.core.shaping.apply import Reshaping
+from louver.core.shaping.options import Shaping
 from louver.core.wrapper import WRAPPER
 from strategies import JUDGE, ShapedTriple, Triple, shaped_triples, triples
 

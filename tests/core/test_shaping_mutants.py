@@ -13,12 +13,12 @@ import pytest
 
 from fuzz.laws import Subject
 from fuzz.shapings import Shaped
-from louver.core import combine, keywords, select, selected, shorten, shortened, verbatim
-from louver.core import kinds as kind
 from louver.core.project import project
-from louver.core.shaping import Shaping
-from louver.core.shorten import Shortening
-from louver.core.shortened_keywords import IN_PLACE, OWN, Here
+from louver.core.schema import carry_over, combine, keywords, type_bounds
+from louver.core.shaping import select, selected_schema, shorten, shortened_schema
+from louver.core.shaping.options import Shaping
+from louver.core.shaping.shorten import Shortening
+from louver.core.shaping.shortened_keywords import IN_PLACE, OWN, Here
 from strategies import JUDGE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def own(name: str, rule: Callable[[Here], Any]) -> Callable[[pytest.MonkeyPatch]
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         others = tuple(other for other in OWN if other.__name__ != name)
         assert len(others) == len(OWN) - 1
-        monkeypatch.setattr(shortened, "OWN", (*others, rule))
+        monkeypatch.setattr(shortened_schema, "OWN", (*others, rule))
 
     return patch
 
@@ -62,7 +62,7 @@ def in_place(name: str, rule: Callable[[Here], Any]) -> Callable[[pytest.MonkeyP
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         others = tuple(other for other in IN_PLACE if other.__name__ != name)
         assert len(others) == len(IN_PLACE) - 1
-        monkeypatch.setattr(shortened, "IN_PLACE", (*others, rule))
+        monkeypatch.setattr(shortened_schema, "IN_PLACE", (*others, rule))
 
     return patch
 
@@ -85,7 +85,7 @@ def _unpaired(here: Here) -> Any:
 
 def _elements_without_null(here: Here) -> Any:
     below = here.place.below("items")
-    return {"items": here.walk.at(below[0], kind.NUMBER)} if below else {}
+    return {"items": here.walk.at(below[0], type_bounds.NUMBER)} if below else {}
 
 
 TWO_TEXTS = {"maxString": 2}
@@ -142,7 +142,7 @@ UNSOUND: dict[str, Mutant] = {
         TWO_TEXTS,
     ),
     "null on the way forgotten": (
-        replaced(selected, "or_null", lambda schema: schema),
+        replaced(selected_schema, "or_null", lambda schema: schema),
         {"properties": {"author": {"type": ["object", "null"], "properties": {"email": {"type": "string"}}}}},
         {"author": None},
         FROM,
@@ -161,13 +161,15 @@ UNSOUND: dict[str, Mutant] = {
         FROM,
     ),
     "a path is sure if its first name is required": (
-        replaced(selected._Selection, "_is_sure_in_object", lambda self, place, steps: "required" in place.words),
+        replaced(
+            selected_schema._Selection, "_is_sure_in_object", lambda self, place, steps: "required" in place.words
+        ),
         {"required": ["author"], "properties": {"author": {"type": "object"}}},
         {"author": {}},
         FROM,
     ),
     "branches said all at once": (
-        replaced(selected, "either", selected.both),
+        replaced(selected_schema, "either", selected_schema.both),
         {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "number"}}}]},
         {"a": 1},
         {"select": {"b": "a"}},
@@ -185,7 +187,7 @@ UNSOUND: dict[str, Mutant] = {
         {"select": {"from": "email"}, "at": "author"},
     ),
     "constants above the place projected": (
-        replaced(selected._Selection, "left", lambda self, value, mask: project(value, mask)),
+        replaced(selected_schema._Selection, "left", lambda self, value, mask: project(value, mask)),
         {"const": {"author": {"email": "a@b.c"}}},
         {"author": {"email": "a@b.c"}},
         {"select": {"from": "email"}, "at": "author"},
@@ -203,7 +205,7 @@ UNSOUND: dict[str, Mutant] = {
         NO_NULLS,
     ),
     "a formatted text keeps its pattern": (
-        replaced(selected, "Shortened", lambda by, tools: SimpleNamespace(at=tools.copy)),
+        replaced(selected_schema, "Shortened", lambda by, tools: SimpleNamespace(at=tools.copy)),
         {"properties": {"at": {"pattern": "Z$"}}},
         {"at": "2025-01-05T14:32:05Z"},
         {"select": {"on": {"path": "at", "format": "date"}}},
@@ -219,7 +221,7 @@ OTHERS: dict[str, tuple[str, Mutant]] = {
     "selected objects stay open": (
         "loose",
         (
-            replaced(selected, "_closed", lambda kinds, properties, required: {"properties": properties}),
+            replaced(selected_schema, "_closed", lambda kinds, properties, required: {"properties": properties}),
             {"properties": {"a": True}},
             {"a": 1},
             {"select": {"b": "a"}},
@@ -228,7 +230,7 @@ OTHERS: dict[str, tuple[str, Mutant]] = {
     "elements of which nothing is said stay open": (
         "loose",
         (
-            replaced(selected._Selection, "shape", lambda self, mask: True),
+            replaced(selected_schema._Selection, "shape", lambda self, mask: True),
             {"type": "array"},
             [{"a": 1}],
             {"select": {"b": "a"}},
@@ -246,7 +248,7 @@ OTHERS: dict[str, tuple[str, Mutant]] = {
     "annotations kept": (
         "form",
         (
-            replaced(verbatim, "_VALUES", verbatim._VALUES | {"title"}),
+            replaced(carry_over, "_VALUES", carry_over._VALUES | {"title"}),
             {"properties": {"a": {"title": "secret"}}},
             {"a": 1},
             {"select": {"b": "a"}},

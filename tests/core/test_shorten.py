@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from louver.core.formats import FORMATS
 from louver.core.json import levels
-from louver.core.shorten import Shortening, shorten
-from louver.core.spelling import Number
+from louver.core.projection.json_text import Number
+from louver.core.shaping.formats import FORMATS
+from louver.core.shaping.shorten import Shortening, shorten
 
 
 def short(value: Any, items: int | None = None, texts: int | None = None, *, nulls: bool = False) -> Any:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from louver.core.formats import FORMATS
 from louver.core.json import canonical
-from louver.core.shorten import Shortening
-from louver.core.shortened import shortened
+from louver.core.shaping.formats import FORMATS
+from louver.core.shaping.shorten import Shortening
+from louver.core.shaping.shortened_schema import shortened
 
 
 def short(schema: Any, items: int | None = None, texts: int | None = None, *, nulls: bool = False) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from louver.core.json import compact
-from louver.core.mask import include_mask
-from louver.core.measure import is_heavier, is_larger
-from louver.core.path import FieldPath
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
+from louver.core.paths.mask import include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.size import is_heavier, is_larger
 
 ROWS = [{"id": number, "tags": ["a", "b"], "user": {"login": "x"}} for number in range(1000)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from louver.core.texts import with_texts
+from louver.core.policy.redacted_schema import with_texts
 
 TEXT = {"type": "string"}
 

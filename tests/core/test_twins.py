@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core import twins
-from louver.core.mask import ALL, NONE, exclude_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import ALL, NONE, exclude_mask
+from louver.core.paths.path import FieldPath
+from louver.core.policy import name_variants
+from louver.core.policy.name_variants import arguments_in, key_of, keyed, names_in, twinned, with_twins
 from louver.core.project import project
-from louver.core.twins import arguments_in, key_of, keyed, names_in, twinned, with_twins
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_KEPT_NAME, MAX_TWIN_PATHS
 
@@ -51,9 +51,9 @@ def test_a_name_in_other_forms_is_a_twin(name: str):
 @pytest.mark.parametrize(("length", "kept"), [(MAX_KEPT_NAME, 1), (MAX_KEPT_NAME + 1, 0)])
 def test_long_names_are_not_kept(length: int, kept: int):
     """Ours: what is kept is bounded in bytes, however long the names are that a server makes up."""
-    twins._kept.cache_clear()
+    name_variants._kept.cache_clear()
     assert key_of("\u00c9" * length) == "\u00e9" * length
-    assert twins._kept.cache_info().currsize == kept
+    assert name_variants._kept.cache_info().currsize == kept
 
 
 def test_what_nobody_sees_keeps_no_letter_from_its_accent():

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.schemas import NAMES
-from louver.core.derive import derive
-from louver.core.mask import exclude_mask
-from louver.core.path import FieldPath
-from louver.core.unsaid import Names, unsaid
+from louver.core.paths.mask import exclude_mask
+from louver.core.paths.path import FieldPath
+from louver.core.policy.redacted_schema import Names, unsaid
+from louver.core.schema.derive import derive
 from strategies import JUDGE, Triple, randoms, triples
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from louver.core.validate import validator, without_slow_patterns
+from louver.core.schema.validate import validator, without_slow_patterns
 
 BACKENDS: tuple[Literal["jsonschema", "jsonschema-rs"], ...] = ("jsonschema", "jsonschema-rs")
 SLOW = "(a+)+$"

@@ -10,7 +10,7 @@ from fuzz.laws import Subject
 from fuzz.requests import random_request
 from fuzz.schemas import SCHEMA_OF, Draft
 from louver.core.project import project
-from louver.core.validate import validator
+from louver.core.schema.validate import validator
 
 from .corpus import rows
 from .test_github import names

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from louver.core.derive import derive
-from louver.core.mask import ALL
+from louver.core.paths.mask import ALL
+from louver.core.schema.derive import derive
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"

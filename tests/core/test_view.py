@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from louver.core.view import View, Views
+from louver.core.projection.view import View, Views
 from louver.errors import InvalidView, UnknownView
 
 if TYPE_CHECKING:
-    from louver.core.path import FieldPath
+    from louver.core.paths.path import FieldPath
 
 
 def texts(paths: tuple[FieldPath, ...]) -> list[str]:

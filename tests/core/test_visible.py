@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from louver.core.path import FieldPath
-from louver.core.visible import MASKED, Fields, Sight
+from louver.core.paths.path import FieldPath
+from louver.core.policy.visibility import MASKED, Fields, Sight
 
 KEY = b"k" * 32
 PERSON: Any = {

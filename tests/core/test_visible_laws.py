@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fuzz.requests import Mode, random_request
 from louver.core.json import is_array, is_object
-from louver.core.mask import exclude_mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
+from louver.core.policy.visibility import Fields, Sight
 from louver.core.project import project
-from louver.core.visible import Fields, Sight
 from strategies import JUDGE, Triple, randoms, triples
 
 if TYPE_CHECKING:

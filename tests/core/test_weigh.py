@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.path import FieldPath
-from louver.core.weigh import size_of, weigh
+from louver.core.paths.path import FieldPath
+from louver.core.preview.field_sizes import size_of, weigh
 from louver.limits import MAX_INFERRED_NAMES, MAX_WEIGHED_DEPTH
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab")

@@ -1,7 +1,7 @@
 """The system prompt that the documentation recommends."""
 
 from docs.pages import DOCS, blocks
-from louver.server.guidance import GUIDANCE
+from louver.server.disclosure.texts import GUIDANCE
 
 
 def test_the_page_shows_the_guidance_that_servers_give():

@@ -17,11 +17,11 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from louver.core.derive import derive
-from louver.core.mask import ALL, exclude_mask, include_mask
-from louver.core.path import FieldPath, fold
+from louver.core.paths.mask import ALL, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath, fold
 from louver.core.project import project
-from louver.core.relax import relax
+from louver.core.schema.derive import derive
+from louver.core.schema.relax import relax
 
 from .judges import Judge, Verdict, is_schema
 

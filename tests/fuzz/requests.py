@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from louver.core.mask import Mask, exclude_mask, include_mask
-from louver.core.path import FieldPath, fold
+from louver.core.paths.mask import Mask, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath, fold
 
 from .schemas import NAMES
 

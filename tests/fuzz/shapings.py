@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.core.derive import Derived
-from louver.core.formats import FORMATS
-from louver.core.infer import infer
 from louver.core.json import is_array, is_object
-from louver.core.mask import Mask, include_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import Mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
-from louver.core.reshape import Reshaping
-from louver.core.select import PICKED, Select, Source, place_mask
-from louver.core.shaping import Shaping
-from louver.core.shorten import Shortening, shorten
+from louver.core.schema.derive import Derived
+from louver.core.schema.infer import infer
+from louver.core.shaping.apply import Reshaping
+from louver.core.shaping.formats import FORMATS
+from louver.core.shaping.options import Shaping
+from louver.core.shaping.select import PICKED, Select, Source, place_mask
+from louver.core.shaping.shorten import Shortening, shorten
 
 from .laws import Subject, malformed, text
 from .requests import random_request

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from fixtures.forking import PYTHON
-from louver.gateway.link import Call
+from louver.gateway.transports.transport import Call
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FAULTY = [sys.executable, str(FIXTURES / "faulty.py")]

@@ -7,12 +7,12 @@ import pytest
 from mcp import MCPError
 
 from gateway.links import there
-from louver.gateway.addresses import Addresses
-from louver.gateway.clients import Client, Itself
-from louver.gateway.link import unheard
-from louver.gateway.many import Many
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.presence import Onlookers
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.routing.aggregate import Many
+from louver.gateway.routing.resource_owners import Addresses
+from louver.gateway.transports.transport import unheard
+from louver.gateway.upstream.availability import Onlookers
+from louver.gateway.upstream.negotiation import GATEWAY
 from louver.limits import MAX_RESULTS
 from server.wire import NEW
 
@@ -173,7 +173,7 @@ async def test_servers_list_once_for_all_that_is_watched(monkeypatch):
         watched.extend((uri, upstream.name) for uri, upstream in whose.items())
         yield
 
-    monkeypatch.setattr("louver.gateway.many.watching", watching)
+    monkeypatch.setattr("louver.gateway.routing.aggregate.watching", watching)
     shelves = Shelves(a=[X], b=[Y])
     many = shelves.before()
     async with many.watching(Itself(Client(NEW, GATEWAY)), [X, Y, *(f"no:{number}" for number in range(100))]):

@@ -9,7 +9,7 @@ from mcp import MCPError
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
-from louver.gateway.checked import Checked
+from louver.gateway.middleware.forward import Checked
 from louver.limits import MAX_REMEMBERED_META, MAX_REMEMBERED_METAS
 
 MODERN, HANDSHAKE = "2026-07-28", "2025-11-25"

@@ -12,9 +12,9 @@ from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S, Stdio
-from louver.gateway.clients import Client, Itself
-from louver.gateway.negotiation import Hello
-from louver.gateway.rounds import answered
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.clients.input_required import answered
+from louver.gateway.upstream.negotiation import Hello
 
 URL = {"mode": "url", "url": "https://127.0.0.1/", "elicitationId": "1", "message": "Go there."}
 FORM = {"message": "Who?", "requestedSchema": {"type": "object"}}

@@ -8,10 +8,10 @@ import pytest
 
 from gateway.configs import ENVIRON, GOOD, SECRET, of, write
 from louver.errors import InvalidConfig, LouverError
-from louver.gateway.config import Config, Upstream
-from louver.gateway.config_check import schema
-from louver.gateway.config_env import Unresolved, resolved, variables
-from louver.gateway.config_read import read_config
+from louver.gateway.config.env import Unresolved, resolved, variables
+from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.read import read_config
+from louver.gateway.config.validate import schema
 from louver.gateway.gateway import Gateway
 from louver.protocol.urls import is_url
 

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.configs import ENVIRON, GOOD, SECRET, of, write
 from louver.errors import InvalidConfig, LouverError
-from louver.gateway.config_read import read_config
+from louver.gateway.config.read import read_config
 
 SERVERS = '{"mcpServers": {\n"a": %s}}'
 

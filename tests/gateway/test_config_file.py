@@ -7,7 +7,7 @@ import pytest
 
 from gateway.configs import of, write
 from louver.errors import InvalidConfig
-from louver.gateway.config_file import ConfigFile
+from louver.gateway.config.reload import ConfigFile
 
 A, B = of(it={"command": "a"}), of(it={"command": "b"})
 
@@ -52,7 +52,7 @@ def test_a_bad_change_keeps_the_last_good_configuration_and_is_logged_once(tmp_p
     assert not file.refresh()
     assert file.current is good
     (record,) = caplog.records
-    assert (record.levelname, record.name) == ("ERROR", "louver.gateway.config_file")
+    assert (record.levelname, record.name) == ("ERROR", "louver.gateway.config.reload")
     assert record.getMessage().startswith(f"the configuration stays as it was: {path}:")
     write(tmp_path, B, stamp=3)
     assert file.refresh()

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from louver.gateway.deadlines import Deadlines
+from louver.concurrency.deadlines import Deadlines
 
 pytestmark = pytest.mark.anyio
 

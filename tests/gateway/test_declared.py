@@ -14,9 +14,9 @@ from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from gateway.served import FIXTURES
 from louver import relax
-from louver.catalogue.output_schemas import SchemaFile, SchemaFiles, file_name
+from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles, file_name
 from louver.errors import InvalidSchema
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
 from server.wire import NEW, OLD, connect, text_of
 

@@ -11,8 +11,8 @@ from fixtures.forking import PYTHON
 from gateway.raw import SOON_S
 from gateway.served import config, serving
 from louver import limits
-from louver.gateway import definitions as module
-from louver.gateway.definitions import Definitions
+from louver.gateway.upstream import tool_pins as module
+from louver.gateway.upstream.tool_pins import Definitions
 
 pytestmark = pytest.mark.anyio
 

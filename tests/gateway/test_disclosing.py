@@ -9,7 +9,7 @@ from mcp.shared.subscriptions import event_from_wire
 
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
 from server.reading import URI, call_as_told, descriptions, grants_in, read, required
 from server.wire import NEW, OLD, connect

@@ -7,8 +7,8 @@ import gc
 import pytest
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
-from louver.gateway import events
-from louver.gateway.events import Events
+from louver.gateway.serve import event_store
+from louver.gateway.serve.event_store import Events
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +58,7 @@ async def test_an_event_that_a_client_makes_up_is_none(last):
 
 async def test_the_bytes_that_are_kept_are_bounded(monkeypatch):
     """Ours: ten thousand large answers would be gigabytes; the latest can always be had."""
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
     kept = Events().of_one_session()
     opened = [await kept.store_event("a", None)]
     for number in range(3):
@@ -73,7 +73,7 @@ def answer_of(number, size=0):
 
 async def test_what_one_session_is_answered_takes_nothing_from_another(monkeypatch):
     """Ours: who holds the most loses first, and the latest is kept beside what the others hold."""
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
     all_events = Events()
     one, large, third = (all_events.of_one_session() for _ in range(3))
     opened = await one.store_event("a", None)
@@ -87,7 +87,7 @@ async def test_what_one_session_is_answered_takes_nothing_from_another(monkeypat
 
 async def test_the_bytes_of_however_many_sessions_are_bounded(monkeypatch):
     """Ours: as many as of one, beside the latest."""
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
     all_events = Events()
     sessions = [all_events.of_one_session() for _ in range(50)]
     opened = [await each.store_event("a", None) for each in sessions]
@@ -100,7 +100,7 @@ async def test_the_bytes_of_however_many_sessions_are_bounded(monkeypatch):
 
 async def test_of_two_sessions_that_hold_as_much_the_one_of_before_loses(monkeypatch):
     """Ours: else both would be kept, over the bound. Which of them is looked at first is by chance."""
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 200)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 200)
     rounds = [Events() for _ in range(100)]
     of_rounds = [(each.of_one_session(), each.of_one_session()) for each in rounds]
     for one, other in of_rounds:
@@ -113,7 +113,7 @@ async def test_of_two_sessions_that_hold_as_much_the_one_of_before_loses(monkeyp
 
 async def test_the_events_of_however_many_sessions_are_bounded(monkeypatch):
     """Ours: those without a text too; the session that has the most of them loses its oldest."""
-    monkeypatch.setattr(events, "MAX_EVENTS", 10)
+    monkeypatch.setattr(event_store, "MAX_EVENTS", 10)
     all_events = Events()
     one, many = (all_events.of_one_session() for _ in range(2))
     opened = await one.store_event("a", None)
@@ -124,7 +124,7 @@ async def test_the_events_of_however_many_sessions_are_bounded(monkeypatch):
 
 async def test_a_stream_whose_answer_is_to_come_can_be_taken_up_whatever_of_it_is_lost(monkeypatch):
     """Ours: the answer is worth more than what was said on the way; once it is lost, a client asks again."""
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
     kept = Events().of_one_session()
     said = JSONRPCNotification(jsonrpc="2.0", method="x/y", params={"text": "x" * 600})
     events_had = [await kept.store_event("a", None)] + [await kept.store_event("a", said) for _ in range(2)]
@@ -139,7 +139,7 @@ async def test_a_stream_whose_answer_is_to_come_can_be_taken_up_whatever_of_it_i
 
 async def test_nothing_is_kept_of_a_session_that_is_over(monkeypatch):
     """Ours: else the small answers of those who have gone would leave no room for those who are there."""
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
     all_events = Events()
     gone = [all_events.of_one_session() for _ in range(20)]
     for each in gone:
@@ -156,15 +156,15 @@ async def test_nothing_is_kept_of_a_session_that_is_over(monkeypatch):
 @pytest.mark.parametrize("loses", ["lose_text", "lose_event"])
 async def test_what_is_kept_is_counted_right_though_a_session_goes_meanwhile(loses, monkeypatch):
     """Ours: the collector comes when it wants; what were never taken off would in the end leave room for nothing."""
-    before = getattr(events._Kept, loses)
+    before = getattr(event_store._Kept, loses)
 
     def lose(kept):
         gc.collect()
         return before(kept)
 
-    monkeypatch.setattr(events._Kept, loses, lose)
-    monkeypatch.setattr(events, "MAX_EVENTS", 4)
-    monkeypatch.setattr(events, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(event_store._Kept, loses, lose)
+    monkeypatch.setattr(event_store, "MAX_EVENTS", 4)
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
     all_events = Events()
     here, gone = (all_events.of_one_session() for _ in range(2))
     gone.itself = gone

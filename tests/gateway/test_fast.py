@@ -15,11 +15,12 @@ import pytest
 from mcp import MCPError
 from mcp.server import Server
 
-from louver.gateway import fast, watch, wire
-from louver.gateway.clients import RawMessage
-from louver.gateway.fast import Fast, in_front_of, note_what_came
+from louver.concurrency.offload import in_thread
+from louver.gateway.clients.client import RawMessage
+from louver.gateway.serve import fast_path
+from louver.gateway.serve.fast_path import Fast, in_front_of, note_what_came
+from louver.jsonrpc import codec
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_READ_ON_LOOP
-from louver.server.aside import in_thread
 from server.threads import Work, turns
 
 pytestmark = pytest.mark.anyio
@@ -135,7 +136,7 @@ def came(change):
     """A middleware that sends on what came, as the gateway does, after a change."""
 
     async def middleware(ctx, _call_next):
-        result = wire.read(CAME).result()
+        result = codec.read(CAME).result()
         note_what_came(ctx, result)
         return change(result)
 
@@ -187,7 +188,7 @@ async def test_in_a_stream_what_came_is_on_one_line():
 
     async def middleware(ctx, _call_next):
         await ctx.session.send_notification(RawMessage(method="x/y"), related_request_id=1)
-        result = wire.read(lines).result()
+        result = codec.read(lines).result()
         note_what_came(ctx, result)
         return result
 
@@ -398,7 +399,7 @@ async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
 
 async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypatch):
     """Ours: else the next request would begin the same beside it, and another one."""
-    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     work, ended = Work("thread"), []
 
     async def works(_ctx, _call_next):
@@ -421,7 +422,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
 
 async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
     """Ours: it ends as if its call had been cancelled before."""
-    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     work = Work()
 
     async def works(_ctx, _call_next):
@@ -441,7 +442,7 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
 
 async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
     """Ours: what ends because of that may fail at it."""
-    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     started = asyncio.Event()
 
     async def works(_ctx, _call_next):
@@ -462,7 +463,7 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
 @pytest.mark.parametrize("has_left", [False, True])
 async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_left):
     """Ours: it ends within seconds, whatever they do."""
-    monkeypatch.setattr(fast, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     work = Work()
 
     async def works(_ctx, _call_next):
@@ -483,7 +484,7 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
 
 async def test_an_answer_that_takes_long_shows_life(monkeypatch):
     """As the SDK does: else what stands between would close the connection."""
-    monkeypatch.setattr(watch, "PING_S", 0)
+    monkeypatch.setattr(fast_path, "PING_S", 0)
     heard = Heard()
 
     async def waits(_ctx, _call_next):
@@ -500,7 +501,7 @@ def test_without_msgspec_there_is_the_sdk_alone(monkeypatch):
     """Ours: it is in the extra `fast`."""
     app, server = object(), object()
     assert isinstance(in_front_of(app, server), Fast)
-    monkeypatch.setattr(fast, "msgspec", None)
+    monkeypatch.setattr(fast_path, "msgspec", None)
     assert in_front_of(app, server) is app
 
 

@@ -11,8 +11,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from gateway.raw import SOON_S
-from louver.gateway import http_front
-from louver.gateway.http_front import Front, Together
+from louver.http1 import server as http_front
+from louver.http1.server import Front, Together
 from louver.limits import MAX_HTTP_HEAD
 
 pytestmark = pytest.mark.anyio

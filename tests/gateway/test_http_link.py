@@ -18,12 +18,12 @@ from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway import connections
-from louver.gateway.connection import _Gzip
-from louver.gateway.http import HttpLink
-from louver.gateway.link import Call, RefusesAll
-from louver.gateway.patience import Patience, deadlines_of
-from louver.gateway.reading_h11 import ByH11
+from louver.gateway.transports.http import HttpLink
+from louver.gateway.transports.transport import Call, RefusesAll
+from louver.gateway.upstream.timeouts import Patience, deadlines_of
+from louver.http1 import pool
+from louver.http1.connection import _Gzip
+from louver.http1.parser import ByH11
 from louver.limits import MAX_UPSTREAM_BYTES
 
 OLD, NEW = "2025-11-25", "2026-07-28"
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.anyio
 def reads(request, monkeypatch):
     """What reads HTTP."""
     if request.param == "h11":
-        monkeypatch.setattr("louver.gateway.reading._other", lambda: ByH11)
+        monkeypatch.setattr("louver.http1.parser._other", lambda: ByH11)
 
 
 @pytest.fixture
@@ -550,7 +550,7 @@ async def test_what_is_not_http_is_told_without_it(link):
 
 async def test_an_idle_connection_is_not_used_again(link, monkeypatch):
     """Ours: the upstream is about to end it."""
-    monkeypatch.setattr(connections, "UPSTREAM_IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(pool, "UPSTREAM_IDLE_SECONDS", -1.0)
     await call(link, "echo")
     await call(link, "echo")
     assert len(await seen(link, "connected")) >= 2

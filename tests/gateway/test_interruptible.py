@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from louver.gateway.interruptible import Interruptible
+from louver.concurrency.interruptible import Interruptible
 
 pytestmark = pytest.mark.anyio
 

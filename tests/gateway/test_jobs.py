@@ -4,13 +4,13 @@ import pytest
 from mcp import MCPError
 
 from gateway.links import there
-from louver.gateway import jobs as module
-from louver.gateway.clients import Client, Itself
-from louver.gateway.jobs import Jobs
-from louver.gateway.link import unheard
-from louver.gateway.many import Many
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.presence import Onlookers
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.routing import task_owners as module
+from louver.gateway.routing.aggregate import Many
+from louver.gateway.routing.task_owners import Jobs
+from louver.gateway.transports.transport import unheard
+from louver.gateway.upstream.availability import Onlookers
+from louver.gateway.upstream.negotiation import GATEWAY
 from server.wire import OLD
 
 pytestmark = pytest.mark.anyio

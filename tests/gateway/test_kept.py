@@ -16,16 +16,16 @@ from mcp.client import advertise
 
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES, config, fixture, serving
-from louver.catalogue.policy import Policy
-from louver.catalogue.rules import Rule
+from louver.catalogue.guidance import Rule
+from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidConfig, LouverError
-from louver.gateway.config import Config, Upstream
-from louver.gateway.config_read import read_config
+from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from louver.protocol.names import PROJECTION
-from louver.server.policed import Policed
-from louver.server.results import KeptResults
-from louver.server.warnings import Warnings
+from louver.server.calls.warnings import Warnings
+from louver.server.policy.enforcer import Policed
+from louver.server.results.results import KeptResults
 from server.kept import KEY, Clock, read, uri_of
 from server.wire import NEW, OLD, connect
 
@@ -294,8 +294,8 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
     """Ours: by its content; and by the secret of its pseudonyms, which it does not tell."""
     policy = ruled(tmp_path)
     script = (
-        "import sys; from pathlib import Path; from louver.catalogue.policy import Policy\n"
-        "from louver.server.policed import Policed\n"
+        "import sys; from pathlib import Path; from louver.catalogue.policy.policy import Policy\n"
+        "from louver.server.policy.enforcer import Policed\n"
         "print(Policed('it', Policy.read(Path(sys.argv[1]), b'k' * 32)).id)"
     )
     for seed in ("1", "2"):

@@ -9,10 +9,10 @@ from mcp import MCPError
 
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
-from louver.server.results import KeptResults
-from louver.server.warnings import Warnings
+from louver.server.calls.warnings import Warnings
+from louver.server.results.results import KeptResults
 from server.kept import KEY, Clock, read, uri_of
 from server.test_callers import caller
 from server.wire import NEW, OLD, connect

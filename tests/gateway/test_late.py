@@ -8,13 +8,13 @@ import pytest
 
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.gateway import backoff
-from louver.gateway import late as module
-from louver.gateway.audience import Audience
-from louver.gateway.clients import Client
-from louver.gateway.late import Late, Listed
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.presence import Onlookers, Presence
+from louver.concurrency import backoff
+from louver.gateway.clients.client import Client
+from louver.gateway.routing import slow_lists as module
+from louver.gateway.routing.slow_lists import Late, Listed
+from louver.gateway.upstream.availability import Onlookers, Presence
+from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.upstream.subscribers import Audience
 from louver.limits import MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio

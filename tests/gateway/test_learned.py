@@ -12,8 +12,8 @@ import pytest
 from cli.test_suggest import suggest
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES
-from louver.gateway.config import Config, Upstream
-from louver.gateway.config_read import read_config
+from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from server.wire import NEW, connect
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver.errors import UpstreamTooLarge
-from louver.gateway import sse
-from louver.gateway.lines import Lines
-from louver.gateway.sse import Event, Events
+from louver.http1 import sse
+from louver.http1.lines import Lines
+from louver.http1.sse import Event, Events
 
 EVENTS = (
     "\ufeff: a comment\n\n"

@@ -4,9 +4,9 @@ import pytest
 
 from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, responsive
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
-from louver.gateway.lists import TOOLS_CHANGED, Lists, without_bad_tools
+from louver.gateway.upstream.list_cache import TOOLS_CHANGED, Lists, without_bad_tools
 from louver.limits import MAX_TOOL_BYTES
 from server.wire import NEW, connect
 

@@ -14,11 +14,11 @@ from gateway.gateways import LOUVER
 from gateway.links import there
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
-from louver.gateway.clients import Client, Itself
-from louver.gateway.link import unheard
-from louver.gateway.many import Many
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.presence import Onlookers
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.routing.aggregate import Many
+from louver.gateway.transports.transport import unheard
+from louver.gateway.upstream.availability import Onlookers
+from louver.gateway.upstream.negotiation import GATEWAY
 
 pytestmark = pytest.mark.anyio
 
@@ -427,7 +427,7 @@ async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
 
 async def test_names_are_put_before_a_long_list_in_turns(monkeypatch):
     """PRIVACY.md, "Hostile inputs": two hundred thousand prompts took a second without a break."""
-    monkeypatch.setattr("louver.server.turns.MAX_TURN_S", 0)
+    monkeypatch.setattr("louver.concurrency.offload.MAX_TURN_S", 0)
     turns = []
 
     class Listed:

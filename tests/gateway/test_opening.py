@@ -12,7 +12,7 @@ from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER, LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
 from server.wire import connect
 

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from louver.gateway.outbox import Outbox
+from louver.gateway.clients.outbox import Outbox
 from louver.limits import MAX_UNREAD, MAX_UNREAD_CHARACTERS
 
 pytestmark = pytest.mark.anyio

@@ -9,12 +9,12 @@ import pytest
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url
-from louver.gateway.audience import Audience
-from louver.gateway.clients import Client, Itself
-from louver.gateway.definitions import Definitions
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.session import Session
-from louver.server import turns
+from louver.concurrency import offload
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.upstream.session import Session
+from louver.gateway.upstream.subscribers import Audience
+from louver.gateway.upstream.tool_pins import Definitions
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +71,7 @@ async def test_what_stays_refused_is_refused(client):
 
 async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monkeypatch):
     """Ours: looking at a list has breaks; what is old by then is refused by its upstream, and then listed again."""
-    monkeypatch.setattr(turns, "MAX_TURN_S", 0)
+    monkeypatch.setattr(offload, "MAX_TURN_S", 0)
 
     class Changing:
         """A link whose upstream says that its resources have changed as soon as its tools are listed."""

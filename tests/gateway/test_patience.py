@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from louver.gateway.deadlines import Deadlines
-from louver.gateway.link import Call, unasked, unheard
-from louver.gateway.patience import Patience
+from louver.concurrency.deadlines import Deadlines
+from louver.gateway.transports.transport import Call, unasked, unheard
+from louver.gateway.upstream.timeouts import Patience
 
 pytestmark = pytest.mark.anyio
 

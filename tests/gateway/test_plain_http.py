@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from louver.gateway.plain_http import PlainHeads, plain_answer, plain_request
+from louver.http1.fast_heads import PlainHeads, plain_answer, plain_request
 from louver.limits import MAX_HTTP_HEAD
 
 POST = b"POST /mcp HTTP/1.1\r\n"

@@ -13,13 +13,13 @@ from mcp import Client, MCPError
 from fixtures.tattled import SECRET
 from gateway.raw import SOON_S
 from gateway.served import config, fixture, serving
-from louver.catalogue.policy import Policy
-from louver.catalogue.principals import NOBODY
+from louver.catalogue.policy.policy import Policy
+from louver.catalogue.policy.principal import NOBODY
 from louver.errors import InvalidPolicy
-from louver.gateway.config_read import read_config
-from louver.gateway.guard import Guard
-from louver.server.policed import Policed
-from louver.server.raw import Visible
+from louver.gateway.config.read import read_config
+from louver.gateway.upstream.policy_guard import Guard
+from louver.server.policy.enforcer import Policed
+from louver.server.policy.raw import Visible
 from policy.behind import ADMIN, RULES, inside, leaks, policy
 from server.wire import NEW, OLD
 

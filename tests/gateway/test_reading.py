@@ -6,11 +6,9 @@ import sys
 
 import pytest
 
-from louver.gateway import reading
-from louver.gateway.plain_http import PlainHeads, plain_answer
-from louver.gateway.reading import END, Head, NotHttp, PlainFirst
-from louver.gateway.reading_h11 import ByH11
-from louver.gateway.reading_httptools import ByHttptools
+from louver.http1 import parser
+from louver.http1.fast_heads import PlainHeads, plain_answer
+from louver.http1.parser import END, ByH11, ByHttptools, Head, NotHttp, PlainFirst
 from louver.limits import MAX_HTTP_HEAD
 
 
@@ -181,7 +179,7 @@ def test_a_plain_answer_needs_no_other_reader(fields, at, more):
 
 def test_without_httptools_h11_reads_what_is_not_plain(monkeypatch):
     """Ours: the extra `fast` has it."""
-    found = reading._other.__wrapped__
+    found = parser._other.__wrapped__
     assert found() is ByHttptools
     monkeypatch.setitem(sys.modules, "httptools", None)
     assert found() is ByH11

@@ -14,7 +14,7 @@ from core.corpus import recordings
 from fixtures.forking import PYTHON
 from gateway.gateways import over_stdio
 from gateway.served import FIXTURES
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
 from server.wire import NEW, OLD, connect, text_of
 

@@ -14,12 +14,12 @@ import pytest
 from gateway.gateways import EVERYTHING
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, config, fixture, serving
+from louver.concurrency.backoff import Backoff
 from louver.errors import UpstreamUnavailable
-from louver.gateway.audience import Audience
-from louver.gateway.backoff import Backoff
-from louver.gateway.definitions import Definitions
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.session import Session
+from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.upstream.session import Session
+from louver.gateway.upstream.subscribers import Audience
+from louver.gateway.upstream.tool_pins import Definitions
 from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio

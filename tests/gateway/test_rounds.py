@@ -12,11 +12,11 @@ from mcp import MCPError
 from gateway.links import turns
 from gateway.raw import STATELESS
 from louver.errors import UpstreamUnavailable
-from louver.gateway import rounds as module
-from louver.gateway.calls import Calls
-from louver.gateway.clients import Client, Itself
-from louver.gateway.negotiation import Hello
-from louver.gateway.rounds import Parked
+from louver.gateway.clients import input_required as module
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.clients.input_required import Parked
+from louver.gateway.routing.dispatch import Calls
+from louver.gateway.upstream.negotiation import Hello
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
-from louver.gateway.serving import Doors, listening_at, serve
+from louver.gateway.serve.http import Doors, listening_at, serve
 from louver.limits import DRAIN_S as DRAINED_S
 from louver.limits import MAX_EVENT_BYTES, MAX_WATCHED, UPSTREAM_EXIT_SECONDS
 

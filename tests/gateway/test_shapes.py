@@ -8,10 +8,10 @@ from mcp import MCPError
 from fixtures.forking import PYTHON
 from gateway.links import FIXTURES
 from louver.errors import UpstreamInvalidOutput
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
-from louver.gateway.lists import Lists
-from louver.gateway.shapes import checked
+from louver.gateway.upstream.list_cache import Lists
+from louver.gateway.upstream.result_checks import checked
 from server.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio

@@ -21,7 +21,7 @@ from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
-from louver.gateway import stdio_front, stdio_lines
+from louver.gateway.serve import stdio, stdio_streams
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH
 
 pytestmark = pytest.mark.anyio
@@ -219,15 +219,15 @@ async def test_an_answer_that_cannot_be_read_is_one_all_the_same(command, text, 
 @pytest.mark.parametrize("way", ["pipe", "file"])
 async def test_a_line_is_too_long_over_the_bound_and_not_before(monkeypatch, tmp_path, way):
     """Ours: without its end, whichever way it is read; of one that is too long little is kept."""
-    monkeypatch.setattr(stdio_lines, "MAX_CLIENT_LINE", 10_000)
+    monkeypatch.setattr(stdio_streams, "MAX_CLIENT_LINE", 10_000)
     lengths = [10_000, 10_001, 1, 20_000, 20_001, 50_000, 0, 10_000]
     requests = tmp_path / "requests"
     requests.write_bytes(b"\n".join(b"a" * length for length in lengths))
     with source(requests, way) as descriptor:
-        async with stdio_lines.lines_from(descriptor) as line:
+        async with stdio_streams.lines_from(descriptor) as line:
             lines = [await line() for _ in lengths]
             assert await line() == b""
-    are_too_long = [isinstance(line, stdio_lines.TooLong) for line in lines]
+    are_too_long = [isinstance(line, stdio_streams.TooLong) for line in lines]
     assert are_too_long == [length > 10_000 for length in lengths]
     for line, length, is_too_long in zip(lines, lengths, are_too_long, strict=True):
         assert len(line) < 5000 if is_too_long else len(line.rstrip(b"\n")) == length
@@ -235,7 +235,7 @@ async def test_a_line_is_too_long_over_the_bound_and_not_before(monkeypatch, tmp
 
 async def test_a_line_that_never_ends_keeps_nothing_from_ending():
     """Ours: `louver serve ... < /dev/zero`."""
-    async with stdio_lines.lines_from(os.open("/dev/zero", os.O_RDONLY)) as line:
+    async with stdio_streams.lines_from(os.open("/dev/zero", os.O_RDONLY)) as line:
         with anyio.move_on_after(0.1) as waiting:
             await line()
     assert waiting.cancelled_caught
@@ -405,7 +405,7 @@ async def test_nothing_is_read_after_a_signal(tmp_path):
 
 async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monkeypatch):
     """Ours: one after the other would take longer than 10 s."""
-    monkeypatch.setattr(stdio_front, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
+    monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
     ended = asyncio.Event()
     lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).encode().splitlines()
 
@@ -429,7 +429,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
 
     async with asyncio.timeout(SOON_S), anyio.create_task_group() as tasks:
         server = Server("it", lifespan=leaves, on_subscriptions_listen=listen)
-        await stdio_front._Front(line, say, lambda: None, end_behind, tasks).serve(server)
+        await stdio._Front(line, say, lambda: None, end_behind, tasks).serve(server)
         tasks.cancel_scope.cancel()
 
 

@@ -15,9 +15,9 @@ from mcp import MCPError
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway import process
-from louver.gateway.link import Call
-from louver.gateway.stdio import StdioLink
+from louver.gateway.transports import process
+from louver.gateway.transports.stdio import StdioLink
+from louver.gateway.transports.transport import Call
 from louver.limits import MAX_UPSTREAM_BYTES
 
 PATIENCE_S = 0.3

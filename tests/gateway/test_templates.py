@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.gateway.templates import Template
+from louver.gateway.routing.resource_owners import Template
 from louver.limits import MAX_URI_BYTES
 
 

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.gateway.clients import UPDATED, Client, Itself, wholes
-from louver.gateway.negotiation import Hello
-from louver.gateway.presence import Onlookers
-from louver.gateway.terms import Terms
-from louver.gateway.upstream import Upstream
+from louver.gateway.clients.client import UPDATED, Client, Itself, wholes
+from louver.gateway.upstream.availability import Onlookers
+from louver.gateway.upstream.negotiation import Hello
+from louver.gateway.upstream.settings import Terms
+from louver.gateway.upstream.upstream import Upstream
 
 pytestmark = pytest.mark.anyio
 

@@ -13,16 +13,16 @@ from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, begun, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway import session as session_module
-from louver.gateway import turns as module
-from louver.gateway.audience import Audience
-from louver.gateway.clients import Client, Itself
-from louver.gateway.definitions import Definitions
-from louver.gateway.http import HttpLink
-from louver.gateway.negotiation import GATEWAY, Hello
-from louver.gateway.session import Session
-from louver.gateway.stdio import StdioLink
-from louver.gateway.turns import Turns
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.transports.http import HttpLink
+from louver.gateway.transports.stdio import StdioLink
+from louver.gateway.upstream import in_flight as module
+from louver.gateway.upstream import session as session_module
+from louver.gateway.upstream.in_flight import Turns
+from louver.gateway.upstream.negotiation import GATEWAY, Hello
+from louver.gateway.upstream.session import Session
+from louver.gateway.upstream.subscribers import Audience
+from louver.gateway.upstream.tool_pins import Definitions
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from mcp import MCPError
 
-from louver.gateway.stdio_lines import TooLong
-from louver.gateway.unread import asked, check
+from louver.gateway.serve.stdio_streams import TooLong
+from louver.jsonrpc.inbound_limits import asked, check
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
 
 

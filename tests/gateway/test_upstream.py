@@ -11,21 +11,21 @@ from mcp_types import METHOD_NOT_FOUND
 
 from gateway.links import begun, fails, responsive, turns
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS
-from louver.catalogue.policy import Policy
+from louver.catalogue.policy.policy import Policy
+from louver.concurrency import backoff
 from louver.errors import UpstreamTimeout, UpstreamUnavailable
-from louver.gateway import backoff
-from louver.gateway import session as session_module
-from louver.gateway import upstream as module
-from louver.gateway.calls import watching
-from louver.gateway.clients import Client, Itself
-from louver.gateway.guard import Guard
-from louver.gateway.link import RefusesAll
-from louver.gateway.negotiation import GATEWAY, Hello
-from louver.gateway.presence import Onlookers
-from louver.gateway.subscriptions import Subscriptions
-from louver.gateway.terms import Terms
-from louver.gateway.upstream import Upstream
-from louver.server.policed import Policed
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.routing.dispatch import watching
+from louver.gateway.transports.transport import RefusesAll
+from louver.gateway.upstream import session as session_module
+from louver.gateway.upstream import upstream as module
+from louver.gateway.upstream.availability import Onlookers
+from louver.gateway.upstream.negotiation import GATEWAY, Hello
+from louver.gateway.upstream.policy_guard import Guard
+from louver.gateway.upstream.settings import Terms
+from louver.gateway.upstream.subscriptions import Subscriptions
+from louver.gateway.upstream.upstream import Upstream
+from louver.server.policy.enforcer import Policed
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,8 @@ from mcp import MCPError
 from fixtures.faulty import BODIES, DIGITS, OTHER_ANSWERS, answer, bad_answers
 from gateway.links import responsive
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge
-from louver.gateway import strict, wire
+from louver.jsonrpc import codec as wire
+from louver.jsonrpc import strict_json
 from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_CONTAINERS, MAX_UPSTREAM_DEPTH
 
 SAID = "the upstream sends what cannot be used: not strictly JSON: "
@@ -46,10 +47,10 @@ JSON = st.recursive(
 def reader(request, monkeypatch):
     """Each of the two ways of reading, and of writing."""
     if request.param == "without":
-        monkeypatch.setattr(strict, "orjson", None)
+        monkeypatch.setattr(strict_json, "orjson", None)
         monkeypatch.setattr(wire, "orjson", None)
     else:
-        assert None not in (strict.orjson, wire.orjson)
+        assert None not in (strict_json.orjson, wire.orjson)
 
 
 def value(text):

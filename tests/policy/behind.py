@@ -9,10 +9,10 @@ from pathlib import Path
 from fixtures.tattled import SECRET
 from gateway.raw import raw
 from gateway.served import config, fixture, serving
-from louver.catalogue.principals import NOBODY, Principal
-from louver.gateway.config_read import read_config
+from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.server.principals import served_as
+from louver.server.identity import served_as
 from server.wire import connect
 
 ADMIN = Principal("https://id.example#ann", roles=frozenset({"admin"}))

@@ -27,18 +27,19 @@ from urllib.parse import unquote
 from mcp import MCPError
 from mcp.server import Server
 
-from louver.gateway.guard import Guard
-from louver.server import auditing, policed
-from louver.server.answers import Beside
-from louver.server.asked import Asking
+from louver.gateway.upstream.policy_guard import Guard
 from louver.server.attach import projecting
-from louver.server.audiences import Audiences
-from louver.server.policed import Policed
-from louver.server.principals import served_as
-from louver.server.results import KeptResults, Results
-from louver.server.schemas import ProjectedSchemas
+from louver.server.audit import middleware
+from louver.server.calls.request import Asking
+from louver.server.calls.response import Beside
+from louver.server.calls.schema_resource import ProjectedSchemas
+from louver.server.identity import served_as
+from louver.server.policy import enforcer
+from louver.server.policy.enforcer import Policed
+from louver.server.policy.per_audience import Audiences
+from louver.server.results.results import KeptResults, Results
 from louver.server.search import Search
-from louver.server.views import ToolViews
+from louver.server.tools.views import ToolViews
 from tests.policy.cases import TOOL, Case, Cases
 from tests.server.wire import NEW, connect
 
@@ -59,8 +60,8 @@ class Pipeline:
         self.server: Server[Any] = Server("canaries")
         self.lists = SimpleNamespace(state=0)
         writer = SimpleNamespace(who=lambda _who: "p:someone", write=self._write)
-        whose = auditing.Auditing(
-            writer, lambda _name: auditing.Owned("it", TOOL, "1", self.policed.names_of(TOOL, self.caller))
+        whose = middleware.Auditing(
+            writer, lambda _name: middleware.Owned("it", TOOL, "1", self.policed.names_of(TOOL, self.caller))
         )
         self.audiences = Audiences(lambda: self.audience(), self._made)
         self.server.middleware[:] = [whose, self.audiences, self._forward]
@@ -251,10 +252,10 @@ def naive() -> Any:
     """A pipeline that passes everything on: it must leak."""
 
     def answered(_self: Any, raw: Any, *_: Any) -> Any:
-        return policed.Visible(raw.unpruned)
+        return enforcer.Visible(raw.unpruned)
 
     def listed(_self: Any, _method: str, raw: Any, *_: Any) -> Any:
-        return policed.Visible(raw.unpruned)
+        return enforcer.Visible(raw.unpruned)
 
     return {"answered": answered, "listed": listed}
 

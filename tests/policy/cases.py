@@ -12,9 +12,9 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.policy import Policy, Rule, ToolPolicy, Who
-from louver.core.path import FieldPath, fold
-from louver.core.visible import Fields
+from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
+from louver.core.paths.path import FieldPath, fold
+from louver.core.policy.visibility import Fields
 
 if TYPE_CHECKING:
     from random import Random

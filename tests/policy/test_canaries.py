@@ -11,11 +11,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from louver.core import visible
-from louver.core.mask import exclude_mask, remade
-from louver.server import passing, policed, seen
-from louver.server.policed import Policed
-from louver.server.results import Results
+from louver.core.paths.mask import exclude_mask, remade
+from louver.core.policy import visibility
+from louver.server.policy import enforcer, passthrough, visible_tools
+from louver.server.policy.enforcer import Policed
+from louver.server.results.results import Results
 from tests.policy import canaries
 from tests.policy.canaries import Pipeline, Run, escaped, forms, patched
 
@@ -64,37 +64,37 @@ def with_content(result, output, kept, *, keep_blocks):
 def exactly(paths, names, out):
     """The masks of what is denied, without its twins."""
     mask = exclude_mask(paths)
-    return (mask, mask) if out is visible.NONE else (remade(mask, out),) * 2
+    return (mask, mask) if out is visibility.NONE else (remade(mask, out),) * 2
 
 
-wrote = policed.write_output
+wrote = enforcer.write_output
 STEPS = {
-    "the value is not pruned": [(visible.Sight, {"of": lambda self, value: value})],
-    "the schema is not pruned": [(seen.Seen, {"shown_schema": property(lambda self: self._declared)})],
-    "content stays": [(policed, {"write_output": with_content})],
+    "the value is not pruned": [(visibility.Sight, {"of": lambda self, value: value})],
+    "the schema is not pruned": [(visible_tools.Seen, {"shown_schema": property(lambda self: self._declared)})],
+    "content stays": [(enforcer, {"write_output": with_content})],
     "prose is passed on": [
-        (policed, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"]}})
+        (enforcer, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"]}})
     ],
     "links are passed on": [
-        (policed, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"][1:]}})
+        (enforcer, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"][1:]}})
     ],
-    "meta is passed on": [(passing.Passing, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
+    "meta is passed on": [(passthrough.Passing, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
     "errors are passed on": [
         (Policed, {"refusal": lambda self, error: error}),
     ],
-    "texts of tools are passed on": [(seen, {"untold": lambda text, names: text})],
-    "texts of inputs are passed on": [(seen, {"untold_schema": lambda schema, names: schema})],
+    "texts of tools are passed on": [(visible_tools, {"untold": lambda text, names: text})],
+    "texts of inputs are passed on": [(visible_tools, {"untold_schema": lambda schema, names: schema})],
     "views are passed on": [(Pipeline, {"_hides": lambda self, tool, path: False})],
-    "schemas tell names": [(visible, {"unsaid": lambda schema, names: schema})],
-    "twins are passed on": [(visible, {"_denying": exactly})],
-    "text is read as without a wrapper": [(visible, {"_of_text": lambda fields, wrapper: fields})],
+    "schemas tell names": [(visibility, {"unsaid": lambda schema, names: schema})],
+    "twins are passed on": [(visibility, {"_denying": exactly})],
+    "text is read as without a wrapper": [(visibility, {"_of_text": lambda fields, wrapper: fields})],
     "all share what is kept of answers": [(Results, {"within": lambda self, scope: self})],
     "all share what is kept of tools": [(Pipeline, {"audience": lambda self: self.policed.id})],
     "one rule is enough": [
-        (seen, {"Sight": lambda rules, *more: visible.Sight(rules[:2], *more)}),
+        (visible_tools, {"Sight": lambda rules, *more: visibility.Sight(rules[:2], *more)}),
     ],
-    "what is hidden is just not allowed": [(visible, {"_masked": lambda value: value})],
-    "pseudonyms are no such": [(visible.Sight, {"_pseudonym": lambda self, value: f"p:{value}"})],
+    "what is hidden is just not allowed": [(visibility, {"_masked": lambda value: value})],
+    "pseudonyms are no such": [(visibility.Sight, {"_pseudonym": lambda self, value: f"p:{value}"})],
 }
 
 

@@ -16,11 +16,11 @@ from mcp import MCPError
 from fixtures.tattled import SECRET
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
-from louver.catalogue.policy import Policy, Rule, ToolPolicy, Who
+from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
 from louver.core.json import digest
-from louver.core.path import FieldPath
-from louver.core.visible import Fields
-from louver.server.policed import Policed
+from louver.core.paths.path import FieldPath
+from louver.core.policy.visibility import Fields
+from louver.server.policy.enforcer import Policed
 from policy.behind import client_of, gateway, written
 from tests.policy.canaries import Pipeline, patched
 from tests.policy.cases import TOOL, Case

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from gateway.auth.issuer import ISSUER, RESOURCE, key_set, public, rsa_key, signed
 from gateway.served import serving
-from louver.server.audit_trail import Trail
+from louver.server.audit.report import Trail
 from policy.end_to_end import FIELDS, PRINCIPALS, written
 
 pytestmark = pytest.mark.anyio

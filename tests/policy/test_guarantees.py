@@ -13,7 +13,7 @@ from mcp import MCPError
 
 from fixtures.tattled import META, NAMES, SECRET, SEEN
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.catalogue.principals import NOBODY
+from louver.catalogue.policy.principal import NOBODY
 from louver.protocol.names import GRANT, GRANT_ARGUMENT
 from policy.behind import ADMIN, DESCRIPTION, KINDS, RULES, Somebody, client_of, gateway, got, inside, leaks, policy
 from server.wire import NEW, OLD

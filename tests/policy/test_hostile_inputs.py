@@ -26,7 +26,7 @@ from fixtures.tattled import SECRET
 from gateway.links import SLACK, responsive
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
-from louver.gateway.config_read import read_config
+from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
 from policy.behind import POLICY, client_of, policy, written

@@ -7,12 +7,12 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from louver.catalogue.policy import Policy, Rule, ToolPolicy, Who
-from louver.catalogue.principals import NOBODY
-from louver.core.path import FieldPath
-from louver.core.visible import Fields
-from louver.server.policed import Policed
-from louver.server.raw import Raw
+from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
+from louver.catalogue.policy.principal import NOBODY
+from louver.core.paths.path import FieldPath
+from louver.core.policy.visibility import Fields
+from louver.server.policy.enforcer import Policed
+from louver.server.policy.raw import Raw
 
 SECRET = "canary-7f3a"
 ANN = {"id": 1, "ssn": SECRET}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.path import FieldPath
-from louver.core.projection import Projection
+from louver.core.paths.path import FieldPath
+from louver.core.projection.request import Projection
 from louver.errors import InvalidProjection
 from louver.limits import MAX_ARGUMENT_CHARACTERS
 from louver.protocol.argument import argument_schema, requested_by_argument

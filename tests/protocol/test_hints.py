@@ -2,7 +2,7 @@
 
 import pytest
 
-from louver.core.view import Views
+from louver.core.projection.view import Views
 from louver.errors import InvalidView, LouverError
 from louver.limits import MAX_SHAPING_VIEWS, MAX_VIEWS
 from louver.protocol.capability import advertised

@@ -2,7 +2,7 @@
 
 import pytest
 
-from louver.core.projection import Projection
+from louver.core.projection.request import Projection
 from louver.errors import InvalidProjection
 from louver.protocol.names import ARGUMENT, GRANT_ARGUMENT, HINT, PREFIX, PROJECTION, PROJECTION_LITERAL
 from louver.protocol.request import requested

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from louver.core.projection import Projection
+from louver.core.projection.request import Projection
 from louver.errors import InvalidProjection, InvalidUri, LouverError
 from louver.limits import MAX_URI_BYTES
 from louver.protocol.results import Read

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from referencing import Registry
 
 from louver import errors
-from louver.core.projection import Projection
-from louver.core.view import Views
+from louver.core.projection.request import Projection
+from louver.core.projection.view import Views
 from louver.errors import LouverError
 from louver.limits import (
     MATCHES_A_PAGE,

@@ -7,9 +7,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from louver.catalogue.audit import Record
-from louver.catalogue.principals import Principal
-from louver.server.audit import Audit
+from louver.catalogue.policy.audit_record import Record
+from louver.catalogue.policy.principal import Principal
+from louver.server.audit.writer import Audit
 
 ANN, BOB = Principal("ann", "desk"), Principal("bob", "desk")
 DAY_S = 86_400

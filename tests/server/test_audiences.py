@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from louver.limits import MAX_AUDIENCES
-from louver.server.audiences import Audiences
+from louver.server.policy.per_audience import Audiences
 from server.profiles import lowlevel, structured, tool
 from server.wire import NEW, connect
 

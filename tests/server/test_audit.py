@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from louver.catalogue.principals import NOBODY, Principal
+from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.concurrency.offload import give_up
 from louver.errors import AuditFailed, InvalidInput
 from louver.limits import AUDIT_SWEPT_S
-from louver.server.audit import Audit
-from louver.server.audit_trail import Trail
-from louver.server.giving_up import give_up
+from louver.server.audit.report import Trail
+from louver.server.audit.writer import Audit
 from server.audited import ANN, BOB, DAY_S, NOW, record
 from server.kept import Clock
 from server.threads import Work
@@ -183,7 +183,7 @@ async def test_a_full_disk_lets_nothing_pass(file, caplog):
 _BOUNDED = """
 import asyncio, resource, sys
 from louver.errors import AuditFailed
-from louver.server.audit import Audit
+from louver.server.audit.writer import Audit
 from server.audited import record
 
 async def main():

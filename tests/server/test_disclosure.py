@@ -11,7 +11,7 @@ import louver
 from louver.errors import LouverError
 from louver.example import build_server
 from louver.limits import MAX_SUMMARY
-from louver.server.guidance import GUIDANCE
+from louver.server.disclosure.texts import GUIDANCE
 from server.profiles import SCHEMA, VIEWS, build, lowlevel, tool
 from server.reading import URI, call_as_told, required
 from server.test_callers import caller

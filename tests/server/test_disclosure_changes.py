@@ -12,11 +12,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
 
 import louver
-from louver.catalogue.descriptions import DescriptionFiles
+from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.limits import MAX_CALLERS, READS_PER_MINUTE
-from louver.server.disclosure import Disclosure
-from louver.server.reads import Reads
+from louver.server.disclosure.middleware import Disclosure
+from louver.server.disclosure.read_limits import Reads
 from server.profiles import SCHEMA, lowlevel, tool
 from server.reading import descriptions, grants_in, required
 from server.test_callers import caller
@@ -164,7 +164,7 @@ async def test_a_change_that_nobody_tells_is_found_out_in_time(era, monkeypatch)
         await client.read("a")
         made.tools["a"] = tool(SCHEMA, input=OTHER)
         assert await client.may("a")
-        monkeypatch.setattr("louver.server.definitions.DEFINITIONS_S", 0.0)
+        monkeypatch.setattr("louver.server.disclosure.definitions.DEFINITIONS_S", 0.0)
         assert not await client.may("a")
 
 
@@ -304,7 +304,7 @@ async def test_the_ways_by_which_changes_are_heard_are_there():
     server.middleware.insert(0, look)
     async with connect(server, OLD) as wire:
         await wire.tools()
-    assert type(seen[-1]).__module__ == "louver.server.changes"
+    assert type(seen[-1]).__module__ == "louver.server.tools.list_changes"
     assert seen[-1] is not seen[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from louver.core.json import parse
 from louver.limits import MAX_READ_ON_LOOP
-from louver.server.auditing import Auditing, Owned
+from louver.server.audit.middleware import Auditing, Owned
 from server.profiles import lowlevel, structured, text, tool
 from server.wire import attached, text_of
 

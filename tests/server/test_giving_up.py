@@ -7,8 +7,7 @@ import anyio
 import pytest
 from anyio.to_thread import current_default_thread_limiter
 
-from louver.server.aside import in_thread, until_given_up
-from louver.server.giving_up import give_up, unhurried
+from louver.concurrency.offload import give_up, in_thread, unhurried, until_given_up
 from server.threads import Work, turns
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import louver
 from louver.core.json import compact
-from louver.core.mask import exclude_mask
-from louver.core.path import FieldPath
+from louver.core.paths.mask import exclude_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.errors import InvalidGuidance, LouverError
 from server.kept import fits
@@ -255,7 +255,7 @@ async def test_work_on_large_answers_is_done_aside(monkeypatch):
         asides.append(function)
         return await run_sync(function, *arguments, **options)
 
-    monkeypatch.setattr("louver.server.aside.to_thread.run_sync", noted)
+    monkeypatch.setattr("louver.concurrency.offload.to_thread.run_sync", noted)
     made = lowlevel(large=tool(None, text(json.dumps({"a": 300_000 * "x"}))), small=tool(None, structured({"a": "x"})))
     async with attached(made.server, OLD, warnings=True, guidance=[MAIL]) as wire:
         await wire.call("small")
@@ -272,7 +272,7 @@ async def test_a_large_answer_is_not_even_measured_on_the_event_loop(monkeypatch
         threads.append(threading.current_thread())
         return compact(value)
 
-    monkeypatch.setattr("louver.server.answers.compact", noted)
+    monkeypatch.setattr("louver.server.calls.response.compact", noted)
     large, small = ({"rows": [{"id": 1, "text": size * "x"}, {"id": 2, "text": ""}]} for size in (300_000, 3))
     made = lowlevel(large=tool(None, structured(large)), small=tool(None, structured(small)))
     async with attached(made.server, NEW, results=louver.KeptResults(over_bytes=10)) as wire:

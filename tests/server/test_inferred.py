@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 import louver
 from louver.core.json import digest
 from louver.limits import MAX_ON_LOOP
-from louver.server import keeping
+from louver.server.calls import apply
 from server.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, text, tool
 from server.wire import attached, text_of
 
@@ -241,13 +241,13 @@ async def test_a_declared_schema_is_never_replaced(era):
 async def test_a_large_answer_is_inferred_off_the_event_loop(era, monkeypatch):
     """Ours: nobody waits for somebody else's large answer."""
     threads = []
-    inside = keeping.infer
+    inside = apply.infer
 
     def remember(values):
         threads.append(threading.current_thread() is threading.main_thread())
         return inside(values)
 
-    monkeypatch.setattr(keeping, "infer", remember)
+    monkeypatch.setattr(apply, "infer", remember)
     rows = [{"id": number, "text": "x"} for number in range(MAX_ON_LOOP)]
     made = lowlevel(large=tool(None, text(json.dumps(rows))), small=tool(None, text(json.dumps(rows[:2]))))
     async with attached(made.server, era) as wire:

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 
 import louver
-from louver.core.relax import relax
-from louver.server import rereads
+from louver.core.schema.relax import relax
+from louver.server.results import read_resource
 from server.kept import COUNT, ISSUES, KEY, SCHEMA, VIEWS, WRAPPED, Clock, fits, issues, read, uri_of
 from server.profiles import lowlevel, structured, tool
 from server.test_callers import caller
@@ -205,7 +205,7 @@ async def test_what_is_read_is_made_in_a_thread(query, era, monkeypatch):
         return call
 
     for name in ("compact", "infer", "longest"):
-        monkeypatch.setattr(f"louver.server.rereads.{name}", noted(getattr(rereads, name)))
+        monkeypatch.setattr(f"louver.server.results.read_resource.{name}", noted(getattr(read_resource, name)))
     async with attached(issues().server, era, **kept()) as wire:
         await read(wire, uri_of(await wire.call("list_issues")) + query)
     assert len(threads) == (3 if query else 1)

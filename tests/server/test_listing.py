@@ -8,7 +8,7 @@ from mcp.client import advertise
 from mcp.server import Server
 
 import louver
-from louver.core.relax import relax
+from louver.core.schema.relax import relax
 from louver.errors import LouverError
 from louver.example import build_server
 from louver.protocol.names import PROJECTION

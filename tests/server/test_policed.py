@@ -10,13 +10,13 @@ import pytest
 from mcp import MCPError
 
 import louver
-from louver.catalogue.policy import Policy
-from louver.catalogue.principals import NOBODY, Principal
-from louver.core.path import FieldPath
-from louver.server.accounts import accounted
-from louver.server.policed import Policed
-from louver.server.raw import Raw
-from louver.server.seen import apart
+from louver.catalogue.policy.policy import Policy
+from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.core.paths.path import FieldPath
+from louver.server.call_record import accounted
+from louver.server.policy.enforcer import Policed
+from louver.server.policy.raw import Raw
+from louver.server.policy.visible_tools import apart
 
 SECRET = "canary-7f3a"
 INFO = "io.modelcontextprotocol/serverInfo"
@@ -280,7 +280,7 @@ def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
 
 def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
     """PRIVACY.md: bounded, whatever a server lists; of a tool that is forgotten nothing is told."""
-    monkeypatch.setattr("louver.server.seen.MAX_SIGHTS", 3)
+    monkeypatch.setattr("louver.server.policy.visible_tools.MAX_SIGHTS", 3)
     named = policed(tools={"get_person": {"rules": RULES}})
     every = policed()
     for number in range(5):

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.weigh import size_of
+from louver.core.preview.field_sizes import size_of
 from louver.protocol.output import Output
-from louver.server.previews import Preview
-from louver.server.results import RESULTS_URI
+from louver.server.results.preview import Preview
+from louver.server.results.results import RESULTS_URI
 
 PREVIEW = Preview("t" * 128, f"{RESULTS_URI}{'h' * 32}", 8_388_608, 86_400, wrapped=False)
 

@@ -7,8 +7,8 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from louver.catalogue.principals import NOBODY, Principal
-from louver.server.principals import principal_of, served_as, words
+from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.server.identity import principal_of, served_as, words
 from server.wire import connect
 
 pytestmark = pytest.mark.anyio

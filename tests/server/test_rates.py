@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import louver
 from louver.errors import LouverError, RateLimited
 from louver.limits import MAX_CALLERS
-from louver.server.rates import Rates, asker
+from louver.server.rate_limit import Rates, asker
 from server.profiles import lowlevel
 from server.test_callers import caller
 

@@ -8,7 +8,7 @@ from mcp import MCPError
 import louver
 from louver.errors import RateLimited
 from louver.limits import MANY_TOOLS, MANY_UNKNOWN_TOOLS, MAX_CALLERS, READS_PER_MINUTE
-from louver.server.reads import Reads
+from louver.server.disclosure.read_limits import Reads
 from server.profiles import SCHEMA, lowlevel, tool
 from server.reading import URI, descriptions, read, required
 from server.test_callers import caller

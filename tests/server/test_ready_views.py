@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from louver.server.asked import Asking
 from louver.server.attach import projecting
-from louver.server.views import ToolViews
+from louver.server.calls.request import Asking
+from louver.server.tools.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, lowlevel, structured, tool
 from server.wire import connect
 

@@ -79,7 +79,7 @@ async def test_a_typed_client_reads_a_schema(era):
 
 async def test_the_schemas_named_last_are_kept(monkeypatch, era):
     """Ours: bounded."""
-    monkeypatch.setattr("louver.server.schemas.MAX_KEPT_SCHEMAS", 2)
+    monkeypatch.setattr("louver.server.calls.schema_resource.MAX_KEPT_SCHEMAS", 2)
     made = build("Server")
     digests = []
     async with attached(made.server, era) as wire:

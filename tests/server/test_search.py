@@ -11,14 +11,14 @@ from mcp.server import MCPServer, Server
 from mcp.server.caching import CacheHint
 
 import louver
+from louver.concurrency.offload import in_thread
 from louver.core.json import digest
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.server import search as search_module
-from louver.server.aside import in_thread
-from louver.server.asked import Asking
 from louver.server.attach import projecting
+from louver.server.calls.request import Asking
 from louver.server.search import Search
-from louver.server.views import ToolViews
+from louver.server.tools.views import ToolViews
 from louver.server.wire import result_dict
 from server.profiles import SCHEMA, lowlevel, tool
 from server.test_callers import caller

@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import louver
-from louver.core.view import Views
+from louver.core.projection.view import Views
 from louver.errors import InvalidView
 from louver.protocol.hint import read_hint
 from louver.protocol.receipt import Applied

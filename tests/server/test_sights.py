@@ -1,7 +1,7 @@
 """What a caller sees, as pages of lists pass."""
 
 from louver.limits import MAX_CALLERS
-from louver.server.sights import Sight, Sights
+from louver.server.tools.registry import Sight, Sights
 
 
 def pages(sight, *each):

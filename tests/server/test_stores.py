@@ -10,9 +10,9 @@ import pytest
 import louver
 from louver.errors import LouverError
 from louver.limits import SWEEP_AGAIN_S
-from louver.server.results import About, KeptResults, Results
-from louver.server.store_file import FileStore
-from louver.server.stores import MemoryStore, store_at
+from louver.server.results.results import About, KeptResults, Results
+from louver.server.results.sqlite_store import FileStore
+from louver.server.results.store import MemoryStore, store_at
 from server.kept import COUNT, VIEWS, Clock, issues, read, uri_of
 from server.profiles import lowlevel, structured, tool
 from server.wire import NEW, attached
@@ -143,7 +143,7 @@ def test_a_file_is_swept_when_it_is_opened(tmp_path, clock):
 @pytest.fixture
 def left(monkeypatch):
     """What each sweep tells of what is left, as it comes; what has expired is removed at once."""
-    monkeypatch.setattr("louver.server.sweeping.SWEEP_AFTER_S", 0.0)
+    monkeypatch.setattr("louver.server.results.results.SWEEP_AFTER_S", 0.0)
     left = asyncio.Queue()
 
     def noted(sweep):
@@ -218,7 +218,7 @@ async def test_what_is_kept_for_long_does_not_put_off_what_is_kept_shortly(left)
 @pytest.mark.anyio
 async def test_what_could_not_be_removed_is_removed_later(tmp_path, left, monkeypatch):
     """Ours: another process may have the file for a moment."""
-    monkeypatch.setattr("louver.server.store_file.SWEEP_AGAIN_S", 0.01)
+    monkeypatch.setattr("louver.server.results.sqlite_store.SWEEP_AGAIN_S", 0.01)
     results = Results(KeptResults(minutes=0.002, store=tmp_path / "r.db"))
     left.begin()
     await results.keep('"canary-7f3a"', About("t"), CTX)

@@ -8,11 +8,11 @@ import pytest
 from mcp.server import MCPServer
 
 import louver
-from louver.catalogue.views import ViewFile
-from louver.core import known
-from louver.core.view import Views
+from louver.catalogue.files.views import ViewFile
+from louver.core.projection.view import Views
+from louver.core.schema import known_fields
 from louver.errors import InvalidView
-from louver.server.views import ToolViews
+from louver.server.tools.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, build, lowlevel, tool
 from server.test_refusals import refused
 from server.wire import NEW, OLD, attached, connect
@@ -202,12 +202,12 @@ def test_views_that_callers_see_parts_of_are_checked_within_one_bound(monkeypatc
     """Ours: a bound for each would be none for all."""
     made = []
 
-    class Counted(known.Known):
+    class Counted(known_fields.Known):
         def __init__(self, *args):
             made.append(args)
             super().__init__(*args)
 
-    monkeypatch.setattr(known, "Known", Counted)
+    monkeypatch.setattr(known_fields, "Known", Counted)
     meta = louver.hint({f"view_{number}": ["id", "email"] for number in range(50)}, always=["name"])
     views = ToolViews(None, {}, hides=lambda tool, path: str(path) == "email")
     entry = views.check({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA, "_meta": meta})

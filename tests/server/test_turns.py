@@ -11,10 +11,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp_types import CallToolResult, ListToolsResult, Tool
 
 import louver
+from louver.concurrency.offload import by_turns, found_or_made, give_up
 from louver.limits import MAX_TURN_S
-from louver.server.aside import found_or_made
-from louver.server.giving_up import give_up
-from louver.server.turns import by_turns
 from server.threads import Work, turns
 from server.wire import OLD, connect
 

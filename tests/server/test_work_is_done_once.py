@@ -11,9 +11,9 @@ from mcp import Client
 
 import louver
 from louver.catalogue import entry
-from louver.core import compile, learning, plan
+from louver.core.projection import compile, plan, specialise
 from louver.protocol.names import PROJECTION_LITERAL
-from louver.server import keeping
+from louver.server.calls import apply
 from server.profiles import LOWLEVEL, MCPSERVER, build, lowlevel, structured, text, tool
 
 pytestmark = pytest.mark.anyio
@@ -23,8 +23,8 @@ WORK = [
     (plan, "include_mask", "masks"),
     (entry, "validator", "validators"),
     (compile, "generated", "generated functions"),
-    (learning, "Shape", "shapes"),
-    (keeping, "infer", "inferences"),
+    (specialise, "Shape", "shapes"),
+    (apply, "infer", "inferences"),
 ]
 
 

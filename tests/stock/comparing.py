@@ -4,8 +4,8 @@ import json
 
 import louver
 from louver.catalogue.entry import EXTRAS_SCHEMA
-from louver.core.admit import admit
 from louver.core.json import compact
+from louver.core.schema.additional_member import admit
 from louver.protocol.names import ARGUMENT, EXTRAS, HINT
 
 

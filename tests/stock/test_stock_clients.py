@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 import louver
-from louver.catalogue.views import ViewFolder
+from louver.catalogue.files.views import ViewFolder
 from louver.example import build_server
 from louver.shipped import folder
 from stock.run import CLIENTS, run_driver

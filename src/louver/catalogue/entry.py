@@ -6,30 +6,30 @@ from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.plans import Plans, ReadyPlan
-from louver.core.admit import admit
+from louver.catalogue.plan_cache import Plans, ReadyPlan
 from louver.core.cached import cached_property
 from louver.core.json import compact, is_object, members
 from louver.core.json import digest as digest_of
-from louver.core.outline import outline
-from louver.core.path import FieldPath
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
-from louver.core.relax import relax_any
-from louver.core.validate import validator
+from louver.core.paths.path import FieldPath
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.schema.additional_member import admit
+from louver.core.schema.outline import outline
+from louver.core.schema.relax import relax_any
+from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, is_wrapped, schema_of_text, text_wrapper, text_wrapper_in, within_text
 from louver.protocol.names import EXTRAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from louver.catalogue.output_schemas import SchemaFile
-    from louver.catalogue.views import ViewFile
+    from louver.catalogue.files.output_schemas import SchemaFile
+    from louver.catalogue.files.views import ViewFile
     from louver.core.json import Json, Schema
-    from louver.core.outline import Member
-    from louver.core.plan import Plan
-    from louver.core.validate import Validator
-    from louver.core.view import Views
+    from louver.core.projection.plan import Plan
+    from louver.core.projection.view import Views
+    from louver.core.schema.outline import Member
+    from louver.core.schema.validate import Validator
     from louver.protocol.hint import ContentMode
 
 EXTRAS_SCHEMA: Final = {"type": "array", "items": {"type": "string"}}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Principal = tuple[str, str | None, str | None]
+PrincipalKey = tuple[str, str | None, str | None]
 """Who is authenticated: client, issuer, subject."""
 
 _EXPIRY = struct.Struct(">Q")
@@ -60,7 +60,7 @@ class Grants:
         self._audience = audience
         self._clock = clock
 
-    def seal(self, principal: Principal | None, versions: Mapping[str, str]) -> str:
+    def seal(self, principal: PrincipalKey | None, versions: Mapping[str, str]) -> str:
         """A grant for tools.
 
         Args:
@@ -70,7 +70,7 @@ class Grants:
         marks = [self._mark(principal, tool, version) for tool, version in versions.items()]
         return self._codec.seal(_EXPIRY.pack(int(self._clock()) + GRANT_S) + b"".join(marks))
 
-    def admits(self, grant: str, principal: Principal | None, tool: str, version: str) -> bool:
+    def admits(self, grant: str, principal: PrincipalKey | None, tool: str, version: str) -> bool:
         """Whether a grant is for this tool as it is described now, used by this principal, and has not expired."""
         try:
             opened = self._codec.unseal(grant)
@@ -82,7 +82,7 @@ class Grants:
         starts = range(_EXPIRY.size, len(opened), _MARK_BYTES)
         return self._clock() < expiry and any(opened[start : start + _MARK_BYTES] == mark for start in starts)
 
-    def _mark(self, principal: Principal | None, tool: str, version: str) -> bytes:
+    def _mark(self, principal: PrincipalKey | None, tool: str, version: str) -> bytes:
         said = [self._audience, principal and list(principal), tool, version]
         return hashlib.sha256(canonical(said)).digest()[:_MARK_BYTES]
 

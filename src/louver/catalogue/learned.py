@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import NotJson, is_array, is_object, members, parse
-from louver.core.weigh import weigh
+from louver.core.preview.field_sizes import weigh
 from louver.errors import LouverError
 from louver.limits import LEARNT_AFTER, MAX_LEARNT_FIELDS, MAX_LEARNT_SAMPLES
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from louver.core.json import Json
-    from louver.core.path import FieldPath
+    from louver.core.paths.path import FieldPath
 
 # Other names may be data: of a map by address, say.
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")

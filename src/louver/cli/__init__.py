@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             arguments = _parser().parse_args(argv)
-            return import_module(f"louver.cli.{arguments.command}").run(arguments)
+            return import_module(f"louver.cli.commands.{arguments.command}").run(arguments)
         finally:
             # Here, where it can still be told that it fails.
             sys.stdout.flush()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from louver.catalogue.lines import Place
+    from louver.catalogue.files.line_numbers import Place
 
 NAMES = {"claude": "Claude", "cursor": "Cursor", "vscode": "VS Code"}
 

@@ -2,7 +2,7 @@
 
     text    louver: upstream 'memory' is not there: its process has ended
             louver: memory: what the server itself has written to its standard error
-    json    {"time": "2026-01-01T12:00:00.000Z", "level": "ERROR", "logger": "louver.gateway.upstream", "message": ...}
+    json    {"time": "2026-01-01T12:00:00.000Z", "level": "ERROR", "logger": "louver.gateway", "message": ...}
 
 No line holds a value of a tool's output. Libraries that would quote what they read are kept quiet.
 """

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.views import ViewFile
+from louver.catalogue.files.views import ViewFile
 from louver.core import json
-from louver.core.plan import Plan, compile_projection
-from louver.core.projection import Projection
-from louver.core.view import Views
+from louver.core.projection.plan import Plan, compile_projection
+from louver.core.projection.request import Projection
+from louver.core.projection.view import Views
 from louver.errors import InvalidInput, InvalidProjection
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from mcp import MCPError
 from louver.catalogue.entry import Entry
 from louver.core.json import Json, compact, is_array, is_object, members
 from louver.core.nearest import instead, nearest
-from louver.core.view import Views
+from louver.core.projection.view import Views
 from louver.errors import NotReadOnly, UnknownName
-from louver.gateway.many import SEPARATOR
+from louver.gateway.routing.aggregate import SEPARATOR
 from louver.protocol.output import find_output
 
 if TYPE_CHECKING:

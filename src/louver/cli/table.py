@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from louver.cli.demo import Row
+    from louver.cli.commands.demo import Row
 
 
 def show(rows: Sequence[Row]) -> None:

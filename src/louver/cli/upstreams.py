@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.cli import logs, terminal
 from louver.errors import InvalidInput
-from louver.gateway.config import Config
+from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def read(arguments: Namespace) -> Config:
     """
     if arguments.config is not None:
         # Imported only now: what stays for long without a file need not know how one is read.
-        from louver.gateway.config_read import read_config
+        from louver.gateway.config.read import read_config
 
         return read_config(Path(arguments.config))
     return Config.of_url(arguments.url) if arguments.url is not None else Config.of_command(arguments.command_line)

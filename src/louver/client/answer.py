@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from louver.client.asking import EVERYTHING
-from louver.client.effort import is_affordable
-from louver.client.failures import check_failed
+from louver.client.errors import check_failed
 from louver.client.receipts import hold, hold_plan, read_receipt, view_of
+from louver.client.request import EVERYTHING
+from louver.client.validation_cost import is_affordable
 from louver.core.json import digest, is_object, levels, members
-from louver.core.projection import Projection
+from louver.core.projection.request import Projection
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import InvalidAnswer, OutputInvalid, ProjectionRequired
 from louver.limits import MAX_JSON_DEPTH
@@ -32,7 +32,7 @@ from louver.protocol.output import find_output
 from louver.protocol.receipt import Applied
 
 if TYPE_CHECKING:
-    from louver.catalogue.plans import ReadyPlan
+    from louver.catalogue.plan_cache import ReadyPlan
     from louver.client.tools import KnownTool
     from louver.core.json import Json, Schema
     from louver.protocol.output import Output

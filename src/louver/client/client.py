@@ -27,17 +27,17 @@ from mcp import MCPError
 from mcp.client import advertise
 from mcp_types import ToolListChangedNotification
 
-from louver.catalogue.plans import Plans
+from louver.catalogue.plan_cache import Plans
 from louver.client.answer import judge
-from louver.client.asking import EVERYTHING, asked, wire_form
-from louver.client.failures import refusal
+from louver.client.errors import refusal
+from louver.client.request import EVERYTHING, asked, wire_form
 from louver.client.result import DryRun, ProjectedResult, Stats
+from louver.client.schema_by_digest import Told
 from louver.client.target import only, opened
-from louver.client.told import Told
 from louver.client.tools import Tools
 from louver.client.typed import Typed
 from louver.client.wire import Wire
-from louver.core.weigh import size_of
+from louver.core.preview.field_sizes import size_of
 from louver.errors import InvalidAnswer, InvalidInput, InvalidProjection, OutputInvalid, ProjectionRequired, UnknownView
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from louver.client.target import Target
     from louver.client.tools import KnownTool
     from louver.core.json import Json
-    from louver.core.projection import Projection
+    from louver.core.projection.request import Projection
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic import ValidationError
 
 from louver.core.json import is_object, members
-from louver.core.path import FieldPath, fold
-from louver.core.view import Views
+from louver.core.paths.path import FieldPath, fold
+from louver.core.projection.view import Views
 from louver.core.wrapper import TEXT_WRAPPERS, within_text
 from louver.errors import InvalidAnswer, InvalidProjection, InvalidView
 from louver.limits import MAX_PATHS
@@ -25,8 +25,8 @@ from louver.protocol.receipt import Applied, NotApplied, Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from louver.core.plan import Plan
-    from louver.core.projection import Projection
+    from louver.core.projection.plan import Plan
+    from louver.core.projection.request import Projection
 
 _MEMBERS: Final = {field.alias or name for name, field in Applied.model_fields.items()}
 

@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import Lock, to_thread
 
 from louver.catalogue.entry import Entry
-from louver.catalogue.plans import ReadyPlan
+from louver.catalogue.plan_cache import ReadyPlan
 from louver.core.json import is_array, is_object, members
-from louver.core.relax import relax
-from louver.core.validate import validator
-from louver.core.view import Views
+from louver.core.projection.view import Views
+from louver.core.schema.relax import relax
+from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped
 from louver.errors import InvalidView, UnknownView
 from louver.protocol.hint import read_hint
 from louver.protocol.names import HINT, HINT_LITERAL
 
 if TYPE_CHECKING:
-    from louver.catalogue.plans import Plans
+    from louver.catalogue.plan_cache import Plans
     from louver.client.wire import Wire
     from louver.core.json import Schema
-    from louver.core.projection import Projection
+    from louver.core.projection.request import Projection
 
 
 _WRAPPED: Final[dict[str, Any]] = {"type": "object", "properties": {WRAPPER: {}}, "x-fastmcp-wrap-result": True}

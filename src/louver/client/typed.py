@@ -29,16 +29,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from louver.client.fit import clash
-from louver.client.reads import CheckedLater, Reads
-from louver.core import kinds as kind
-from louver.core import known
-from louver.core.budget import Budget
+from louver.client.type_compatibility import clash
+from louver.client.type_schema import CheckedLater, Reads
 from louver.core.json import compact, strings
-from louver.core.kinds import Kinds
-from louver.core.path import FieldPath, fold
-from louver.core.projection import Projection
-from louver.core.references import document
+from louver.core.paths.path import FieldPath, fold
+from louver.core.projection.request import Projection
+from louver.core.schema import known_fields, type_bounds
+from louver.core.schema.budget import Budget
+from louver.core.schema.references import document
+from louver.core.schema.type_bounds import Kinds
 from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
 from louver.errors import OutputInvalid, UnfitType
 from louver.limits import MAX_SEGMENTS
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
 
     from louver.client.tools import KnownTool
     from louver.core.json import Json, Schema
-    from louver.core.path import Step
-    from louver.core.references import Place
+    from louver.core.paths.path import Step
+    from louver.core.schema.references import Place
 
 T = TypeVar("T")
 
@@ -95,7 +94,7 @@ class Typed(Generic[T]):
             raise UnfitType(f"{self.name} {wrong}") from None
         reading, root = _Reading(), document(self._schema)
         self._fields = reading.fields(root)
-        self.is_text = Kinds(Budget()).of(root) & ~kind.NULL == kind.STRING
+        self.is_text = Kinds(Budget()).of(root) & ~type_bounds.NULL == type_bounds.STRING
         self._names = reading.names
 
     def projection(self, *, strict: bool, required: bool) -> Projection:
@@ -123,7 +122,7 @@ class Typed(Generic[T]):
             message = f"at {str(found.path)!r} {self.name} takes {takes}, where tool {tool.name!r} has {differs}"
             raise UnfitType(message, path=str(found.path), takes=[*found.takes], has=[*found.has])
         needed = fold(tuple(FieldPath(field.steps) for field in self._fields if field.required))
-        for unknown, meant in known.unmatched(has, within(has, needed), ()).items():
+        for unknown, meant in known_fields.unmatched(has, within(has, needed), ()).items():
             path, near = (None if each is None else _told(has, each) for each in (unknown, meant))
             hint = "" if near is None else f"; did you mean {near!r}?"
             message = f"{self.name} needs {path!r}, which tool {tool.name!r} does not answer{hint}"
@@ -162,7 +161,7 @@ class _Reading:
 
     def fields(self, place: Place, above: frozenset[tuple[int, int]] = frozenset()) -> list[Field]:
         """What is asked for at a place; the one field of no steps is all of it."""
-        ways = [way for way in _ways(place) if self._kinds(way) != kind.NULL]
+        ways = [way for way in _ways(place) if self._kinds(way) != type_bounds.NULL]
         keys = {way.key for way in ways}
         if not above.isdisjoint(keys) or len(above) > MAX_SEGMENTS:
             return [Field()]
@@ -170,10 +169,10 @@ class _Reading:
         return found if found and all(field.steps for field in found) else [Field()]
 
     def _of_way(self, way: Place, above: frozenset[tuple[int, int]]) -> list[Field]:
-        kinds = self._kinds(way) & ~kind.NULL
-        if kinds == kind.OBJECT:
+        kinds = self._kinds(way) & ~type_bounds.NULL
+        if kinds == type_bounds.OBJECT:
             return [*self._of_object(way, above)]
-        return [*self._of_array(way, above)] if kinds == kind.ARRAY else [Field()]
+        return [*self._of_array(way, above)] if kinds == type_bounds.ARRAY else [Field()]
 
     def _of_object(self, way: Place, above: frozenset[tuple[int, int]]) -> Iterator[Field]:
         needed = strings(way.words.get("required"))

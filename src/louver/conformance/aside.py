@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from louver.core import json
-from louver.core.validate import validator
+from louver.core.schema.validate import validator
 from louver.errors import UpstreamTimeout
 from louver.limits import CONFORMANCE_BYTES, CONFORMANCE_JUDGING_S
 

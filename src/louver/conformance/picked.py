@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, members
-from louver.core.path import FieldPath
+from louver.core.paths.path import FieldPath
 
 if TYPE_CHECKING:
     from louver.conformance.sample import Sample

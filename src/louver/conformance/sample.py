@@ -13,9 +13,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import NotJson, is_array, is_object, members, parse
-from louver.core.path import FieldPath, Step
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
+from louver.core.paths.path import FieldPath, Step
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
 from louver.limits import CONFORMANCE_LEAVES, MAX_PATH_CHARACTERS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
-from louver.core.mask import ALL, NONE, Mask
+from louver.core.paths.mask import ALL, NONE, Mask
 from louver.limits import MAX_ARRAY_LEVELS
 
 if TYPE_CHECKING:

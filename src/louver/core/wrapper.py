@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
-from louver.core.path import FieldPath, fold
+from louver.core.paths.path import FieldPath, fold
 
 if TYPE_CHECKING:
     from louver.core.json import Json, Schema

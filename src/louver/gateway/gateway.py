@@ -24,36 +24,37 @@ from mcp_types import METHOD_NOT_FOUND
 from louver import __version__
 from louver.core.choices import check_choice
 from louver.errors import InvalidView, LouverError
-from louver.gateway.calls import Calls
-from louver.gateway.clients import Client, Itself
-from louver.gateway.config import Config, Execute, Exposure
-from louver.gateway.eras import enveloped
-from louver.gateway.lists import CHANGES
-from louver.gateway.many import SEPARATOR, Many
-from louver.gateway.negotiation import GATEWAY
-from louver.gateway.presence import Onlookers
-from louver.gateway.rounds import Parked
-from louver.gateway.routes import One
-from louver.gateway.stack import Files, Stack
-from louver.gateway.terms import Terms
-from louver.gateway.upstream import Upstream
+from louver.gateway.clients.client import Client, Itself
+from louver.gateway.clients.input_required import Parked
+from louver.gateway.clients.revisions import enveloped
+from louver.gateway.config.model import Config, Execute, Exposure
+from louver.gateway.pipeline import Files, Stack
+from louver.gateway.routing.aggregate import SEPARATOR, Many
+from louver.gateway.routing.dispatch import Calls
+from louver.gateway.routing.single import One
+from louver.gateway.upstream.availability import Onlookers
+from louver.gateway.upstream.list_cache import CHANGES
+from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.upstream.settings import Terms
+from louver.gateway.upstream.upstream import Upstream
 from louver.limits import MAX_INTEGER_DIGITS
-from louver.server.listing import Listing
+from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
-    from louver.catalogue.output_schemas import SchemaFile
-    from louver.catalogue.policy import Policy
-    from louver.gateway import config
-    from louver.gateway.config import Audited
+    from louver.catalogue.policy.policy import Policy
+    from louver.gateway.config import model
+    from louver.gateway.config.model import Audited
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.discovery.service import DiscoveryService
-    from louver.gateway.guard import Guard
-    from louver.gateway.link import Link, Listener, Params
-    from louver.server.audit import Audit
+    from louver.gateway.transports.transport import Link, Listener
+    from louver.gateway.upstream.policy_guard import Guard
+    from louver.jsonrpc.codec import Params
+    from louver.server.audit.writer import Audit
 
 UPSTREAMS: Final = "louver.upstream."
 """The loggers of what upstreams write to their standard error begin so; then comes the upstream's name."""
@@ -311,7 +312,7 @@ class Gateway:
         self._config = config
         self.upstreams = {each.name: self._known[each.name] for each in config.upstreams}
 
-    def _terms(self, each: config.Upstream) -> Terms:
+    def _terms(self, each: model.Upstream) -> Terms:
         return Terms(
             partial(_link, each),
             each.timeout_seconds,
@@ -331,7 +332,7 @@ class Gateway:
         if event is not None:
             await self._bus.publish(event)
 
-    async def _state(self, each: config.Upstream) -> State:
+    async def _state(self, each: model.Upstream) -> State:
         version, has_tools = None, True
         # None of this name may be configured any more once it has answered.
         upstream = self.upstreams[each.name]
@@ -355,7 +356,7 @@ def _itself() -> Itself:
     return Itself(Client(GATEWAY.version, GATEWAY))
 
 
-def _link(each: config.Upstream, listener: Listener) -> Link:
+def _link(each: model.Upstream, listener: Listener) -> Link:
     if each.policy is None or "logging" in each.policy.lets:
         told = logging.getLogger(f"{UPSTREAMS}{each.name}")
     else:
@@ -364,24 +365,24 @@ def _link(each: config.Upstream, listener: Listener) -> Link:
         told.disabled = True
     # Each is imported only where a server is reached so.
     if each.transport == "http":
-        from louver.gateway.http import HttpLink
+        from louver.gateway.transports.http import HttpLink
 
         return HttpLink(each.url, headers=each.headers, listener=listener, logger=told)
-    from louver.gateway.stdio import StdioLink
+    from louver.gateway.transports.stdio import StdioLink
 
     return StdioLink(each.command, env=each.env, cwd=each.cwd, listener=listener, logger=told)
 
 
 def _audit(wanted: Audited) -> Audit:
     # Imported only now: without an audit SQLite is not needed.
-    from louver.server.audit import Audit
+    from louver.server.audit.writer import Audit
 
     return Audit(wanted.file, wanted.retention_days)
 
 
 def _guard(server: str, policy: Policy) -> Guard:
     # Likewise: without a policy nothing is guarded.
-    from louver.gateway.guard import Guard
-    from louver.server.policed import Policed
+    from louver.gateway.upstream.policy_guard import Guard
+    from louver.server.policy.enforcer import Policed
 
     return Guard(Policed(server, policy))

@@ -20,7 +20,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from louver.core.json import is_array, is_object
-from louver.core.projection import Projection
+from louver.core.projection.request import Projection
 from louver.errors import InvalidProjection
 from louver.limits import MAX_ARGUMENT_CHARACTERS, MAX_PATH_CHARACTERS, MAX_PATHS
 

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from louver.core.json import members
-from louver.core.projection import Mode, SchemaForm
+from louver.core.projection.request import Mode, SchemaForm
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
 from louver.protocol.model import WireModel
 from louver.protocol.names import FILTERING_LITERAL, PROJECTION, PROJECTION_LITERAL, SCHEMAS_URI, SEARCH

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from louver.core.choices import check_choice
 from louver.core.json import is_object
-from louver.core.view import Views
+from louver.core.projection.view import Views
 from louver.errors import InvalidView
 from louver.protocol.model import WireModel
 from louver.protocol.names import HINT

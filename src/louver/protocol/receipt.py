@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from louver.core.projection import Mode
+from louver.core.projection.request import Mode
 from louver.protocol.model import WireModel
 from louver.protocol.shaped import Shaped
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from louver.core.json import is_object
-from louver.core.projection import Projection, SchemaForm
+from louver.core.projection.request import Projection, SchemaForm
 from louver.errors import InvalidProjection
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
 from louver.protocol.model import WireModel

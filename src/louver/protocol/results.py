@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from louver.core.json import members
-from louver.core.projection import Projection
+from louver.core.projection.request import Projection
 from louver.errors import InvalidArguments, InvalidProjection
 from louver.limits import MAX_KEPT_MINUTES
 from louver.protocol.argument import requested_by_argument

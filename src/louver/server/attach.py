@@ -18,15 +18,19 @@ input schemas answers from what it listed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from os import PathLike
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, get_args
 from weakref import WeakKeyDictionary
 
-from mcp.server import MCPServer
+from mcp.server import MCPServer, Server
 
-from louver.catalogue.rules import Guidance, Rule
+from louver.catalogue.guidance import Guidance, Rule
+from louver.concurrency.offload import found_or_made
 from louver.core.choices import check_choice
 from louver.core.json import compact, members
 from louver.errors import LouverError
@@ -35,33 +39,28 @@ from louver.protocol.capability import advertised
 from louver.protocol.names import RESULT_TOOL, SERVER
 from louver.protocol.query import queried
 from louver.protocol.results import READ_RESULT
-from louver.server.answers import NOTHING, Answers, Beside
-from louver.server.aside import found_or_made
-from louver.server.asked import Asking
-from louver.server.bindings import connection
-from louver.server.declared import DeclaredAnswers
-from louver.server.listing import Listing, listed_tool
-from louver.server.options import check_options
-from louver.server.projection import ProjectedCalls
+from louver.server.calls.call import ProjectedCalls
+from louver.server.calls.declared_output import DeclaredAnswers
+from louver.server.calls.request import Asking
+from louver.server.calls.response import NOTHING, Answers, Beside
+from louver.server.calls.schema_resource import ProjectedSchemas, cached, is_projected_schema, own_list
+from louver.server.calls.warnings import Warnings
+from louver.server.identity import connection
 from louver.server.recipient import declares_projection
-from louver.server.results import Results, is_kept_result
-from louver.server.schemas import ProjectedSchemas, cached, is_projected_schema, own_list
-from louver.server.tools import Tools
-from louver.server.views import ToolViews
-from louver.server.warnings import Warnings
+from louver.server.results.results import KeptResults, Results, is_kept_result
+from louver.server.tools.listing import Listing, listed_tool
+from louver.server.tools.registry import Tools
+from louver.server.tools.views import ToolViews
 from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-    from os import PathLike
+    from collections.abc import AsyncGenerator
 
-    from mcp.server import Server
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
     from louver.catalogue.entry import Entry
-    from louver.server.disclosure import Disclosure, Mode
-    from louver.server.rereads import Rereads
-    from louver.server.results import KeptResults
+    from louver.server.disclosure.middleware import Disclosure, Mode
+    from louver.server.results.read_resource import Rereads
     from louver.server.search import Search
 
 
@@ -100,7 +99,7 @@ def attach(
         reads_per_minute: How often one caller may read descriptions.
         search: Whether `tools/list` takes a `query`.
         queries_per_minute: How often one caller may search.
-        guidance: Rules of what is said of an answer, and when (`louver.catalogue.rules`).
+        guidance: Rules of what is said of an answer, and when (`louver.catalogue.guidance`).
         warnings: Whether is warned of large answers, or over which size.
         results: Which answers are kept instead of sent, if any, and where.
 
@@ -121,7 +120,7 @@ def attach(
     disclosing = None
     if disclosure != "off":
         # Imported only now: most servers list everything.
-        from louver.server.disclosure import disclosing_of
+        from louver.server.disclosure.middleware import disclosing_of
 
         disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
     # A description has the exact output schema, wherever the list has it.
@@ -208,7 +207,7 @@ class _Attached:
         self._rereads = None
         if beside.results is not None:
             # Imported only now: most servers keep no results.
-            from louver.server.rereads import Rereads
+            from louver.server.results.read_resource import Rereads
 
             self._rereads = Rereads(beside.results, tools, schemas, self._envelope)
 
@@ -373,3 +372,72 @@ def _check_on_start(
             yield state
 
     lowlevel.lifespan = lifespan
+
+
+def check_options(given: Mapping[str, object]) -> None:
+    """See that each option is of a kind that it can be.
+
+    Args:
+        given: The options by their names, and the server.
+
+    Raises:
+        LouverError: One is not.
+    """
+    for option, known in _OPTIONS.items():
+        said = given[option]
+        # A text is a sequence of texts, and bytes of numbers.
+        is_one_text = isinstance(said, str | bytes) and str not in known.kinds
+        if not isinstance(said, known.kinds) or is_one_text:
+            raise _unfit(repr(option), known.expected, said)
+        if known.of is None:
+            continue
+        if isinstance(said, Mapping):
+            for name, each in cast("Mapping[object, object]", said).items():
+                _check_part(f"{option!r} of {name!r}", known.of, each)
+        elif isinstance(said, list | tuple):
+            for each in cast("Sequence[object]", said):
+                _check_part(f"each of {option!r}", known.of, each)
+
+
+class _Kind(NamedTuple):
+    """What something can be.
+
+    Args:
+        kinds: Its types.
+        expected: What these are, for who is to write one.
+        of: Likewise, what is in it.
+    """
+
+    kinds: tuple[type, ...]
+    expected: str
+    of: _Kind | None = None
+
+
+_SWITCH: Final = _Kind((bool,), "True or False")
+_NUMBER: Final = _Kind((int,), "a number")
+_FOLDER: Final = _Kind((str, PathLike, NoneType), "the path to a folder")
+_FIELDS: Final = _Kind((Mapping,), "a name of each view with its fields, for example {'minimal': ['id']}")
+_OPTIONS: Final = {
+    "server": _Kind((MCPServer, Server), "an `MCPServer` or a lowlevel `Server` of the MCP SDK"),
+    "views": _Kind((str, PathLike, Mapping, NoneType), "the path to a folder, or tools with their views", _FIELDS),
+    "argument": _SWITCH,
+    "default_views": _Kind((Mapping, NoneType), "tools with a view each", _Kind((str,), "the name of a view")),
+    "exact": _SWITCH,
+    "descriptions": _FOLDER,
+    "keys": _Kind((Sequence,), "a list of secrets", _Kind((str, bytes), "a text, or bytes")),
+    "reads_per_minute": _NUMBER,
+    "search": _SWITCH,
+    "queries_per_minute": _NUMBER,
+    "guidance": _Kind((Sequence,), "a list of rules"),
+    "warnings": _Kind((bool, Warnings), "True, False or a `Warnings`"),
+    "results": _Kind((KeptResults, NoneType), "a `KeptResults`"),
+}
+
+
+def _check_part(what: str, known: _Kind, said: object) -> None:
+    if not isinstance(said, known.kinds):
+        raise _unfit(what, known.expected, said)
+
+
+def _unfit(what: str, expected: str, said: object) -> LouverError:
+    return LouverError(f"{what} is {expected}, not of type {type(said).__name__!r}")

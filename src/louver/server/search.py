@@ -23,26 +23,26 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from louver.catalogue.rankings import Rankings
-from louver.catalogue.searched import alone
+from louver.catalogue.search.document import alone
+from louver.catalogue.search.ranking_cache import Rankings
+from louver.concurrency.offload import in_thread
 from louver.core.json import digest
 from louver.errors import InvalidCursor, InvalidQuery, RateLimited
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINUTE
 from louver.protocol.capability import searchable
 from louver.protocol.names import FILTERING_LITERAL, QUERY
 from louver.protocol.query import queried
-from louver.server.aside import in_thread
 from louver.server.matches import matches_a_page
-from louver.server.rates import Rates, asker
+from louver.server.rate_limit import Rates, asker
 from louver.server.refusals import protocol_error
-from louver.server.tools import caller, listings
+from louver.server.tools.registry import caller, listings
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from mcp.server.context import CallNext, ServerRequestContext
 
-    from louver.catalogue.ranking import Ranking
-    from louver.catalogue.searched import Named
+    from louver.catalogue.search.document import Named
+    from louver.catalogue.search.ranking import Ranking
 
 INSTRUCTIONS: Final = (
     f"Tool search: send `tools/list` with a `query` of plain words, at most {MAX_QUERY_CHARACTERS} characters. "

@@ -23,12 +23,12 @@ from gateway.raw import SOON_S
 from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
 from louver.errors import ToolFailed
-from louver.gateway.actions.exports import ExportedFiles
-from louver.gateway.actions.tool import TAKES
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
+from louver.gateway.single_tool.exports import ExportedFiles
+from louver.gateway.single_tool.tool import TAKES
 from louver.limits import QUERIES_PER_MINUTE
-from louver.server.results import About
+from louver.server.results.results import About
 
 pytestmark = pytest.mark.anyio
 

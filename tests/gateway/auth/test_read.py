@@ -5,12 +5,12 @@ import json
 import pytest
 
 from gateway.configs import write
-from louver.catalogue.principals import Principal
+from louver.catalogue.policy.principal import Principal
 from louver.errors import InvalidConfig
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
-from louver.gateway.config import Audited
-from louver.gateway.config_check import schema
-from louver.gateway.config_read import read_config
+from louver.gateway.config.model import Audited
+from louver.gateway.config.read import read_config
+from louver.gateway.config.validate import schema
 from louver.limits import AUDIT_DAYS
 
 RESOURCE = "https://mcp.example/mcp"

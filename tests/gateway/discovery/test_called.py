@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from louver.gateway.discovery.called import CallNames
+from louver.gateway.discovery.scripts import CallNames
 from louver.limits import DEFINITIONS_S, MAX_CALL_NAMES
 
 

@@ -21,7 +21,7 @@ from gateway.gateways import LOUVER
 from gateway.served import FIXTURES, at, config, serving, stateless
 from gateway.test_exposure import arguments_of, described
 from louver.core.json import compact
-from louver.gateway.config import Config, Upstream
+from louver.gateway.config.model import Config, Upstream
 from louver.gateway.gateway import Gateway
 from louver.shipped import folder
 

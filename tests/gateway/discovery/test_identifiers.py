@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver.gateway.discovery.identifiers import RESERVED, identifier, identifiers
-from louver.gateway.lua.sandbox import GLOBALS
+from louver.gateway.scripting.sandbox import GLOBALS
 
 likely = st.sampled_from(["a-b", "a.b", "a_b", "end", "_end"])
 names = st.lists(st.text(max_size=4) | likely, unique=True)

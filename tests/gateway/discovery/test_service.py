@@ -12,7 +12,7 @@ from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.core.json import compact
 from louver.errors import LouverError, NotReadOnly, UnknownName, UpstreamUnavailable
-from louver.gateway.config_read import read_config
+from louver.gateway.config.read import read_config
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.service import DiscoveryService
 from louver.gateway.gateway import Gateway

@@ -11,10 +11,10 @@ from mcp.client.stdio import stdio_client
 from gateway.discovery.test_service import SERVERS
 from gateway.gateways import LOUVER
 from gateway.served import config, fixture, serving
-from louver.gateway.config import Config
+from louver.gateway.config.model import Config
 from louver.gateway.discovery.tools import NAMES
 from louver.gateway.gateway import Gateway
-from louver.gateway.lua import sandbox
+from louver.gateway.scripting import sandbox
 from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio

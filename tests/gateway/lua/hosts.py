@@ -8,7 +8,7 @@ import time
 from contextlib import asynccontextmanager
 
 from louver.errors import ToolFailed, UnknownName
-from louver.gateway.lua.sandbox import Sandbox
+from louver.gateway.scripting.sandbox import Sandbox
 from louver.limits import SPARE_CHILDREN
 
 SECRET = "an answer that no message may hold"

@@ -12,12 +12,12 @@ import pytest
 
 from gateway.lua.hosts import Tools, children, is_there, until
 from louver.errors import SandboxCallLimit, SandboxCrashed, SandboxError, SandboxMemory, SandboxOutputLimit
-from louver.gateway.lua import seccomp
-from louver.gateway.lua.bridge import Bridge
-from louver.gateway.lua.channel import Channel, Gone
-from louver.gateway.lua.nursery import Nursery
-from louver.gateway.lua.outcome import error_of_end
-from louver.gateway.lua.wall import Wall
+from louver.gateway.scripting import seccomp
+from louver.gateway.scripting.bridge import Bridge
+from louver.gateway.scripting.channel import Channel, Gone
+from louver.gateway.scripting.process_pool import Nursery
+from louver.gateway.scripting.script_errors import error_of_end
+from louver.gateway.scripting.time_limit import Wall
 from louver.limits import MAX_SCRIPT_CALLS, MAX_SCRIPT_PATH_LISTS, MAX_SCRIPT_RESULT, MAX_SCRIPT_TRAFFIC
 
 pytestmark = pytest.mark.anyio

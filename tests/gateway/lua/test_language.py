@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lua.hosts import SECRET, Tools, run, started
-from louver.core.plan import compile_projection
-from louver.core.projection import Projection
+from louver.concurrency.offload import give_up
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
 from louver.errors import (
     SandboxCallLimit,
     SandboxOutputLimit,
@@ -22,10 +23,10 @@ from louver.errors import (
     ToolFailed,
     UnknownName,
 )
-from louver.gateway.lua.bridge import Bridge
-from louver.gateway.lua.channel import Channel
-from louver.gateway.lua.sandbox import GLOBALS, Options
-from louver.gateway.lua.wall import Wall
+from louver.gateway.scripting.bridge import Bridge
+from louver.gateway.scripting.channel import Channel
+from louver.gateway.scripting.sandbox import GLOBALS, Options
+from louver.gateway.scripting.time_limit import Wall
 from louver.limits import (
     MAX_SCRIPT_BYTES,
     MAX_SCRIPT_CALLS,
@@ -35,7 +36,6 @@ from louver.limits import (
     SCRIPT_CPU_S,
     SCRIPT_HARD_WALL_S,
 )
-from louver.server.giving_up import give_up
 from server.threads import turns
 
 pytestmark = pytest.mark.anyio
@@ -539,7 +539,7 @@ async def test_the_globals_are_those_that_are_named(sandbox):
 async def test_the_end_of_the_cpu_time_is_told_with_its_line(sandbox, script, monkeypatch):
     """SANDBOX.md: hooks in every coroutine; `pcall` loops end."""
     # On a busy machine the wall would come first.
-    monkeypatch.setattr("louver.gateway.lua.sandbox.SCRIPT_WALL_S", SCRIPT_HARD_WALL_S)
+    monkeypatch.setattr("louver.gateway.scripting.sandbox.SCRIPT_WALL_S", SCRIPT_HARD_WALL_S)
     error = await failing(sandbox, script, SandboxTimeout)
     assert (error.line, error.fields["limit"]) == (2, SCRIPT_CPU_S)
 

@@ -17,11 +17,11 @@ import pytest
 
 from gateway.lua.hosts import Tools, children, is_there, only_spares, run, started, until, zygote_of
 from louver.errors import SandboxBusy, SandboxCrashed, SandboxRuntime, SandboxTimeout, SandboxUnavailable
-from louver.gateway.lua import nursery, sandbox, selftest
-from louver.gateway.lua.nursery import Nursery
-from louver.gateway.lua.sandbox import Sandbox
-from louver.gateway.lua.turns import Turns
-from louver.gateway.lua.wall import Wall
+from louver.gateway.scripting import process_pool, sandbox, selftest
+from louver.gateway.scripting.process_pool import Nursery
+from louver.gateway.scripting.queue import Turns
+from louver.gateway.scripting.sandbox import Sandbox
+from louver.gateway.scripting.time_limit import Wall
 from louver.limits import MAX_SCRIPTS, MAX_SCRIPTS_WAITING, SPARE_CHILDREN
 
 pytestmark = pytest.mark.anyio
@@ -241,7 +241,7 @@ async def test_a_zygote_that_goes_while_it_is_asked_is_started_anew():
 
 async def test_a_zygote_that_hangs_is_given_up(monkeypatch):
     """*Ours*: the next script runs, by another; what ran in its children ends with it."""
-    monkeypatch.setattr(nursery, "SANDBOX_GIVING_S", 0.05)
+    monkeypatch.setattr(process_pool, "SANDBOX_GIVING_S", 0.05)
     async with started() as room:
         host = Tools()
         running = asyncio.create_task(run(room, "srv.never():await()", host, caller="bob"))
@@ -282,7 +282,7 @@ async def turned(condition):
 
 async def test_closing_does_not_wait_for_a_zygote_that_hangs(monkeypatch):
     """*Ours*: whether it is asked for a child, or starts."""
-    monkeypatch.setattr(nursery, "SANDBOX_ENDING_S", 0.05)
+    monkeypatch.setattr(process_pool, "SANDBOX_ENDING_S", 0.05)
     room = Sandbox()
     await room.start()
     zygote = zygote_of(room)
@@ -290,13 +290,13 @@ async def test_closing_does_not_wait_for_a_zygote_that_hangs(monkeypatch):
     asking = asyncio.create_task(run(room, "result(1)"))
     await turned(lambda: room._nursery._asked)
     # Nothing but closing ends the waiting.
-    monkeypatch.setattr(nursery, "SANDBOX_STARTING_S", 1000.0)
+    monkeypatch.setattr(process_pool, "SANDBOX_STARTING_S", 1000.0)
     await room.close()
     with pytest.raises(SandboxUnavailable, match="is closed"):
         await asking
     assert not is_there(zygote)
     room._is_open = True
-    monkeypatch.setattr(nursery, "_BOOT", "import signal; signal.pause()")
+    monkeypatch.setattr(process_pool, "_BOOT", "import signal; signal.pause()")
     asking = asyncio.create_task(run(room, "result(1)"))
     await turned(lambda: room._birth)
     await room.close()
@@ -311,7 +311,7 @@ async def test_without_descriptors_there_is_no_sandbox(monkeypatch):
         raise OSError(errno.EMFILE, "Too many open files")
 
     with monkeypatch.context() as patch:
-        patch.setattr(nursery.socket, "socketpair", none_left)
+        patch.setattr(process_pool.socket, "socketpair", none_left)
         with pytest.raises(SandboxUnavailable, match="Too many open files"):
             await Nursery.start("gateway.lua.bodies:waits", "strict")
 
@@ -403,7 +403,7 @@ async def test_what_gets_out_of_the_self_test_keeps_it_from_starting(monkeypatch
 
 def test_the_self_test_bites():
     """*Ours*: what is tried does work where nobody is confined."""
-    code = "from louver.gateway.lua import selftest; selftest.attempts(1)"
+    code = "from louver.gateway.scripting import selftest; selftest.attempts(1)"
     said = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "SECRET": "x"}, stdout=subprocess.PIPE, check=True
     ).stdout
@@ -429,12 +429,12 @@ async def test_a_zygote_that_cannot_load_or_does_not_get_ready_is_told(monkeypat
     """*Ours*."""
     monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.lua.nothing:at_all")
     assert "cannot load" in await unavailable()
-    monkeypatch.setattr(nursery, "_BOOT", "import signal; signal.pause()")
-    monkeypatch.setattr(nursery, "SANDBOX_STARTING_S", 0.05)
-    monkeypatch.setattr(nursery, "SANDBOX_ENDING_S", 0.05)
+    monkeypatch.setattr(process_pool, "_BOOT", "import signal; signal.pause()")
+    monkeypatch.setattr(process_pool, "SANDBOX_STARTING_S", 0.05)
+    monkeypatch.setattr(process_pool, "SANDBOX_ENDING_S", 0.05)
     assert "does not get ready" in await unavailable()
-    monkeypatch.setattr(nursery, "_BOOT", "raise SystemExit")
-    monkeypatch.setattr(nursery, "SANDBOX_STARTING_S", 5.0)
+    monkeypatch.setattr(process_pool, "_BOOT", "raise SystemExit")
+    monkeypatch.setattr(process_pool, "SANDBOX_STARTING_S", 5.0)
     assert "has ended" in await unavailable()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert "cannot be started: No such file" in await unavailable()

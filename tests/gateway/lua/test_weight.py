@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gateway.lua.hosts import Tools, run, started
 from louver.core.json import compact
 from louver.errors import SandboxCallLimit, SandboxRuntime
-from louver.gateway.lua import bridge
-from louver.gateway.lua.weight import is_over
+from louver.gateway.scripting import bridge
+from louver.gateway.scripting.bridge import is_over
 from louver.limits import MAX_SCRIPT_REPLY
 
 JSON = st.recursive(

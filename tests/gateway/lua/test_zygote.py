@@ -10,13 +10,13 @@ import warnings
 import pytest
 
 from gateway.lua.hosts import is_there
-from louver.gateway.lua import child, zygote
+from louver.gateway.scripting import fork_server, worker
 from louver.limits import SPARE_CHILDREN
 
 LIMITS = {"cpu": 2, "heap": 2**25, "calls": 2, "arguments": 1000, "reply": 1000, "result": 1000, "depth": 32}
 
 
-def obeying(*orders, body=child.serve):
+def obeying(*orders, body=worker.serve):
     """What a zygote says that gets these orders and then no more, and the sockets that it gives."""
     ours, theirs = socket.socketpair()
     ours.sendall(b"".join(json.dumps(order).encode() + b"\n" for order in orders))
@@ -24,7 +24,7 @@ def obeying(*orders, body=child.serve):
     with ours, theirs, warnings.catch_warnings():
         # Python warns of threads at a fork; the child runs none.
         warnings.simplefilter("ignore", DeprecationWarning)
-        zygote.Zygote(theirs, body, strict=False).serve()
+        fork_server.Zygote(theirs, body, strict=False).serve()
         theirs.close()
         data, numbers = b"", []
         while True:
@@ -59,7 +59,7 @@ def test_a_zygote_that_cannot_load_what_its_children_do_says_so():
     """*Ours*: by the kind of error alone."""
     ours, theirs = socket.socketpair()
     with ours, pytest.raises(SystemExit):
-        zygote.main(theirs.detach(), "louver.gateway.lua.nothing:at_all", "strict")
+        fork_server.main(theirs.detach(), "louver.gateway.scripting.nothing:at_all", "strict")
 
 
 def serving(*frames):
@@ -70,7 +70,7 @@ def serving(*frames):
             text = json.dumps(frame).encode()
             ours.sendall(len(text).to_bytes(4, "big") + text)
         ours.shutdown(socket.SHUT_WR)
-        child.serve(theirs.fileno())
+        worker.serve(theirs.fileno())
         theirs.close()
         data = b"".join(iter(lambda: ours.recv(65536), b""))
     said = []
@@ -87,7 +87,7 @@ def first(script, **limits):
 
 
 def test_a_child_asks_in_frames():
-    """*Ours*: the talk as `child.py` shows it."""
+    """*Ours*: the talk as `worker.py` shows it."""
     said = serving(first("result(a.b():await())"), {"reply": 1, "value": {"x": 2}})
     assert said == [
         {"call": 1, "server": "a", "tool": "b", "arguments": {}},
@@ -104,6 +104,6 @@ def test_a_child_that_nobody_answers_ends():
 
 def test_a_child_without_memory_for_the_script_itself_says_so(monkeypatch):
     """*Ours*: where Lua has none to say it with."""
-    monkeypatch.setattr(child, "MAX_SCRIPT_HEAP", 4 * 1024 * 1024)
+    monkeypatch.setattr(worker, "MAX_SCRIPT_HEAP", 4 * 1024 * 1024)
     servers = [f"s{number}" for number in range(18_000)]
     assert serving({**first("result(1)"), "servers": servers})[0]["error"]["code"] == "SANDBOX_MEMORY"

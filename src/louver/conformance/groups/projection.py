@@ -20,7 +20,7 @@ from louver.conformance.checks import check
 from louver.conformance.picked import in_top_array, is_closed, nested, parent, plain_name
 from louver.conformance.sample import json_in, output_of, texts_of
 from louver.core.json import compact, is_array, levels, members, strings
-from louver.core.projection import Projection
+from louver.core.projection.request import Projection
 from louver.errors import Broken, LouverError, NotOffered
 from louver.limits import CONFORMANCE_LEAVES
 from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL

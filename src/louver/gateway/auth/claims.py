@@ -14,7 +14,7 @@ from mcp.server.auth.provider import AccessToken
 
 from louver.core.json import strings
 from louver.limits import CLOCK_SKEW_S
-from louver.server.principals import words
+from louver.server.identity import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

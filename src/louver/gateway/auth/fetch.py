@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from louver.errors import AuthUnavailable
-from louver.gateway.connections import trust
+from louver.http1.pool import trust
 from louver.limits import AUTH_FETCH_S, MAX_AUTH_BYTES
 
 if TYPE_CHECKING:

@@ -6,16 +6,16 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from louver.catalogue.principals import Principal
+from louver.catalogue.policy.principal import Principal
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
-from louver.gateway.config import Audited
+from louver.gateway.config.model import Audited
 from louver.limits import AUDIT_DAYS
 from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from louver.catalogue.lines import Place
+    from louver.catalogue.files.line_numbers import Place
     from louver.errors import InvalidConfig
 
 _AUTH: Final = ("louver", "auth")

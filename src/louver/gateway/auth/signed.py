@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import jwt
 
-from louver.catalogue.regular import regular
+from louver.catalogue.files.open_regular import regular
 from louver.gateway.auth.claims import access_of
 from louver.gateway.auth.fetch import fetch
 from louver.gateway.auth.keys import Keys

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.provider import AccessToken
 
-from louver.catalogue.lines import nearest_line
-from louver.catalogue.regular import regular
+from louver.catalogue.files.line_numbers import nearest_line
+from louver.catalogue.files.open_regular import regular
 from louver.errors import InvalidConfig
-from louver.gateway.config_check import check, parsed
+from louver.gateway.config.validate import check, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 
+from louver.concurrency.offload import by_turns
 from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
-from louver.gateway.calls import opening_of
-from louver.gateway.config import ONLY
-from louver.gateway.many import named
+from louver.gateway.config.model import ONLY
+from louver.gateway.routing.aggregate import named
+from louver.gateway.routing.dispatch import opening_of
 from louver.limits import SERVER_LOOK_S
 from louver.protocol.names import COMPACT, ERROR, PROJECTION_LITERAL, SERVER
-from louver.server.turns import by_turns
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from louver.gateway.clients import Client
-    from louver.gateway.upstream import Upstream
+    from louver.gateway.clients.client import Client
+    from louver.gateway.upstream.upstream import Upstream
 
 READY: Final = "ready"
 """The state of a server that is there."""

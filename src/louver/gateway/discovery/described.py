@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import members
-from louver.core.outline import outline
+from louver.core.json import is_array, is_object, members
+from louver.core.preview.field_sizes import size_of
+from louver.core.preview.preview import preview
+from louver.core.schema.outline import outline
+from louver.core.wrapper import text_wrapper_in
 from louver.protocol.hint import read_hint
 from louver.protocol.names import HINT
+from louver.protocol.output import blocks, find_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,3 +45,22 @@ def described(tool: Mapping[str, Any]) -> dict[str, Any]:
 def is_read_only(tool: Mapping[str, Any]) -> bool:
     """Whether a tool says of itself that it only reads."""
     return members(tool.get("annotations")).get("readOnlyHint") is True
+
+
+def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
+    """The shape of a tool's result.
+
+    Args:
+        result: In its wire form.
+        full: Whether the answer itself is told too.
+    """
+    output = find_output(result, text_wrapper_in(result.get("structuredContent")))
+    if output is None or not (is_object(output.value) or is_array(output.value)):
+        found = blocks(result)
+        types = [str(block.get("type")) for block in found]
+        return {"ran": True, "seat": "blocks", "bytes": size_of(found), "blocks": types} | (
+            {"data": found} if full else {}
+        )
+    size = size_of(output.value)
+    said = {"ran": True, "seat": output.seat, "bytes": size, **preview(output.value, size)}
+    return said | ({"data": output.value} if full else {})

@@ -16,16 +16,16 @@ from louver.core.json import compact, is_array, is_object, members
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.scripts import ScriptHost
 from louver.gateway.discovery.service import DiscoveryService
-from louver.server.bindings import reader
+from louver.server.identity import reader
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from louver.core.json import Json
-    from louver.gateway.clients import Turn
+    from louver.gateway.clients.client import Turn
     from louver.gateway.discovery.scripts import Scripts
-    from louver.gateway.own import Asked
-    from louver.gateway.upstream import Upstream
+    from louver.gateway.middleware.built_in_tools import Asked
+    from louver.gateway.upstream.upstream import Upstream
 
 
 _DEFINITION: Final[dict[str, Any]] = {

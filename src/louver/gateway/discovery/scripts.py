@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from louver.concurrency.backoff import Backoff
 from louver.core.nearest import instead, nearest
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import SandboxUnavailable, ToolFailed, UnknownName
-from louver.gateway.backoff import Backoff
-from louver.gateway.discovery.called import CallNames
-from louver.gateway.lua.sandbox import Sandbox
-from louver.limits import MAX_SCRIPT_REPLY
+from louver.gateway.scripting.sandbox import Sandbox
+from louver.limits import DEFINITIONS_S, MAX_CALL_NAMES, MAX_SCRIPT_REPLY
 from louver.protocol.output import blocks, find_output, is_structured
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.gateway.discovery.behind import Behind
     from louver.gateway.discovery.service import DiscoveryService
-    from louver.gateway.lua.sandbox import Level, Options
+    from louver.gateway.scripting.sandbox import Level, Options
+
 
 logger = logging.getLogger(__name__)
 
@@ -177,3 +179,33 @@ def _value(result: dict[str, Any], called: str, *, is_projected: bool) -> Json:
     if (output := find_output(result, wrapper)) is not None:
         return output.value
     return texts[0] if len(texts) == len(found) == 1 else found
+
+
+class CallNames:
+    """The names that were found lately.
+
+    Args:
+        clock: Seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._found: OrderedDict[Hashable, tuple[Mapping[str, str], float]] = OrderedDict()
+        self._size = 0
+
+    def find(self, key: Hashable) -> Mapping[str, str]:
+        """The names that were found, if that was lately; else none."""
+        names, at = self._found.get(key, ({}, float("-inf")))
+        return names if self._clock() < at + DEFINITIONS_S else {}
+
+    def keep(self, key: Hashable, names: Mapping[str, str]) -> None:
+        """Remember names; those that were found first are forgotten first."""
+        self._size += len(names) - len(self._found.pop(key, ({}, 0.0))[0])
+        self._found[key] = names, self._clock()
+        while self._size > MAX_CALL_NAMES and len(self._found) > 1:
+            self._size -= len(self._found.popitem(last=False)[1][0])
+
+    def clear(self) -> None:
+        """Forget all: other servers stand behind the gateway now."""
+        self._found.clear()
+        self._size = 0

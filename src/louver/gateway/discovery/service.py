@@ -15,14 +15,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from louver.catalogue.summary import summary
+from louver.concurrency.offload import by_turns
 from louver.core.choices import check_choice
 from louver.core.nearest import instead, nearest
 from louver.errors import NotReadOnly, UnknownName
-from louver.gateway.discovery.described import described, is_read_only
+from louver.gateway.discovery.described import described, is_read_only, shape
 from louver.gateway.discovery.identifiers import identifiers
-from louver.gateway.discovery.shapes import shape
-from louver.gateway.lua.sandbox import GLOBALS
-from louver.server.turns import by_turns
+from louver.gateway.scripting.sandbox import GLOBALS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.discovery.service import Inspect
-    from louver.gateway.own import Asked, OwnTool
-    from louver.gateway.upstream import Upstream
+    from louver.gateway.middleware.built_in_tools import Asked, OwnTool
+    from louver.gateway.upstream.upstream import Upstream
 
 _TIPS: Final = """\
 Tools of several MCP servers, found step by step: list-servers, then list-server-tools for the servers that you will \

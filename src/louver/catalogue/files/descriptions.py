@@ -1,0 +1,257 @@
+"""Tools in two stages: the summary that a list shows, and the full description that is read.
+
+Stage 1 is made of what the server lists, stage 2 of that and of a file, if there is one::
+
+    tool_descriptions/get_issue.json
+    {"summary": "Get one issue of the tracker.",
+     "description": "Get one issue with its text, people, labels and reactions. ...",
+     "examples": [{"description": "The newest", "input": {"number": 120}}],
+     "usage_guidance": {"numbers": "list_issues tells which there are"},
+     "error_guidance": {"does not exist": "take a number of list_issues"}}
+
+Every member is optional, and what the server says itself (name and schemas) stands in no file.
+When files are read, and read again, says `louver.catalogue.files.folder`. Source: 000 sections 3, 4.4 and 7.
+"""
+
+from __future__ import annotations
+
+import logging
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header, x_mcp_header_map
+
+from louver.catalogue.files.folder import Folder, read_json
+from louver.catalogue.files.line_numbers import line_of
+from louver.catalogue.redacted_text import untold
+from louver.catalogue.summary import summary
+from louver.core.cached import cached_property
+from louver.core.json import digest, is_array, is_object, members, strings
+from louver.core.nearest import did_you_mean
+from louver.core.schema.validate import validator
+from louver.errors import InvalidDescription
+from louver.protocol.names import GRANT_ARGUMENT, HINT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from louver.core.json import Json
+    from louver.core.policy.redacted_schema import Names
+    from louver.core.schema.validate import Validator
+
+logger = logging.getLogger(__name__)
+
+SUFFIX = ".json"
+_TEXTS = ("summary", "description")
+_GUIDANCE = ("usage_guidance", "error_guidance")
+_KEYS = ("$schema", *_TEXTS, "examples", *_GUIDANCE)
+
+_GRANT_SCHEMA = {
+    "type": "string",
+    "description": "Shows that this description was read. Copy it as it stands; it is good for an hour.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionFile:
+    """What a file adds to the description of one tool.
+
+    Args:
+        tool: The tool's name, which is the file's without `.json`.
+        content: Its members.
+        path: The file.
+    """
+
+    tool: str
+    content: Mapping[str, Any]
+    path: Path
+
+    @classmethod
+    def read(cls, path: Path) -> DescriptionFile:
+        """What the file at `path` says.
+
+        Raises:
+            InvalidDescription: The file cannot be read, or describes no tool; with file and line.
+        """
+        content, text = read_json(path, "descriptions", InvalidDescription)
+        if not is_object(content):
+            message = f"a file of descriptions is an object with some of {', '.join(map(repr, _KEYS))}"
+            raise InvalidDescription(message, file=str(path), line=1)
+        for key, value in content.items():
+            if (problem := _problem(key, value)) is not None:
+                raise InvalidDescription(problem, file=str(path), line=line_of(text, (key,)))
+        return cls(path.name.removesuffix(SUFFIX), content, path)
+
+    def untold(self, names: Names) -> DescriptionFile:
+        """The same, without what tells one of the names: sentences, examples, and notes of guidance."""
+        left = {key: _untold(value, names) for key, value in self.content.items()}
+        return replace(self, content={key: value for key, value in left.items() if value})
+
+
+class DescriptionFiles:
+    """The files of all tools of a server.
+
+    Args:
+        folders: What the names of tools begin with -> a folder of files, of tools named without that.
+
+    Raises:
+        InvalidDescription: A folder is not there, or a file in it is wrong.
+    """
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self._folders = {
+            prefix: Folder(folder, SUFFIX, DescriptionFile.read, "descriptions", InvalidDescription, logger)
+            for prefix, folder in folders.items()
+        }
+        self._seen: Callable[[str, DescriptionFile], DescriptionFile | None] = _whole
+
+    def seen_by(self, seen: Callable[[str, DescriptionFile], DescriptionFile | None]) -> DescriptionFiles:
+        """The same files, for a caller who sees less of them.
+
+        Args:
+            seen: What the caller sees of the file of a tool.
+        """
+        files = copy(self)
+        files._seen = seen
+        return files
+
+    def refresh(self) -> None:
+        """Read files again that have changed."""
+        for folder in self._folders.values():
+            folder.refresh()
+
+    def find(self, tool: str) -> DescriptionFile | None:
+        """The file of `tool`, as it was read last."""
+        for prefix, folder in self._folders.items():
+            if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
+                return self._seen(tool, file)
+        return None
+
+    def check_names(self, tools: set[str]) -> None:
+        """Log the files of tools that the server does not have."""
+        for name in self.tools():
+            if name not in tools:
+                logger.warning("a file describes a tool %r, which the server does not have", name)
+
+    def tools(self) -> list[str]:
+        """The tools that files describe."""
+        return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
+
+
+class Described:
+    """One tool in both stages.
+
+    Args:
+        tool: As it is listed in full, a wire object.
+        file: What is added to it.
+    """
+
+    def __init__(self, tool: dict[str, Any], file: DescriptionFile | None = None) -> None:
+        self.name: str = tool["name"]
+        self.tool = tool
+        self.file = file
+        self._added: Mapping[str, Any] = {} if file is None else file.content
+        hint = members(members(tool.get("_meta")).get(HINT))
+        self._output_schema = hint.get("outputSchema", tool.get("outputSchema"))
+
+    @cached_property
+    def listed(self) -> dict[str, Any]:
+        """Stage 1: a summary, and an input schema that says nothing; annotations and `_meta` stay."""
+        listed = {key: value for key, value in self.tool.items() if key != "outputSchema"}
+        text = self._added.get("description", self.tool.get("description"))
+        listed["description"] = self._added.get("summary") or summary(text, self.name)
+        listed["inputSchema"] = _minimal(self.tool["inputSchema"])
+        if is_object(meta := self.tool.get("_meta")) and is_object(hint := meta.get(HINT)):
+            without = {key: value for key, value in hint.items() if key != "outputSchema"}
+            listed["_meta"] = {**meta, HINT: without}
+        return listed
+
+    @cached_property
+    def full(self) -> dict[str, Any]:
+        """Stage 2, a `louver.protocol.descriptions.Description` on the wire."""
+        said = self.tool.get("description")
+        full: dict[str, Any] = {
+            "name": self.name,
+            "description": self._added.get("description") or said or self.listed["description"],
+            "inputSchema": self.tool["inputSchema"],
+        }
+        if self._output_schema is not None:
+            full["outputSchema"] = self._output_schema
+        added = ("examples", *_GUIDANCE)
+        return {**full, **{key: self._added[key] for key in added if key in self._added}}
+
+    @cached_property
+    def version(self) -> str:
+        """Names the full description: whoever has read another one has not read this."""
+        return digest(self.full)
+
+    @cached_property
+    def takes_grant(self) -> bool:
+        """Whether the argument is ours: the tool has none of that name itself."""
+        return GRANT_ARGUMENT not in members(self.tool["inputSchema"].get("properties"))
+
+    @cached_property
+    def _validators(self) -> tuple[Validator, Validator]:
+        """Of arguments; and one that admits everything, unless the schema cannot be applied."""
+        schema: dict[str, Any] = self.tool["inputSchema"]
+        known = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+        return validator(schema), validator({**known, "anyOf": [True, schema]})
+
+    def takes(self, arguments: Json) -> bool:
+        """Whether arguments fit the input schema, or it cannot be judged whether they do."""
+        fitting, anything = self._validators
+        return fitting.is_valid(arguments) or not anything.is_valid(arguments)
+
+    def granting(self, grant: str) -> dict[str, Any]:
+        """Stage 2 with a grant as a required argument, so that a model copies it like any other."""
+        if not self.takes_grant:
+            return self.full
+        schema: dict[str, Any] = self.full["inputSchema"]
+        properties = {**members(schema.get("properties")), GRANT_ARGUMENT: {**_GRANT_SCHEMA, "const": grant}}
+        required = [*strings(schema.get("required")), GRANT_ARGUMENT]
+        return {**self.full, "inputSchema": {**schema, "properties": properties, "required": required}}
+
+
+def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
+    """One that admits everything, in few tokens; with just the properties that 2026-07-28 sends as headers too."""
+    # Some hosts read `properties` wherever there is an object.
+    minimal: dict[str, Any] = {"type": "object", "properties": {}}
+    if find_invalid_x_mcp_header(schema) is not None:
+        return minimal
+    for path, header in x_mcp_header_map(schema).items():
+        place, full = minimal, schema
+        for name in path:
+            full = full["properties"][name]
+            place = place.setdefault("properties", {}).setdefault(name, {})
+            if "type" in full:
+                place["type"] = full["type"]
+        place[X_MCP_HEADER_KEY] = header
+    return minimal
+
+
+def _whole(_tool: str, file: DescriptionFile) -> DescriptionFile:
+    return file
+
+
+def _untold(value: Json, names: Names) -> Json:
+    """What is left of a member of a file."""
+    if isinstance(value, str):
+        return untold(value, names)
+    if is_array(value):
+        return [each for each in value if not names.are_in(each)]
+    return {key: each for key, each in members(value).items() if not names.are_in({key: each})}
+
+
+def _problem(key: str, value: Any) -> str | None:
+    """What is wrong with a member of a file, if anything."""
+    if key not in _KEYS:
+        return f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}{did_you_mean(key, _KEYS)}"
+    if key in _TEXTS and not (isinstance(value, str) and value.strip()):
+        return f"{key!r} is a text"
+    if key == "examples" and not is_array(value):
+        return "'examples' is a list"
+    if key in _GUIDANCE and not (is_object(value) or (isinstance(value, str) and value.strip())):
+        return f"{key!r} is a text, or an object of notes"
+    return None

@@ -1,0 +1,210 @@
+"""Views as files: `<tool>.views.json`, one a tool.
+
+::
+
+    {"$schema": "...", "tool": "get_user_profile", "always": ["id"],
+     "views": {"minimal": {"include": ["name"]},
+               "public":  {"exclude": ["**.email"]},
+               "contact": {"extends": "minimal", "include": ["email"]},
+               "compact": {"select": {"name": "name", "town": "address.city"}, "dropNulls": true}}}
+
+When they are read, and read again, says `louver.catalogue.files.folder`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.files.folder import Folder, read_json
+from louver.catalogue.files.line_numbers import Place, line_of, spots
+from louver.core.json import is_object
+from louver.core.nearest import did_you_mean
+from louver.core.paths.path import FieldPath
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
+from louver.core.projection.view import View, Views
+from louver.core.schema import known_fields
+from louver.core.shaping.options import Shaping
+from louver.core.wrapper import text_wrapper, within
+from louver.errors import InvalidProjection, InvalidView, ProjectionLimit
+from louver.limits import MAX_VIEWS_STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from louver.catalogue.files.line_numbers import Spot
+    from louver.core.json import Schema
+
+logger = logging.getLogger(__name__)
+
+SUFFIX = ".views.json"
+_KEYS = ("$schema", "tool", "always", "views")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewFile:
+    """The views of one tool as a file says them.
+
+    Args:
+        tool: The tool's name.
+        views: Its views.
+        path: The file.
+        text: The file's text, to tell lines by.
+    """
+
+    tool: str
+    views: Views
+    path: Path
+    text: str
+
+    @classmethod
+    def read(cls, path: Path) -> ViewFile:
+        """The views in the file at `path`.
+
+        Raises:
+            InvalidView: The file cannot be read, or is not a file of views; with file and line.
+        """
+        content, text = read_json(path, "views", InvalidView)
+        return cls(*_content(content, path, text), path, text)
+
+    def check(self, schema: Schema) -> None:
+        """Hold the views against the tool's output schema.
+
+        Raises:
+            InvalidView: A view names a field that the schema cannot have; with file and line.
+        """
+        problem = misfit(self.views, schema)
+        if problem is not None:
+            line = _line_of(self.text, problem)
+            message = f"tool {self.tool!r}: {problem.message}"
+            raise InvalidView(message, file=str(self.path), line=line)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A path of a view that the tool's output cannot have, and the view that has it, or `always`."""
+
+    path: FieldPath
+    message: str
+    place: Place
+
+
+def misfit(views: Views, schema: Schema) -> Misfit | None:
+    """The first path in `views` that `schema` does not know, if any."""
+    return next(misfits(views, schema), None)
+
+
+def misfits(views: Views, schema: Schema) -> Iterator[Misfit]:
+    """Of each view, and of `always`, the first path that `schema` does not know, if any."""
+    if text_wrapper(schema) is not None:
+        # The text may be JSON, of which nothing is known.
+        return
+    named = [(("always",), "'always'", View(views.always))]
+    named += [(("views", name), f"view {name!r}", view) for name, view in views.named.items()]
+    paths = known_fields.Known(schema, MAX_VIEWS_STEPS)
+    for place, where, view in named:
+        problem = _unknown(view, schema, paths) or _unshapeable(views, view, schema)
+        if problem is not None:
+            path, message = problem
+            yield Misfit(path, f"{where} {message}", place)
+
+
+def _unknown(view: View, schema: Schema, paths: known_fields.Known) -> tuple[FieldPath, str] | None:
+    """The first path of a view that the output cannot have, if any."""
+    included = frozenset(view.include)
+    for path in (*view.include, *view.exclude):
+        include, exclude = ((path,), ()) if path in included else ((), (path,))
+        for meant in paths.unmatched(within(schema, include), within(schema, exclude)).values():
+            hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
+            return path, f"names {str(path)!r}, which the output cannot have{hint}"
+    return None
+
+
+def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, str] | None:
+    """The first path by which a view selects something that its own paths do not keep, if any."""
+    if not view.shaping:
+        return None
+    before = Views({"": replace(view, shaping=Shaping())}, views.always)
+    try:
+        kept = compile_projection(Projection.view(""), schema, views=before).schema
+    except ProjectionLimit as error:
+        # What the tool lists is made from the view's plan, so that must be possible.
+        return view.include[0] if view.include else view.exclude[0], f"is not possible: {error.message}"
+    select = view.shaping.select
+    if select is None:
+        return None
+    paths = known_fields.Known(kept)
+    for part in (select.at, *(source.path for _, source in select.members)):
+        path = select.at if part is select.at else FieldPath((*select.at.steps, *part.steps))
+        for meant in paths.unmatched(within(schema, (path,))).values():
+            hint = "" if meant is None else f"; did you mean {str(meant)!r}?"
+            return part, f"selects {str(path)!r}, which is not among what it keeps{hint}"
+    return None
+
+
+class ViewFolder(Folder[ViewFile]):
+    """The files of views in one folder.
+
+    Args:
+        folder: Where `*.views.json` stand.
+
+    Raises:
+        InvalidView: A file in it is wrong, or two are of one tool.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, SUFFIX, ViewFile.read, "views", InvalidView, logger)
+
+
+def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
+    def wrong(message: str, line: int | None = 1) -> InvalidView:
+        return InvalidView(message, file=str(path), line=line)
+
+    if not is_object(content):
+        raise wrong("a file of views is an object with 'tool' and 'views'")
+    for key in content:
+        if key not in _KEYS:
+            expected = f"expected one of {', '.join(map(repr, _KEYS))}{did_you_mean(key, _KEYS)}"
+            raise wrong(f"unknown key {key!r}: {expected}", line_of(text, (key,)))
+    tool, views, always = content.get("tool"), content.get("views"), content.get("always", [])
+    if not isinstance(tool, str) or not tool:
+        raise wrong("a file of views has the tool's name in 'tool'", line_of(text, ("tool",)) or 1)
+    if not is_object(views):
+        raise wrong("a file of views has an object of views in 'views'", line_of(text, ("views",)) or 1)
+    try:
+        return tool, Views.read(views, always)
+    except InvalidView as error:
+        raise wrong(error.message, _line_of_wrong(text, error, views)) from None
+
+
+def _line_of_wrong(text: str, error: InvalidView, views: dict[str, Any]) -> int | None:
+    """The line of what an error of a view leads to, or of the string that it quotes, else that of the view."""
+    message = error.message
+    name = next((name for name in views if message.startswith(f"view {name!r}")), None)
+    place = ("always",) if name is None else ("views", name)
+    if error.keys:
+        return line_of(text, (*place, *error.keys))
+    said = message if name is None else message.removeprefix(f"view {name!r}")
+    quoted = (spot.line for spot in _values(text, place) if repr(spot.text) in said)
+    return next(quoted, line_of(text, place))
+
+
+def _line_of(text: str, problem: Misfit) -> int | None:
+    """The line of a view's path, however it is written there; it may stand in the view that this one extends."""
+    for place in (problem.place, ("views",)):
+        for spot in _values(text, place):
+            try:
+                written = FieldPath.parse(spot.text, deep=True)
+            except InvalidProjection:
+                continue
+            if written == problem.path:
+                return spot.line
+    return None
+
+
+def _values(text: str, place: Place) -> Iterator[Spot]:
+    """The strings at `place` and below that are no keys."""
+    return (spot for spot in spots(text) if spot.place[: len(place)] == place and not spot.is_key)

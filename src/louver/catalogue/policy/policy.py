@@ -1,0 +1,346 @@
+"""Field policy: who may see which fields of one server's tools, as a file says it.
+
+::
+
+    {"$schema": "...", "version": "2026-11-20",
+     "tools": {
+       "get_user_profile": {"rules": [
+         {"name": "admins",  "who": {"roles": ["admin"]}, "allow": ["*"]},
+         {"name": "support", "who": {"scopes": ["support"]},
+          "allow": ["id", "name", "contact"], "deny": ["contact.phone"], "hash": ["contact.email"]},
+         {"name": "others",  "allow": ["name"]}]},
+       "*": {"rules": [{"name": "staff", "who": {"roles": ["admin", "staff"]}, "deny": ["**.ssn"]}]}},
+     "let": ["progress"]}
+
+Of a tool's rules the first counts whose `who` the caller meets. Where there is none, all of them do, one after the
+other: only what every rule lets through is seen. A tool that is not named, where `*` does not stand for all others, is
+not there at all. So is one that is not what was looked at: whose definition has another `digest`, or whose schema
+cannot have a field that a rule names.
+
+Source: PRIVACY.md, "Policy file". That no match means all rules, and the members beside `tools`, are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+from urllib.parse import unquote
+
+from louver.catalogue.files.folder import read_json
+from louver.catalogue.files.line_numbers import line_of
+from louver.core.json import digest, is_array, is_object
+from louver.core.nearest import did_you_mean
+from louver.core.paths.path import FieldPath, fold
+from louver.core.policy.visibility import Fields
+from louver.core.wrapper import text_wrapper
+from louver.errors import InvalidPolicy, InvalidProjection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from louver.catalogue.files.line_numbers import Place
+    from louver.catalogue.policy.principal import Principal
+
+Errors = Literal["constant", "passthrough"]
+"""Whether what a server says of an error is replaced, or passed on."""
+
+Let = Literal["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
+"""What a server says beside the answers of its tools."""
+
+LETS: Final[tuple[Let, ...]] = (
+    "progress",
+    "logging",
+    "elicitation",
+    "sampling",
+    "prompts",
+    "completion",
+    "instructions",
+)
+OTHERS: Final = "*"
+"""Stands for every tool that is not named."""
+
+_DIGEST: Final = re.compile("[0-9a-f]{16}")
+_KEYS: Final = ("$schema", "version", "tools", "errors", "meta", "let", "resources")
+_OF_TOOL: Final = ("rules", "digest")
+_PATHS: Final = ("allow", "deny", "mask", "hash")
+_OF_RULE: Final = ("name", "who", *_PATHS)
+_OF_WHO: Final = ("scopes", "roles", "clients")
+_SKIPPED: Final = re.compile(r"[\x00-\x20\x7f-\x9f]")
+"""What readers of URIs leave out, wherever it stands (tabs, line ends) or at the ends."""
+
+_MOST_ENCODINGS: Final = 8
+"""How many times a URI can be percent-encoded whose end is looked for."""
+
+_UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whom a rule is for: who meets all that it says.
+
+    Args:
+        scopes: All of these were granted.
+        roles: One of these is a role of the caller.
+        clients: One of these is the program that calls.
+    """
+
+    scopes: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    clients: frozenset[str] = frozenset()
+
+    def is_met_by(self, principal: Principal) -> bool:
+        """Whether a caller meets it."""
+        if not self.scopes <= principal.scopes or (self.roles and not self.roles & principal.roles):
+            return False
+        return not self.clients or principal.client in self.clients
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    Args:
+        name: Names it for those who read of it.
+        who: Whom it is for.
+        fields: What they see.
+    """
+
+    name: str
+    who: Who
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPolicy:
+    """The rules of one tool, or of all that are not named.
+
+    Args:
+        rules: In their order.
+        digest: Of the definition that they were written for, if it is pinned.
+        is_for_others: Whether they are for all tools that are not named, of which few have all the fields.
+    """
+
+    rules: tuple[Rule, ...]
+    digest: str | None = None
+    is_for_others: bool = False
+
+    def ruling(self, principal: Principal) -> tuple[Rule, ...]:
+        """The rules that count for a caller."""
+        met = next((rule for rule in self.rules if rule.who.is_met_by(principal)), None)
+        return self.rules if met is None else (met,)
+
+    def misfit(self, tool: dict[str, Any]) -> str | None:
+        """Why the tool is not the one that the rules were written for, if it is not.
+
+        Args:
+            tool: As its server lists it.
+        """
+        if self.digest is not None and self.digest != definition_digest(tool):
+            return "its definition is not the one that the policy was written for"
+        schema = tool.get("outputSchema")
+        if self.is_for_others or schema is None or text_wrapper(schema) is not None:
+            # A text may be JSON, of which nothing is known.
+            return None
+        for rule in self.rules:
+            # What is said of a name wherever it stands need not stand anywhere.
+            for path, meant in rule.fields.unknown(schema).items():
+                if not path.deep:
+                    near = "" if meant is None else f"; did you mean {str(meant)!r}?"
+                    return f"rule {rule.name!r} names {str(path)!r}, which the output cannot have{near}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy for one server.
+
+    Args:
+        version: How its authors call it.
+        tools: By name.
+        errors: What becomes of what the server says of errors.
+        meta: The keys of `_meta` that are passed on.
+        lets: What is passed on of what the server says beside answers.
+        resources: The URIs that may be read; those that begin so, if there is a `*` at the end.
+        key: Of pseudonyms.
+        file: Where it stands.
+    """
+
+    version: str
+    tools: Mapping[str, ToolPolicy]
+    errors: Errors = "constant"
+    meta: frozenset[str] = frozenset()
+    lets: frozenset[str] = frozenset()
+    resources: tuple[str, ...] = ()
+    key: bytes = field(default=b"", repr=False)
+    file: Path | None = None
+
+    @classmethod
+    def read(cls, path: Path, key: bytes = b"") -> Policy:
+        """The policy in the file at `path`.
+
+        Args:
+            path: The file.
+            key: Of pseudonyms; a policy that makes some needs one.
+
+        Raises:
+            InvalidPolicy: The file cannot be read, or is no policy; with file and line.
+        """
+        content, text = read_json(path, "policy", InvalidPolicy)
+        return replace(_Reader(str(path), text).policy(content, key), file=path)
+
+    def of(self, tool: str) -> ToolPolicy | None:
+        """What is said of a tool; `None` where it is not there for anybody."""
+        return self.tools.get(tool, self.tools.get(OTHERS))
+
+    def misfits(self, tools: Sequence[dict[str, Any]]) -> list[str]:
+        """Why tools are not served that rules are written for."""
+        listed = {tool["name"]: tool for tool in tools}
+        found = [
+            f"the policy names a tool {name!r}, which it does not have{did_you_mean(name, listed)}"
+            for name in self.tools
+            if name not in listed and name != OTHERS
+        ]
+        for name, tool in listed.items():
+            said = self.of(name)
+            if said is not None and (problem := said.misfit(tool)) is not None:
+                found.append(f"tool {name!r} is not served: {problem}")
+        return found
+
+    def audience(self, principal: Principal) -> tuple[tuple[str, ...], ...]:
+        """What all callers have in common who see the same: the rules that count for them, tool by tool."""
+        return tuple(tuple(rule.name for rule in said.ruling(principal)) for said in self.tools.values())
+
+    def covers(self, uri: str) -> bool:
+        """Whether a resource may be read; an address of which readers could make another only as it is listed."""
+        plain = _is_plain(uri)
+        return any(
+            uri == each or (plain and each.endswith("*") and uri.startswith(each[:-1])) for each in self.resources
+        )
+
+
+def definition_digest(tool: dict[str, Any]) -> str:
+    """Names what a model is told of a tool: its description and its schemas."""
+    return digest([tool.get(key) for key in ("name", "description", "inputSchema", "outputSchema")])
+
+
+def _is_plain(uri: str) -> bool:
+    """Whether a URI leads where it seems to: not up again (`..`), and without what readers of URIs leave out."""
+    if _SKIPPED.search(uri) or uri != uri.strip():
+        return False
+    for _ in range(_MOST_ENCODINGS):
+        # A reader that undoes an encoding may leave out what was encoded, too.
+        if _UP.search(_SKIPPED.sub("", uri)):
+            return False
+        if (decoded := unquote(uri)) == uri:
+            return True
+        uri = decoded
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A file that is JSON."""
+
+    file: str
+    text: str
+
+    def policy(self, content: Any, key: bytes) -> Policy:
+        said = self._object((), content, _KEYS, ("version", "tools"))
+        tools = said["tools"]
+        if not is_object(tools) or not tools:
+            self._wrong(("tools",), "'tools' is an object of tools, with one or more")
+        policy = Policy(
+            self._text(("version",), said["version"]),
+            {name: self._tool(("tools", name), tool) for name, tool in tools.items()},
+            self._one_of(("errors",), said.get("errors", "constant"), ("constant", "passthrough")),
+            frozenset(self._texts(("meta",), said.get("meta", []))),
+            frozenset(self._one_of(place, each, LETS) for place, each in self._each(("let",), said.get("let", []))),
+            tuple(self._texts(("resources",), said.get("resources", []))),
+            key,
+        )
+        for name, tool in policy.tools.items():
+            if not key and any(rule.fields.hash for rule in tool.rules):
+                needed = "'hash' needs a secret key: 'pseudonymKey' under 'louver', at the top of the configuration"
+                self._wrong(("tools", name), f"tool {name!r}: {needed}")
+        return policy
+
+    def _tool(self, at: Place, said: Any) -> ToolPolicy:
+        said = self._object(at, said, _OF_TOOL, ("rules",))
+        rules = tuple(self._rule(place, rule) for place, rule in self._each((*at, "rules"), said["rules"]))
+        if not rules:
+            self._wrong((*at, "rules"), "'rules' is a list of one rule or more")
+        names = [rule.name for rule in rules]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                self._wrong((*at, "rules", number, "name"), f"there is a rule {name!r} already")
+        pinned = said.get("digest")
+        if pinned is not None and not (isinstance(pinned, str) and _DIGEST.fullmatch(pinned)):
+            self._wrong((*at, "digest"), "'digest' is 16 hex digits, as 'louver explain' prints them")
+        return ToolPolicy(rules, pinned, at[-1] == OTHERS)
+
+    def _rule(self, at: Place, said: Any) -> Rule:
+        said = self._object(at, said, _OF_RULE, ("name",))
+        who = self._object((*at, "who"), said.get("who", {}), _OF_WHO)
+        paths = {key: self._paths((*at, key), key, said[key]) for key in _PATHS if key in said}
+        if not paths:
+            self._wrong(at, "a rule has 'allow', 'deny', 'mask' or 'hash'; to show everything, 'allow': [\"*\"]")
+        return Rule(
+            self._text((*at, "name"), said["name"]),
+            Who(**{key: self._some((*at, "who", key), listed) for key, listed in who.items()}),
+            Fields(**paths),
+        )
+
+    def _paths(self, at: Place, key: str, said: Any) -> tuple[FieldPath, ...]:
+        found: list[FieldPath] = []
+        for place, text in self._each(at, said):
+            try:
+                path = FieldPath.parse(self._text(place, text), deep=key != "allow")
+            except InvalidProjection as error:
+                self._wrong(place, error.message)
+            if not path.steps and key in ("mask", "hash"):
+                self._wrong(place, f"{key!r} names fields: something else cannot stand instead of the whole output")
+            found.append(path)
+        if not found:
+            self._wrong(at, f"{key!r} names one field or more")
+        return fold(tuple(found))
+
+    def _object(self, at: Place, said: Any, keys: tuple[str, ...], required: tuple[str, ...] = ()) -> dict[str, Any]:
+        if not is_object(said):
+            self._wrong(at, f"expected an object with {', '.join(map(repr, required or keys))}")
+        for key in said:
+            if key not in keys:
+                expected = f"expected one of {', '.join(map(repr, keys))}{did_you_mean(key, keys)}"
+                self._wrong((*at, key), f"unknown key {key!r}: {expected}")
+        for key in required:
+            if key not in said:
+                self._wrong(at, f"{key!r} is missing")
+        return said
+
+    def _each(self, at: Place, said: Any) -> Iterator[tuple[Place, Any]]:
+        if not is_array(said):
+            self._wrong(at, f"{at[-1]!r} is a list")
+        for number, each in enumerate(said):
+            yield (*at, number), each
+
+    def _texts(self, at: Place, said: Any) -> list[str]:
+        return [self._text(place, each) for place, each in self._each(at, said)]
+
+    def _some(self, at: Place, said: Any) -> frozenset[str]:
+        # An empty list could be meant for nobody, and would be met by everybody.
+        return frozenset(self._texts(at, said)) or self._wrong(at, f"{at[-1]!r} names one or more")
+
+    def _text(self, at: Place, said: Any) -> str:
+        if not isinstance(said, str) or not said:
+            self._wrong(at, "expected a text that is not empty")
+        return said
+
+    def _one_of(self, at: Place, said: Any, words: tuple[Any, ...]) -> Any:
+        if said not in words:
+            self._wrong(at, f"expected one of {', '.join(map(repr, words))}")
+        return said
+
+    def _wrong(self, at: Place, message: str) -> NoReturn:
+        line = next((line for end in range(len(at), 0, -1) if (line := line_of(self.text, at[:end])) is not None), 1)
+        raise InvalidPolicy(message, file=self.file, line=line)

@@ -1,0 +1,80 @@
+"""`louver audit`: which fields of which tools went to whom.
+
+    louver audit audit.db                        a table by tool
+    louver audit audit.db --by field --since 7d  by field, of the last seven days
+    louver audit audit.db --export               every record, one JSON object a line
+
+The file is only read, also while servers write to it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from louver.cli import terminal
+from louver.cli.request import write
+from louver.errors import InvalidInput
+from louver.server.audit.report import Trail
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from louver.server.audit.report import Row
+
+_UNITS: Final = {"d": 86_400, "h": 3600, "m": 60}
+_TEXTS: Final = ("server", "tool", "field", "principal", "last")
+_DIGEST: Final = 32
+"""Characters of the digest of a principal."""
+
+
+def run(arguments: Namespace) -> int:
+    """Print what the file tells.
+
+    Raises:
+        InvalidInput: It is no file of audit records, or `--since` is no time.
+    """
+    since = 0.0 if arguments.since is None else _since(arguments.since, time.time())
+    with closing(Trail(Path(arguments.file), since)) as trail:
+        if arguments.export:
+            for record in trail.records():
+                write(record.to_json())
+            return 0
+        rows = {"tool": trail.by_tool, "principal": trail.by_principal, "field": trail.by_field}[arguments.by]()
+    if arguments.json:
+        write(rows)
+    else:
+        _show(rows)
+    return 0
+
+
+def _since(text: str, now: float) -> float:
+    """A time in seconds since the epoch: so long ago, or as ISO 8601 writes it; in UTC, if that says no zone."""
+    if found := re.fullmatch(r"(?P<number>[0-9]{1,6})(?P<unit>[dhm])", text):
+        return now - int(found["number"]) * _UNITS[found["unit"]]
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"--since takes 7d, 12h or 30m, or a time like 2026-01-31T12:00, not {text!r}") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _show(rows: list[Row]) -> None:
+    from rich.table import Table
+
+    if not rows:
+        print("no records", file=sys.stderr)
+        return
+    table = Table()
+    for name in rows[0]:
+        # A digest that is broken over lines cannot be looked for.
+        least = _DIGEST if name == "principal" else None
+        table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=least)
+    for row in rows:
+        table.add_row(*(terminal.plain(str(value)) for value in row.values()))
+    terminal.console().print(table)

@@ -1,0 +1,216 @@
+"""`louver call`: call one tool, as a client that asks for a projection.
+
+louver call http://127.0.0.1:8080/mcp get_user '{"id": 7}' --include name
+louver call "louver serve -- npx -y @modelcontextprotocol/server-memory" read_graph --include entities.name
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from anyio import fail_after
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types import PARSE_ERROR
+
+from louver.cli import logs, signals, terminal
+from louver.cli.request import tool_arguments, write
+from louver.client.target import url_or_words
+from louver.client.wire import Wire
+from louver.core import json
+from louver.core.projection.request import Projection
+from louver.errors import InvalidInput, InvalidProjection, LouverError
+from louver.limits import OPENING_TIMEOUT_S
+from louver.protocol.names import PROJECTION_LITERAL
+from louver.protocol.output import is_structured
+from louver.server.calls.unmatched import unmatched_in
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncGenerator
+
+    import httpx2
+    from mcp.client._transport import TransportStreams
+
+
+_NO_RECEIPT = (
+    "this is not projected: put the gateway before the server, `louver serve -- COMMAND` or `louver serve --url URL`"
+)
+
+_NO_TOKEN = (
+    ": it wants a token. Name the server in a file, with its token among its `headers`, and call "
+    "that: TARGET is the command `louver serve --config FILE`, in one word"
+)
+
+
+def run(arguments: Namespace) -> int:
+    """Print what the tool answers; 1 if that is an error, or not projected though that was asked for.
+
+    Raises:
+        LouverError: The options are refused.
+    """
+    logs.quieten()
+    server = target_of(arguments.target, arguments.tool)
+    request, given = _request(arguments), tool_arguments(arguments.arguments)
+    _check_whole([arguments.tool, given, request])
+    meta: Any = None
+    if request is not None:
+        # What cannot be asked of any server is not sent.
+        Projection.from_wire(request)
+        meta = {PROJECTION_LITERAL: request}
+    return signals.run(_run(server, given, meta, arguments))
+
+
+async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:
+    refusals: list[int] = []
+    try:
+        with fail_after(OPENING_TIMEOUT_S) as opening:
+            async with Client(_opened(server, refusals), mode="auto") as client:
+                opening.deadline = inf
+                result = await _result(client, options.tool, given, meta)
+    except TimeoutError:
+        terminal.say(f"the server has not opened within {OPENING_TIMEOUT_S:g} s")
+        return 1
+    except (OSError, MCPError, ExceptionGroup) as error:
+        terminal.say(f"the server cannot be opened: {_reason(error)}{_refusal(refusals)}")
+        return 1
+    if isinstance(result, MCPError | LouverError):
+        terminal.say(str(result))
+        return 1
+    if options.json:
+        write(result)
+    else:
+        _show(result)
+    is_error = bool(result.get("isError"))
+    if meta is not None and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
+        terminal.say(_NO_RECEIPT)
+        return 1
+    return 1 if is_error else 0
+
+
+async def _result(
+    client: Client, tool: str, given: dict[str, Any], meta: Any
+) -> dict[str, Any] | MCPError | LouverError:
+    """The answer as it came; an error is returned, since what is raised here comes out of the client in a group."""
+    try:
+        return await Wire(client).call(tool, given, meta or {})
+    except (MCPError, LouverError) as error:
+        return error
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    # A client that has failed to open in one era tries the other, whose error tells nothing.
+    first = error.__context__ if isinstance(error, MCPError) and isinstance(error.__context__, MCPError) else error
+    if isinstance(first, MCPError) and first.code == PARSE_ERROR:
+        # The client's own words quote what has come.
+        return "it answers with what is no message of JSON-RPC"
+    return str(first) or type(first).__name__
+
+
+def _show(result: dict[str, Any]) -> None:
+    """The output alone on standard output, what is told of its projection on standard error."""
+    if is_structured(result):
+        write(result["structuredContent"])
+    else:
+        for block in result.get("content", ()):
+            print(block["text"] if block.get("type") == "text" else f"[{block.get('type')}]")
+    receipt = json.members(result.get("_meta")).get(PROJECTION_LITERAL)
+    if receipt is not None:
+        told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
+        terminal.say(json.compact(told))
+        for clause in unmatched_in(receipt):
+            terminal.say(clause)
+        if any("," in path for path in json.strings(receipt.get("unmatched"))):
+            terminal.say("an option takes one field, and stands once for each")
+
+
+def _opened(server: str | list[str], refusals: list[int]) -> Any:
+    """What the client takes for a server; of a URL the status of each refusal is noted, which it would not tell."""
+    if isinstance(server, str):
+        return _over_http(server, refusals)
+    return StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))
+
+
+@asynccontextmanager
+async def _over_http(url: str, refusals: list[int]) -> AsyncGenerator[TransportStreams]:
+    async def note(response: httpx2.Response) -> None:
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            refusals.append(response.status_code)
+
+    async with create_mcp_http_client() as http:
+        http.event_hooks = {"response": [note]}
+        async with streamable_http_client(url, http_client=http) as streams:
+            yield streams
+
+
+def _refusal(refusals: list[int]) -> str:
+    if not refusals:
+        return ""
+    return f" (HTTP {refusals[-1]}){_NO_TOKEN if refusals[-1] == HTTPStatus.UNAUTHORIZED else ''}"
+
+
+def _check_whole(call: Any) -> None:
+    """Refuse what the client could not write as UTF-8, which it would tell only by an error of its own."""
+    try:
+        json.compact(call).encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            "half a surrogate pair, or a byte that the locale has no letter for, cannot be sent: expected whole "
+            "characters in the tool's name, its arguments, and the fields or the view"
+        ) from None
+
+
+def _request(options: Namespace) -> dict[str, Any] | None:
+    asked = [bool(options.include), bool(options.exclude), options.view is not None]
+    if sum(asked) > 1:
+        raise InvalidProjection("one of --include, --exclude and --view at a time")
+    if options.view is not None:
+        return {"mode": "view", "view": options.view}
+    if options.include:
+        return {"mode": "include", "fields": options.include}
+    return {"mode": "exclude", "fields": options.exclude} if options.exclude else None
+
+
+_ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")
+"""What is probably a URL without its beginning."""
+
+
+def target_of(text: str, tool: str) -> str | list[str]:
+    """The URL that a text is, or the words of the command.
+
+    Args:
+        text: What stands for TARGET.
+        tool: What stands for TOOL.
+
+    Raises:
+        InvalidInput: It is neither, or there is no such command.
+    """
+    found = url_or_words(text)
+    if isinstance(found, str) or shutil.which(found[0]) is not None:
+        return found
+    expected = "TARGET is a URL that begins with http:// or https://, or the command that starts a server"
+    raise InvalidInput(f"there is no such command: {expected}; {_meant(found[0], tool)}")
+
+
+def _meant(command: str, tool: str) -> str:
+    # What may hold a secret is not repeated.
+    if "=" in command and "/" not in command.partition("=")[0]:
+        return "a variable is set before louver itself, and not in TARGET"
+    if _ADDRESS.fullmatch(command):
+        return "for a URL, put http:// before it"
+    if tool.startswith(("{", "[")):
+        return f"if {command!r} is the tool, TARGET is missing before it: louver call TARGET {command} ARGS"
+    if Path(command).is_file():
+        return f'{command!r} is a file: put before it what runs it, as in "python server.py"'
+    return f"{command!r} is none"

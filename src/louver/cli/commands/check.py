@@ -1,0 +1,59 @@
+"""`louver check`: whether a configuration can be served, without serving it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from louver.catalogue.files.folder import read_json
+from louver.catalogue.files.views import SUFFIX
+from louver.cli import signals, terminal, upstreams
+from louver.core.json import members
+from louver.errors import InvalidView
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+
+def run(arguments: Namespace) -> int:
+    """Print the servers and what is wrong; 1 if anything is.
+
+    Raises:
+        InvalidConfig: The configuration cannot be used.
+    """
+    return signals.run(_run(arguments))
+
+
+async def _run(arguments: Namespace) -> int:
+    config = upstreams.read(arguments)
+    if config.auth is not None:
+        # Imported here: who asks nobody for tokens needs no cryptography.
+        from louver.gateway.auth.authenticated import verifier_of
+
+        verifier_of(config.auth)
+    async with upstreams.opened(config) as (gateway, states):
+        problems = [problem for state in states for problem in gateway.problems_of(state)]
+    problems += [f"{each.name}: 'views': {problem}" for each in config.upstreams for problem in _unread(each.views)]
+    terminal.console().print(upstreams.table(states))
+    for problem in problems:
+        terminal.say(problem)
+    return 1 if problems or any(state.problem is not None for state in states) else 0
+
+
+def _unread(folder: Path | None) -> list[str]:
+    """What is not read of a folder of views, for nothing in it is called as a file of views, or something is not."""
+    if folder is None:
+        return []
+    named = {path.name: path.name.endswith(SUFFIX) for path in sorted(folder.glob("*.json"))}
+    stray = [name for name, is_read in named.items() if not is_read and _has_views(folder / name)]
+    if not stray and not any(named.values()):
+        return [f"the folder has no file <tool>{SUFFIX}"]
+    return [f"{name!r} is not read: a file of views is called <tool>{SUFFIX}" for name in stray]
+
+
+def _has_views(file: Path) -> bool:
+    try:
+        content, _ = read_json(file, "views", InvalidView)
+    except InvalidView:
+        return False
+    return "views" in members(content)

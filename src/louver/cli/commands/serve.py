@@ -1,0 +1,258 @@
+"""`louver serve`: the gateway before other servers, or the example server.
+
+    louver serve -- npx -y @modelcontextprotocol/server-memory    one server, by its command
+    louver serve --url http://127.0.0.1:9000/mcp                  one server, by its URL
+    louver serve --config mcp.json                                the servers of a file
+    louver serve --example                                        the built-in server
+
+Each over stdio, or with `--http HOST:PORT` over Streamable HTTP (`louver.cli.listen_address`). What is told is told on
+standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from errno import EBADF
+from fcntl import F_GETFL, fcntl
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.policy.principal import NOBODY
+from louver.cli import logs, upstreams
+from louver.cli.listen_address import Address
+from louver.errors import InvalidInput, LouverError
+from louver.gateway.gateway import Gateway
+from louver.gateway.serve.fast_path import in_front_of
+from louver.gateway.serve.http import listening_at, serve
+from louver.gateway.serve.sessions import app_of, security_of
+from louver.gateway.serve.stdio import serve_stdio
+from louver.limits import FOLLOWED_S
+from louver.server.identity import served_as
+
+if TYPE_CHECKING:
+    import socket
+    from argparse import Namespace
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+
+    from starlette.types import ASGIApp
+
+    from louver.gateway.auth.settings import Auth
+    from louver.gateway.config.reload import ConfigFile
+
+logger = logging.getLogger(__name__)
+
+
+def run(arguments: Namespace) -> int:
+    """Serve until the client goes, or until the process is told to end.
+
+    Raises:
+        InvalidConfig: The configuration cannot be used.
+        InvalidInput: The address is none, is taken, or is reached by others and nobody has said who is served; or the
+            example has no such thing.
+    """
+    address = None if arguments.http is None else Address.read(arguments.http)
+    if address is None and (arguments.anyone or arguments.known_as):
+        raise InvalidInput("--anyone and --known-as are for --http: over stdio there is just who starts it")
+    hosts = [] if address is None else address.known_as(arguments.known_as)
+    if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        # It was closed, and nobody could be answered.
+        raise OSError(EBADF, os.strerror(EBADF))
+    if arguments.example:
+        if arguments.exposure in ("discovery", "gateway") or arguments.execute:
+            exposure = (arguments.exposure or "full") + (" --execute" if arguments.execute else "")
+            raise InvalidInput(
+                "discovery, the one tool and scripts are for servers behind the gateway: "
+                f"louver serve --exposure {exposure} -- louver serve --example"
+            )
+        if arguments.ready_views:
+            raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
+        if address is not None:
+            address.check_is_for(tokens=False, anyone=arguments.anyone)
+        _serve_example(address, hosts, minimal=arguments.exposure == "minimal")
+        return 0
+    logs.configure(arguments.log)
+    file = None if arguments.config is None else _file(arguments.config)
+    config = upstreams.read(arguments) if file is None else file.current
+    if address is not None:
+        address.check_is_for(tokens=config.auth is not None, anyone=arguments.anyone)
+    made = partial(
+        Gateway,
+        config,
+        exposure=arguments.exposure,
+        execute=arguments.execute,
+        ready_views=arguments.ready_views,
+        changes=file is not None,
+    )
+    if address is None:
+        with served_as(config.principal or NOBODY):
+            asyncio.run(_gateway_over_stdio(made, file))
+    else:
+        asyncio.run(_gateway_over_http(made, file, config.auth, address, hosts))
+    return 0
+
+
+async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | None) -> None:
+    telling: asyncio.Task[None] | None = None
+
+    def opened() -> None:
+        nonlocal telling
+        if telling is None:
+            telling = asyncio.create_task(_tell(gateway))
+            behind.callback(telling.cancel)
+
+    gateway = made(serves_one=True, opened=opened)
+    if sys.stdin.isatty() and not logs.is_json():
+        print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
+    async with _working(gateway, file) as behind:
+        await serve_stdio(gateway.server, end_streams=gateway.listening.close, end_behind=behind.aclose)
+
+
+async def _gateway_over_http(
+    made: Callable[..., Gateway], file: ConfigFile | None, auth: Auth | None, address: Address, hosts: Sequence[str]
+) -> None:
+    with listening_at(address.host, address.port) as listening:
+        gateway = made(serves_one=False)
+        async with _working(gateway, file) as behind:
+            front = _front(gateway, auth, hosts)
+            await behind.enter_async_context(_meanwhile(_tell_and_settle(gateway)))
+            told = partial(_tell_address, address.host, listening)
+            end_streams = gateway.listening.close
+            await serve(front, listening, told=told, end_streams=end_streams, end_behind=behind.aclose)
+
+
+@asynccontextmanager
+async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[AsyncExitStack]:
+    """What is behind the gateway, while it works: closed when calls are done, or else with the block."""
+    try:
+        async with AsyncExitStack() as behind:
+            behind.push_async_callback(gateway.end)
+            if file is not None:
+                await behind.enter_async_context(_meanwhile(_follow(gateway, file)))
+            yield behind
+    finally:
+        await gateway.close()
+
+
+def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
+    """What is served over HTTP; where tokens are asked for, nothing of it stands open."""
+    if auth is None:
+        return in_front_of(app_of(gateway.server, known_as=hosts), gateway.server)
+    # Imported here: who asks nobody for tokens needs no cryptography.
+    from louver.gateway.auth.authenticated import Authenticated, known_as
+
+    app = app_of(gateway.server, known_as=[*hosts, *known_as(auth)])
+    return Authenticated(in_front_of(app, gateway.server), auth)
+
+
+def _file(path: str) -> ConfigFile:
+    # Imported here, as by `upstreams.read`.
+    from louver.gateway.config.reload import ConfigFile
+
+    return ConfigFile(Path(path))
+
+
+@asynccontextmanager
+async def _meanwhile(doing: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+    """Do something beside, until the block is left."""
+    task = asyncio.create_task(doing)
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _tell_and_settle(gateway: Gateway) -> None:
+    await _tell(gateway)
+    # What is there by now stays, and need not be looked at again with every large answer.
+    gc.freeze()
+
+
+async def _follow(gateway: Gateway, file: ConfigFile) -> None:
+    started = file.current
+    first_audit = started.audit
+    await _changed(file)
+    while True:
+        said = file.current
+        # Calls that are under way are written down where they began.
+        first_audit = first_audit or said.audit
+        audit = None if said.audit is None else first_audit
+        if (said.auth, said.principal, said.audit) != (started.auth, started.principal, audit):
+            logger.error("who clients are and where is audited stays as it was: start again for what the file says")
+        try:
+            await gateway.change(replace(said, audit=audit))
+        except LouverError as error:
+            logger.error("the gateway stays as it was: %s", error.message)
+            await _changed(file)
+        else:
+            # Beside: a server that is silent holds up no other change.
+            async with _meanwhile(_tell(gateway)):
+                await _changed(file)
+
+
+async def _changed(file: ConfigFile) -> None:
+    """Wait until the file says something else that can be served."""
+    while True:
+        await asyncio.sleep(FOLLOWED_S)
+        if file.refresh():
+            return
+
+
+def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bool) -> None:
+    # Imported here: the gateway needs no example.
+    from louver import attach
+    from louver.example import build_server
+    from louver.shipped import folder
+
+    server = build_server()
+    disclosure = "enforce" if minimal else "off"
+    attach(
+        server,
+        views=folder("views"),
+        argument=True,
+        disclosure=disclosure,
+        descriptions=folder("tool_descriptions"),
+        search=minimal,
+    )
+    if address is None:
+        served = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
+        asyncio.run(serve_stdio(served, end_streams=_no_streams, end_behind=_nothing_behind))
+        return
+    with listening_at(address.host, address.port) as listening:
+        told = partial(_tell_address, address.host, listening)
+        app = server.streamable_http_app(transport_security=security_of(hosts))
+        asyncio.run(serve(app, listening, told=told, end_streams=_no_streams, end_behind=_nothing_behind))
+
+
+def _no_streams() -> None:
+    pass
+
+
+async def _nothing_behind() -> None:
+    pass
+
+
+async def _tell(gateway: Gateway) -> None:
+    """Print what stands behind the gateway."""
+    states = await gateway.open()
+    if logs.is_json():
+        for sentence in upstreams.sentences(states):
+            logger.info("%s", sentence)
+        return
+    print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
+
+
+def _tell_address(host: str, listening: socket.socket) -> None:
+    # Told at once: the socket accepts already, whoever connects now waits until the server has started.
+    shown = f"[{host}]" if ":" in host else host
+    told = f"serving at http://{shown}:{listening.getsockname()[1]}/mcp"
+    if logs.is_json():
+        logger.info("%s", told)
+    else:
+        print(f"louver: {told}", file=sys.stderr, flush=True)

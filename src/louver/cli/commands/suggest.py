@@ -1,0 +1,214 @@
+"""`louver suggest`: what weighs in the answers of tools, and files for each to begin with: views, an output schema.
+
+louver suggest --call list_issues '{"limit": 20}' --call list_issues '{"state": "closed"}' -- louver serve --example
+
+Tools are called as they are, with nobody to be asked, and just those that say that they only read. Of what they answer
+nothing is printed or written but names, types and sizes. A schema is for those whose server lists none, and which have
+given JSON each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.files.output_schemas import file_name, suggested
+from louver.catalogue.files.views import SUFFIX
+from louver.catalogue.learned import LearnedFields, learned_file, state_folder
+from louver.catalogue.suggest_view import suggest
+from louver.cli import bar_chart, signals, terminal, upstreams
+from louver.cli.request import tool_arguments, write, write_text
+from louver.cli.samples import NoJson, NoSample, chosen, known
+from louver.errors import InvalidInput, UpstreamError
+from louver.limits import LEARNT_AFTER
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from louver.catalogue.suggest_view import Suggestion
+    from louver.cli.samples import Tool
+    from louver.gateway.config.model import Config
+    from louver.gateway.gateway import Gateway
+
+
+def run(arguments: Namespace) -> int:
+    """Print what weighs, and the files or where they were written; 1 if a call has given nothing to weigh.
+
+    Raises:
+        LouverError: The configuration cannot be used, a call is refused, or a file is there already.
+    """
+    return signals.run(_run(arguments))
+
+
+async def _run(arguments: Namespace) -> int:
+    calls = [(name, tool_arguments(text)) for name, text in arguments.calls]
+    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
+    async with upstreams.opened(config) as (gateway, states):
+        there = known(states)
+        gone = [state for state in states if state.problem is not None]
+        if gone and any(name not in there for name, _ in calls):
+            for state in gone:
+                terminal.say(f"server {state.name!r} is not there: {state.problem}")
+            return 1
+        tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
+        files = {} if arguments.out is None else _files(arguments.out, tools)
+        problems, not_json = await _called(gateway, tools, calls)
+    if arguments.learn:
+        _learn(config, tools)
+    schemas = {name: _schema(tool) for name, tool in tools.items() if name not in not_json}
+    found: dict[str, tuple[Tool, Suggestion]] = {}
+    for name, tool in tools.items():
+        suggestion = suggest(tool.listed["name"], tool.listed.get("outputSchema"), tool.samples)
+        if suggestion is not None:
+            found[name] = (tool, suggestion)
+        elif tool.samples:
+            problems.append(f"what {name!r} answers has no fields")
+    # First, since whoever reads what is printed may stop at any line.
+    for name, file in files.items():
+        if name in found and (content := found[name][1].file()) is not None:
+            _write(file.views, content, "a start, from which its author takes away and adds")
+        if (content := schemas.get(name)) is not None:
+            _write(file.schema, content, f"what {_answers(tools[name])} shown, to be made right for those to come")
+    rows = [(*found[name], schemas.get(name)) for name in found]
+    _show(rows, as_json=arguments.json, with_files=not files)
+    for problem in problems:
+        terminal.say(problem)
+    return 1 if problems else 0
+
+
+def _learn(config: Config, tools: dict[str, Tool]) -> None:
+    """Keep which fields the answers of tools have that declare none, for `"learn": true`."""
+    folder = config.learn or state_folder(os.environ)
+    places = {each.name: each.place for each in config.upstreams if each.policy is None}
+    for name, tool in tools.items():
+        if tool.server not in places or tool.listed.get("outputSchema") is not None:
+            continue
+        file = learned_file(folder, places[tool.server])
+        learned = LearnedFields(file)
+        for sample in tool.samples:
+            learned.learn(tool.listed["name"], sample)
+        fields = len(LearnedFields(file).find(tool.listed["name"]))
+        known = f"{fields} fields are offered" if fields else f"{LEARNT_AFTER} answers without a new field are needed"
+        terminal.say(f"{name}: {known} where a configuration has 'learn'")
+
+
+async def _called(
+    gateway: Gateway, tools: dict[str, Tool], calls: Sequence[tuple[str, dict[str, Any]]]
+) -> tuple[list[str], set[str]]:
+    """Make the calls; what went wrong, and the tools that have answered with what is no JSON."""
+    problems: list[str] = []
+    not_json: set[str] = set()
+    for number, (name, given) in enumerate(calls, 1):
+        try:
+            await tools[name].call(gateway, given)
+        except (NoSample, UpstreamError) as problem:
+            problems.append(f"call {number}, of {name!r}: {problem}")
+            if isinstance(problem, NoJson):
+                not_json.add(name)
+    return problems, not_json
+
+
+def _schema(tool: Tool) -> dict[str, Any] | None:
+    """The schema that a tool can be declared by, if it declares none and has shown what it answers."""
+    return suggested(tool.samples) if tool.samples and tool.listed.get("outputSchema") is None else None
+
+
+def _answers(tool: Tool) -> str:
+    count = len(tool.samples)
+    return "1 answer has" if count == 1 else f"{count} answers have"
+
+
+def _show(found: Sequence[tuple[Tool, Suggestion, dict[str, Any] | None]], *, as_json: bool, with_files: bool) -> None:
+    if as_json:
+        write([{**_row(tool.server, suggestion), "schema": schema} for tool, suggestion, schema in found])
+        return
+    bar_chart.show(suggestion for _, suggestion, _ in found)
+    for _, suggestion, _ in found:
+        if with_files and (content := suggestion.file()) is not None:
+            write_text(_text(content))
+
+
+def _row(server: str, suggestion: Suggestion) -> dict[str, Any]:
+    return {
+        "server": server,
+        "tool": suggestion.tool,
+        "samples": suggestion.samples,
+        "full_bytes": suggestion.full,
+        "kept_bytes": suggestion.kept,
+        "fields": [
+            {
+                "path": str(weight.path),
+                "types": list(weight.kinds),
+                "bytes": weight.bytes,
+                "share": round(weight.bytes / suggestion.full, 3),
+                "seen": weight.seen,
+                "of": weight.of,
+                "nulls": weight.nulls,
+                "longest": weight.longest,
+                "constant": weight.is_constant,
+                "left_out": suggestion.left_out.get(weight.path),
+            }
+            for weight in suggestion.weights
+        ],
+        "file": suggestion.file(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Where the files of a tool are written: that of its views, and that of its output schema."""
+
+    views: Path
+    schema: Path
+
+    @classmethod
+    def of(cls, folder: Path, tool: Tool) -> _Files:
+        """Those of a tool.
+
+        Raises:
+            InvalidInput: One is there already.
+        """
+        name: str = tool.listed["name"]
+        # The name is the server's, and one with slashes would lead out of the folder.
+        found = cls(folder / (re.sub(r"[^A-Za-z0-9_.-]", "_", name) + SUFFIX), folder / file_name(name))
+        is_declared = tool.listed.get("outputSchema") is not None
+        for file in (found.views,) if is_declared else (found.views, found.schema):
+            if file.exists():
+                raise InvalidInput(f"{file} is there already, and stays as it is: name another folder by --out")
+        return found
+
+
+def _files(folder: str, tools: dict[str, Tool]) -> dict[str, _Files]:
+    """Where the files are written, by the names of the tools.
+
+    Raises:
+        InvalidInput: One is there already, or two would be one.
+    """
+    files: dict[str, _Files] = {}
+    for name, tool in tools.items():
+        there = _Files.of(Path(folder), tool)
+        other = next((other for other in files if files[other].views == there.views), None)
+        if other is not None:
+            message = f"{name!r} and {other!r} would both be written to {there.views}: suggest them one after the other"
+            raise InvalidInput(f"{message}, each with a folder of its own by --out")
+        files[name] = there
+    return files
+
+
+def _write(file: Path, content: dict[str, Any], what: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as out:
+            out.write(_text(content))
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
+    terminal.say(f"{file} is written: {what}")
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

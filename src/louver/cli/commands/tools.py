@@ -1,0 +1,100 @@
+"""`louver tools`: the tools of servers, and what each costs to list; with `--query`, how they fit it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from louver.catalogue.search.document import alone
+from louver.catalogue.search.ranking import Ranking
+from louver.cli import signals, terminal, upstreams
+from louver.cli.request import write
+from louver.core.json import compact
+from louver.gateway.routing.aggregate import SEPARATOR, named
+from louver.limits import CHARACTERS_A_TOKEN, MATCHES_A_PAGE
+from louver.protocol.names import QUERY
+from louver.protocol.query import queried
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from louver.gateway.gateway import Gateway, State
+
+
+def run(arguments: Namespace) -> int:
+    """Print the catalogue, or what of it fits a query; 1 if a server is not there.
+
+    Raises:
+        LouverError: The configuration cannot be used, or has no such server; or the query is none.
+    """
+    return signals.run(_run(arguments))
+
+
+async def _run(arguments: Namespace) -> int:
+    query = None if arguments.query is None else queried({QUERY: arguments.query})
+    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
+    async with upstreams.opened(config) as (gateway, states):
+        rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
+    if query is not None:
+        rows = _ranked(query, states, rows)
+    if arguments.json:
+        write(rows)
+    else:
+        _show(states, rows)
+    return 1 if any(state.problem is not None for state in states) else 0
+
+
+def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]:
+    size = len(compact(tool).encode("utf-8", "backslashreplace"))
+    return {
+        "server": state.name,
+        "tool": tool["name"],
+        "bytes": size,
+        "tokens": terminal.tokens(size),
+        "projectable": gateway.is_declared(state.name, tool),
+        "views": gateway.views_of(state.name, tool),
+    }
+
+
+def _ranked(query: str, states: Sequence[State], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the tools that fit, the best first, each with its score."""
+    tools = [{**tool, "name": f"{state.name}{SEPARATOR}{tool['name']}"} for state in states for tool in state.tools]
+    of = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
+    matches = Ranking(tools, named if len(states) > 1 else _of_one).search(query)
+    return [{**of[match.tool["name"]], "score": match.score} for match in matches]
+
+
+def _of_one(name: str) -> tuple[str, str]:
+    return alone(named(name)[1])
+
+
+def _show(states: Sequence[State], rows: Sequence[dict[str, Any]]) -> None:
+    console = terminal.console()
+    console.print(upstreams.table(states))
+    if not rows:
+        return
+    is_ranked = "score" in rows[0]
+    shown = rows[:MATCHES_A_PAGE] if is_ranked else rows
+    console.print(_table(shown, is_ranked=is_ranked))
+    if len(shown) < len(rows):
+        console.print(f"The best {len(shown)} of {len(rows)}; all with --json.")
+    console.print(f"Tokens are an estimate: bytes / {CHARACTERS_A_TOKEN}.")
+
+
+def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool) -> Table:
+    tools = Table("server")
+    # A name that is cut off cannot be called.
+    tools.add_column("tool", overflow="fold")
+    for heading in ("score", "bytes", "tokens") if is_ranked else ("bytes", "tokens"):
+        tools.add_column(heading, justify="right")
+    for heading in ("projectable", "views"):
+        tools.add_column(heading)
+    for row in rows:
+        score = [f"{row['score']:.3g}"] if is_ranked else []
+        projectable = "yes" if row["projectable"] else "as JSON text"
+        counts = (str(row["bytes"]), str(row["tokens"]))
+        cells = (row["server"], row["tool"], *score, *counts, projectable, ", ".join(row["views"]))
+        tools.add_row(*map(terminal.plain, cells))
+    return tools

@@ -1,0 +1,75 @@
+"""The schemas that receipts tell, or name by a digest: held against the answer, and remembered.
+
+    {"schemaDigest": "cc14fe1b3136264a", "projectedSchema": {...}}     told
+    {"schemaDigest": "cc14fe1b3136264a"}                               named: remembered, or read
+
+A digest that cannot be read is no fault: of several processes that serve one URL another may know it. What an answer
+may hold then follows from the request and the tool's listed schema alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from louver.core.json import is_object
+from louver.limits import MAX_TOLD_SCHEMAS
+from louver.protocol.receipt import Applied
+
+if TYPE_CHECKING:
+    from louver.client.answer import Answer
+    from louver.client.wire import Wire
+    from louver.core.json import Schema
+    from louver.core.projection.request import Projection
+
+
+class Told:
+    """The schemas that were told lately.
+
+    Args:
+        wire: Where those are read that are only named.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._schemas: OrderedDict[tuple[str, Projection], tuple[str, Schema]] = OrderedDict()
+
+    def knows(self, tool: str, projection: Projection) -> bool:
+        """Whether a schema was told for this request before, so that its digest will do."""
+        return (tool, projection) in self._schemas
+
+    async def held_against(self, answer: Answer, projection: Projection | None) -> Answer:
+        """An answer with the schema that its receipt tells, if it does.
+
+        Raises:
+            InvalidAnswer: The digest in the receipt names another.
+            OutputInvalid: The answer does not satisfy it.
+        """
+        told = answer.told
+        schema = await self._read(answer.tool.name, projection, told) if isinstance(told, str) else told
+        if schema is None:
+            return answer
+        known = await to_thread.run_sync(answer.knowing, schema)
+        self._remember(known, projection, schema)
+        return known
+
+    async def _read(self, tool: str, projection: Projection | None, digest: str) -> Schema | None:
+        if projection is not None and (tool, projection) in self._schemas:
+            named, schema = self._schemas[tool, projection]
+            if named == digest:
+                return schema
+        read: Any = await self._wire.schema(digest)
+        return read if isinstance(read, bool) or is_object(read) else None
+
+    def _remember(self, answer: Answer, projection: Projection | None, schema: Schema) -> None:
+        receipt = answer.receipt
+        # What was inferred from one answer is of no use for the next.
+        if projection is None or not isinstance(receipt, Applied) or receipt.schema_source is not None:
+            return
+        if receipt.schema_digest is not None:
+            self._schemas[answer.tool.name, projection] = receipt.schema_digest, schema
+            self._schemas.move_to_end((answer.tool.name, projection))
+        if len(self._schemas) > MAX_TOLD_SCHEMAS:
+            self._schemas.popitem(last=False)

@@ -1,0 +1,118 @@
+"""What is told of a value that is not shown: its fields with their kinds and weights, and a view of the light ones.
+
+    {"fields": [{"path": "items.id", "types": ["integer"], "bytes": 690, "share": 0.02}, ...],
+     "suggestedView": {"include": ["items.id", "items.title"]}}
+
+Names are told, and no value. What a suggested view keeps is said by `lean.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from louver.core.json import is_array, is_object
+from louver.core.preview.field_sizes import size_of, weigh
+from louver.core.wrapper import WRAPPER
+from louver.limits import HEAVY_CHARACTERS, MAX_PREVIEW_BYTES, MAX_SCALAR_BYTES, MAX_SHAPE_FIELDS, MAX_SUGGESTED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.core.json import Json
+    from louver.core.paths.path import FieldPath
+    from louver.core.preview.field_sizes import Weight
+
+
+def preview(value: Json, size: int) -> dict[str, Any]:
+    """The fields of a value, its `elements` if it is an array, and a suggested view if there is one.
+
+    Args:
+        value: The value.
+        size: What it weighs, in bytes.
+    """
+    weights = weigh(value)
+    said: dict[str, Any] = {"elements": len(value)} if is_array(value) else {}
+    said["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
+    if (kept := lean(weights)) is not None:
+        said["suggestedView"] = {"include": [str(path) for path in kept]}
+    return said
+
+
+def fitted(said: dict[str, Any]) -> dict[str, Any]:
+    """A preview within `MAX_PREVIEW_BYTES`: a view of a few fields, and of the fields those nearest to the root."""
+    fits, left = {**said}, MAX_PREVIEW_BYTES
+    if (view := size_of(said.get("suggestedView"))) <= MAX_SUGGESTED_BYTES:
+        left -= view
+    else:
+        del fits["suggestedView"]
+    fields: list[dict[str, Any]] = said["fields"]
+    kept: set[int] = set()
+    for at in sorted(range(len(fields)), key=lambda at: fields[at]["path"].count(".")):
+        left -= size_of(fields[at]) + 1
+        if left < 0:
+            break
+        kept.add(at)
+    fits["fields"] = [field for at, field in enumerate(fields) if at in kept]
+    if len(kept) < len(fields):
+        fits["moreFields"] = len(fields) - len(kept)
+    return fits
+
+
+def scalars(value: Json, *, wrapped: bool = False) -> Json:
+    """What can be shown of an object in a few bytes: its own short scalars, such as totals and cursors.
+
+    Args:
+        value: The value.
+        wrapped: Whether an object only wraps the output in `result`; then that stays.
+
+    Returns:
+        A projection of `value`: an object of its scalars, an empty array, or null.
+    """
+    if not is_object(value):
+        return [] if is_array(value) else None
+    if wrapped and value.keys() == {WRAPPER}:
+        return {WRAPPER: scalars(value[WRAPPER])}
+    kept: dict[str, Json] = {}
+    most = MAX_SCALAR_BYTES
+    for name, member in value.items():
+        if is_object(member) or is_array(member) or (isinstance(member, str) and len(member) > HEAVY_CHARACTERS):
+            continue
+        most -= size_of({name: member})
+        if most < 0:
+            break
+        kept[name] = member
+    return kept
+
+
+def _field(weight: Weight, size: int) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "path": str(weight.path),
+        "types": list(weight.kinds),
+        "bytes": weight.bytes,
+        "share": round(weight.bytes / size, 2),
+    }
+    if weight.seen < weight.of:
+        said["seen"] = round(weight.seen / weight.of, 2)
+    if weight.is_constant:
+        said["constant"] = True
+    return said
+
+
+Reason = Literal["long text", "always null", "constant"]
+"""Why a field is left out."""
+
+
+def reason(weight: Weight) -> Reason | None:
+    """Why a field is left out; `None` if it is kept."""
+    if weight.longest > HEAVY_CHARACTERS:
+        return "long text"
+    if weight.nulls == weight.seen:
+        return "always null"
+    return "constant" if weight.is_constant else None
+
+
+def lean(weights: Sequence[Weight]) -> tuple[FieldPath, ...] | None:
+    """The paths of a view that keeps what is short and differs; `None` if that leaves out nothing, or all."""
+    leaves = [weight for weight in weights if weight.is_leaf]
+    kept = tuple(weight.path for weight in leaves if reason(weight) is None)
+    return kept if kept and len(kept) < len(leaves) else None

@@ -1,0 +1,228 @@
+"""Python source for one mask and one shape: the fastest compiled form.
+
+Where every value that was seen is alike, the code is one expression, such as a person would write::
+
+    {"issues": [{"id": e1["id"], "title": e1["title"]} for e1 in v["issues"]]}
+
+with one check of class an array, because an object that is not one fails by itself.
+Where values differ, statements ask first. A value that is not as expected raises, and
+is then kept by the closures; so the code need not know what to do with it.
+
+Names of members enter the source only through `repr` of a string.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.paths.mask import ALL, NONE, Mask
+from louver.core.projection.specialise import NotSpecial
+from louver.core.schema import type_bounds
+from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from louver.core.json import Json
+    from louver.core.projection.shape import Shape
+
+
+def generated(
+    order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[Json], Json]
+) -> Callable[[Json], Json]:
+    """The function that keeps of a value of `shape` what its mask keeps.
+
+    Args:
+        order: For an include: the order of members.
+        shape: What values look like.
+        unexpected: Keeps a value that does not look like that.
+
+    Raises:
+        NotSpecial: The mask is too deep or too wide, or has wildcards.
+    """
+    source = _Source(order).function(shape)
+    names: dict[str, Any] = {
+        "unexpected": _unexpected,
+        "missing": object(),
+        "errors": (LookupError, TypeError, AttributeError),
+        "otherwise": unexpected,
+    }
+    exec(compile(source, "<louver plan>", "exec"), names)
+    return names["keep"]
+
+
+def _unexpected() -> Any:
+    raise TypeError("a value is not as expected")
+
+
+class _Source:
+    """The lines of one function."""
+
+    def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
+        self._order = order
+        self._lines: list[str] = []
+        self._names = 0
+        self._parts = 0
+
+    def function(self, shape: Shape) -> str:
+        """The source of `keep(value)`."""
+        if self._is_plain(shape):
+            self._line(2, f"return {self._expression(shape, 'value', 0)}")
+        else:
+            self._statements(shape, "value", "kept", 2)
+            self._line(2, "return None if kept is missing else kept")
+        # What was raised has ended before the value is kept otherwise.
+        ending = ["    except errors:", "        pass", "    return otherwise(value)"]
+        return "\n".join(["def keep(value):", "    try:", *self._lines, *ending])
+
+    def _line(self, indent: int, text: str) -> None:
+        if len(self._lines) == MAX_GENERATED_LINES or indent > MAX_GENERATED_DEPTH:
+            raise NotSpecial
+        self._lines.append("    " * indent + text)
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"v{self._names}"
+
+    def _children(self, mask: Mask) -> list[tuple[str, Mask]]:
+        names = self._order.get(mask, tuple(mask.children))
+        return [(name, mask.children[name]) for name in names]
+
+    def _is_plain(self, shape: Shape) -> bool:
+        """Whether all values that were seen are alike, so that one expression keeps what is asked for."""
+        if shape.mask.exclude or shape.kinds not in (type_bounds.OBJECT, type_bounds.ARRAY):
+            return False
+        if shape.kinds == type_bounds.ARRAY:
+            return shape.mask.elem is ALL or (shape.elements is not None and self._is_plain(shape.elements))
+        return shape.mask.other is NONE and all(
+            shape.is_certain(name) and (below is ALL or self._is_plain(shape.members[name]))
+            for name, below in shape.mask.children.items()
+        )
+
+    def _expression(self, shape: Shape, source: str, depth: int, clauses: list[str] | None = None) -> str:
+        """The expression that keeps of `source`; `source` is used once, so it may be an expression too.
+
+        Args:
+            shape: What is there.
+            source: Where it is.
+            depth: In how many expressions this one stands.
+            clauses: Of the comprehension that this stands in; names are bound there.
+        """
+        if depth > MAX_GENERATED_DEPTH:
+            raise NotSpecial
+        if shape.kinds == type_bounds.ARRAY:
+            first, bound = self._bound(source, clauses)
+            if shape.elements is None:
+                return f"({bound} if {first}.__class__ is list else unexpected())"
+            element, inner = self._name(), list[str]()
+            kept = self._expression(shape.elements, element, depth + 1, inner)
+            loop = f"for {element} in {bound}{''.join(inner)}"
+            return f"([{kept} {loop}] if {first}.__class__ is list else unexpected())"
+        children = self._children(shape.mask)
+        self._parts += len(children)
+        if self._parts > MAX_GENERATED_LINES:
+            raise NotSpecial
+        # Looked at once, it needs no name.
+        first, bound = self._bound(source, clauses) if len(children) > 1 else (source, source)
+        parts: list[str] = []
+        for member, below in children:
+            value = f"{bound if parts else first}[{member!r}]"
+            kept = value if below is ALL else self._expression(shape.members[member], value, depth + 1, clauses)
+            parts.append(f"{member!r}: {kept}")
+        return "{" + ", ".join(parts) + "}"
+
+    def _bound(self, source: str, clauses: list[str] | None) -> tuple[str, str]:
+        """An expression given a name: how it is written the first time, and after that."""
+        if source.isidentifier():
+            return source, source
+        name = self._name()
+        if clauses is None:
+            return f"({name} := {source})", name
+        # A walrus would bind outside of the comprehension, which is slower; this is an assignment within it.
+        clauses.append(f" for {name} in ({source},)")
+        return name, name
+
+    def _statements(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        """The lines that set `target` to what is kept of the variable `value`, or to `missing`."""
+        if self._is_plain(shape):
+            self._line(indent, f"{target} = {self._expression(shape, value, indent)}")
+            return
+        self._line(indent, f"if {value}.__class__ is dict:")
+        if shape.mask.exclude:
+            self._rest(shape, value, target, indent + 1)
+        elif shape.mask.other is NONE:
+            self._members(shape, value, target, indent + 1)
+        else:
+            raise NotSpecial
+        self._line(indent, f"elif {value}.__class__ is list:")
+        self._elements(shape, value, target, indent + 1)
+        if shape.mask.exclude:
+            self._line(indent, f"elif isinstance({value}, (dict, list)):")
+            self._line(indent + 1, "unexpected()")
+            self._line(indent, "else:")
+            self._line(indent + 1, f"{target} = {value}")
+        else:
+            self._line(indent, f"elif {value} is None:")
+            self._line(indent + 1, f"{target} = None")
+            self._line(indent, f"elif isinstance({value}, (dict, list)):")
+            self._line(indent + 1, "unexpected()")
+            self._line(indent, "else:")
+            self._line(indent + 1, f"{target} = missing")
+
+    def _members(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        """An include's members, each asked for first unless it is certain."""
+        self._line(indent, f"{target} = {{}}")
+        for member, below in self._children(shape.mask):
+            inside = indent
+            if not shape.is_certain(member):
+                self._line(indent, f"if {member!r} in {value}:")
+                inside = indent + 1
+            self._member(shape, member, below, value, target, inside)
+
+    def _member(self, shape: Shape, member: str, below: Mask, value: str, target: str, indent: int) -> None:
+        """One member that is there."""
+        if below is ALL:
+            self._line(indent, f"{target}[{member!r}] = {value}[{member!r}]")
+            return
+        inner = shape.members.get(member)
+        if inner is None:
+            # Never seen, so there is no code for it.
+            self._line(indent, "unexpected()")
+            return
+        part, kept = self._name(), self._name()
+        self._line(indent, f"{part} = {value}[{member!r}]")
+        self._statements(inner, part, kept, indent)
+        if below.exclude or self._is_plain(inner):
+            self._line(indent, f"{target}[{member!r}] = {kept}")
+        else:
+            self._line(indent, f"if {kept} is not missing:")
+            self._line(indent + 1, f"{target}[{member!r}] = {kept}")
+
+    def _rest(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        """An exclude's members: all, less what is left out."""
+        if shape.mask.other is NONE:
+            self._line(indent, f"{target} = {{}}")
+            return
+        if shape.mask.other is not ALL:
+            raise NotSpecial
+        self._line(indent, f"{target} = {value}.copy()")
+        for member, below in shape.mask.children.items():
+            if below is NONE:
+                certain = shape.objects and shape.is_certain(member)
+                self._line(indent, f"del {target}[{member!r}]" if certain else f"{target}.pop({member!r}, None)")
+            else:
+                self._line(indent, f"if {member!r} in {value}:")
+                self._member(shape, member, below, value, target, indent + 1)
+
+    def _elements(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        if shape.mask.elem is NONE:
+            self._line(indent, f"{target} = []")
+        elif shape.elements is None:
+            self._line(indent, f"{target} = [] if not {value} else unexpected()")
+        else:
+            element, kept = self._name(), self._name()
+            self._line(indent, f"{target} = []")
+            self._line(indent, f"for {element} in {value}:")
+            self._statements(shape.elements, element, kept, indent + 1)
+            missing = not (shape.mask.exclude or self._is_plain(shape.elements))
+            self._line(indent + 1, f"{target}.append({f'None if {kept} is missing else {kept}' if missing else kept})")

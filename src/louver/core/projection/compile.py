@@ -1,0 +1,188 @@
+"""Plans that get fast: closures at first, generated code once values are known.
+
+Three forms keep the same of every value, each faster and narrower than the last:
+
+1. the interpreter (`project`), for any value of any depth;
+2. the closures, for any value that Python can recurse through;
+3. the generated code, for values of the shape that was seen (`louver.core.projection.specialise`).
+
+Law: of JSON as `json.loads` makes it, all three keep the same (`tests/core/test_compile.py`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_array, is_object
+from louver.core.paths.mask import ALL, NONE, Mask
+from louver.core.project import emptied, project
+from louver.core.projection.codegen import generated
+from louver.core.projection.specialise import Learning
+from louver.limits import MAX_ARRAY_LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from louver.core.json import Json
+    from louver.core.paths.mask import Mask
+
+
+class Compiled(Learning["Json"]):
+    """`project(value, mask, order)` as a function of the value: `keep`.
+
+    Args:
+        mask: What is kept.
+        order: For an include: the order of members.
+    """
+
+    def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
+        walk = closures(mask, order)
+
+        def general(value: Json) -> Json:
+            try:
+                return walk(value)
+            except RecursionError:
+                return project(value, mask, order)
+
+        super().__init__(mask, general, partial(generated, order), lambda value: value)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_MISSING: Any = object()
+"""What a node returns for a value that has no such fields."""
+
+
+def closures(mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[Json], Json]:
+    """The function that keeps of a value what `project(value, mask, order)` keeps.
+
+    Raises (when called):
+        RecursionError: The value is too deep.
+    """
+    if mask is NONE:
+        return emptied
+    if mask is ALL:
+        return _same
+    node = _Closures(order).node(mask)
+
+    def keep(value: Json) -> Json:
+        kept = node(value, 0)
+        return None if kept is _MISSING else kept
+
+    return keep
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+class _Closures:
+    """The functions of one mask, one a node."""
+
+    def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
+        self._order = order
+        self._made: dict[Mask, Callable[[Json, int], Any]] = {}
+
+    def node(self, mask: Mask) -> Callable[[Json, int], Any]:
+        """The function of an inner node: of a value and the number of arrays that it stands in."""
+        made = self._made.get(mask)
+        if made is None:
+            # A node can lead back to itself, so its function is looked up when it is called.
+            self._made[mask] = lambda value, level: self._made[mask](value, level)
+            made = self._made[mask] = self._excluding(mask) if mask.exclude else self._including(mask)
+        return made
+
+    def _below(self, mask: Mask) -> Callable[[Json, int], Any] | None:
+        """Likewise; `None` for a node that keeps everything."""
+        return None if mask is ALL else self.node(mask)
+
+    def _including(self, mask: Mask) -> Callable[[Json, int], Any]:
+        members = self._named(mask) if mask.other is NONE else self._any(mask)
+        elements = self._elements(mask)
+
+        def keep(value: Json, level: int) -> Any:
+            if is_object(value):
+                return members(value)
+            if is_array(value) and level < MAX_ARRAY_LEVELS:
+                return elements(value, level + 1)
+            return None if value is None else _MISSING
+
+        return keep
+
+    def _excluding(self, mask: Mask) -> Callable[[Json, int], Any]:
+        members = self._others(mask)
+        elements = self._elements(mask)
+
+        def keep(value: Json, level: int) -> Any:
+            if is_object(value):
+                return members(value)
+            return elements(value, level) if is_array(value) else value
+
+        return keep
+
+    def _named(self, mask: Mask) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        """The members of an include without wildcards: only its names are looked at."""
+        names = self._order.get(mask, tuple(mask.children))
+        below = [(name, self._below(mask.children[name])) for name in names]
+
+        def keep(value: dict[str, Any]) -> dict[str, Any]:
+            kept: dict[str, Any] = {}
+            for name, part_of in below:
+                if name in value:
+                    part = value[name] if part_of is None else part_of(value[name], 0)
+                    if part is not _MISSING:
+                        kept[name] = part
+            return kept
+
+        return keep
+
+    def _any(self, mask: Mask) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        """The members of an include with a wildcard: every one is looked at."""
+        below = {name: self._below(node) for name, node in mask.children.items()}
+        other = self._below(mask.other)
+
+        def keep(value: dict[str, Any]) -> dict[str, Any]:
+            kept: dict[str, Any] = {}
+            for name, member in value.items():
+                part_of = below.get(name, other)
+                part = member if part_of is None else part_of(member, 0)
+                if part is not _MISSING:
+                    kept[name] = part
+            return kept
+
+        return keep
+
+    def _others(self, mask: Mask) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        """The members of an exclude."""
+        gone = frozenset(name for name, node in mask.children.items() if node is NONE)
+        below = {name: self._below(node) for name, node in mask.children.items() if node is not NONE}
+        if mask.other is NONE:
+            return lambda value: {}
+        other = self._below(mask.other)
+
+        def keep(value: dict[str, Any]) -> dict[str, Any]:
+            kept: dict[str, Any] = {}
+            for name, member in value.items():
+                if name not in gone:
+                    part_of = below.get(name, other)
+                    # An exclude leaves a scalar as it is, and most members are scalars.
+                    if part_of is None or member.__class__ in _SCALARS:
+                        kept[name] = member
+                    else:
+                        kept[name] = part_of(member, 0)
+            return kept
+
+        return keep
+
+    def _elements(self, mask: Mask) -> Callable[[list[Any], int], list[Any]]:
+        if mask.elem is NONE:
+            return lambda value, level: []
+        if mask.elem is ALL:
+            return lambda value, level: value
+        part_of = self.node(mask.elem)
+
+        def keep(value: list[Any], level: int) -> list[Any]:
+            parts = [part_of(element, level) for element in value]
+            return [None if part is _MISSING else part for part in parts] if _MISSING in parts else parts
+
+        return keep

@@ -1,0 +1,354 @@
+"""Plans: a request made ready for one tool's output.
+
+A plan trims values and says what schema they then have. It is made once for a
+request and a schema, and used for every answer::
+
+    plan = compile_projection(Projection.include("id", "user.login"), schema)
+    plan(value)              the kept part of a value
+    plan.project_json(data)  the same of JSON text
+    plan.schema              the schema that every kept part satisfies
+    plan.fields              ("id", "user.login")
+    plan.unmatched           paths that the schema does not know
+
+Making a plan is where a request can still be refused: nothing has run yet.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from louver.core.cached import cached_property
+from louver.core.json import Json, NotJson, Schema, digest, is_object
+from louver.core.paths.mask import ALL, NONE, exclude_mask, include_mask
+from louver.core.project import project
+from louver.core.projection.compile import Compiled
+from louver.core.projection.json_text import read, written
+from louver.core.projection.view import View, Views
+from louver.core.schema import known_fields
+from louver.core.schema.derive import Derived, Precision, derive
+from louver.core.shaping.apply import Reshaping
+from louver.core.size import is_larger
+from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
+from louver.errors import UnknownField
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from louver.core.paths.mask import Mask
+    from louver.core.paths.path import FieldPath
+    from louver.core.projection.request import Projection
+    from louver.core.shaping.options import Shaping
+
+
+class Plan:
+    """What is kept of a tool's output. Made by `compile_projection`.
+
+    Args:
+        request: The request, whose canonical fields the receipt tells.
+        include: What is kept; everything if there is none.
+        exclude: What is left out of that.
+        always: Paths that were added to the request's.
+        source: The schema of the values, or `None` if nothing is known of them.
+        like: A plan that keeps the same, if the source was inferred.
+        shaping: What becomes of the value that is left.
+    """
+
+    def __init__(
+        self,
+        request: Projection,
+        include: tuple[FieldPath, ...],
+        exclude: tuple[FieldPath, ...],
+        always: tuple[FieldPath, ...],
+        source: Schema | None,
+        like: Plan | None = None,
+        shaping: Shaping | None = None,
+    ) -> None:
+        self.request = request
+        self._include, self._exclude, self._always = include, exclude, always
+        self._source = source
+        self._like = like
+        self._wrapped = like is None and is_wrapped(source)
+        self._masks = _masks(include, exclude, always) if like is None else like._masks
+        if exclude:
+            self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
+        self._reshaping = Reshaping(shaping, wrapped=self._wrapped) if shaping else None
+        self._order: dict[Mask, tuple[str, ...]] = {}
+        if include and source is not None and like is None:
+            self._order = known_fields.order(source, self._masks[0])
+        if like is None:
+            self._keeper = _keeper(self._masks, self._order, self._reshaping, wrapped=self._wrapped)
+        else:
+            self._keeper = like._keeper
+        self._keep_text: Callable[[bytes], bytes] | None = None
+
+    def __call__(self, value: Json) -> Json:
+        """The kept part of `value`, shaped if the view says so.
+
+        Args:
+            value: JSON as `json.loads` makes it. It is not changed, and parts of it are shared.
+        """
+        return self._keeper.keep(value)
+
+    def looks_at_more(self, value: Json, most: int) -> bool:
+        """Whether keeping takes a look at more than `most` parts of a value."""
+        is_one = len(self._masks) == 1 and self._reshaping is None
+        return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the next value goes to generated code first."""
+        return self._keeper.is_special
+
+    def project_json(self, data: bytes) -> bytes:
+        """The kept part of JSON text, as text: what is left out is skipped, not read.
+
+        Args:
+            data: JSON in UTF-8. A member that stands twice counts as its last one where a path looks.
+
+        Returns:
+            JSON in UTF-8, numbers spelled as they were. With the extra `fast` what an include keeps
+            whole is copied as it stands; else it is written anew, without white space.
+
+        Raises:
+            ValueError: `data` is not JSON, or nested too deep: at least `MAX_JSON_DEPTH` levels are read.
+                Strings that an include leaves out may be of bytes that are not UTF-8.
+        """
+        if self._keep_text is None:
+            self._keep_text = self._text_keeper()
+        return self._keep_text(data)
+
+    def _text_keeper(self) -> Callable[[bytes], bytes]:
+        try:
+            from louver.core.projection.json_text import skipping_keeper, whole_keeper
+        except ImportError:
+            return self._keep_read
+        mask = self._masks[0]
+        reads_all = len(self._masks) > 1 or self._reshaping is not None
+        if reads_all or not mask.is_of_names() or mask is NONE:
+            return whole_keeper(self, self._keep_read)
+        return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self._wrapped)
+
+    def _keep_read(self, data: bytes) -> bytes:
+        """The kept part of JSON text, which is read whole."""
+        try:
+            return written(self(read(data)))
+        except RecursionError:
+            pass
+        raise NotJson("it is nested deeper than can be read here")
+
+    def knowing(self, schema: Schema) -> Plan:
+        """This plan with a schema that was inferred: what is kept stays the same, more is told of it.
+
+        Args:
+            schema: Of what this plan kept of a value, or of the value, unless it is shaped. It does not say
+                what wraps an output.
+        """
+        shaping = None if self._reshaping is None else self._reshaping.shaping
+        return Plan(self.request, self._include, self._exclude, self._always, schema, self, shaping)
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether the schema of the values was inferred from them, not declared."""
+        return self._like is not None
+
+    @property
+    def nodes(self) -> int:
+        """The size of the plan: the nodes of its masks."""
+        return sum(len(mask.nodes()) for mask in self._masks)
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The canonical list of what was asked for: in the order of the schema's properties."""
+        if self.request.mode == "exclude":
+            return tuple(str(path) for path in self._exclude)
+        return tuple(str(path) for path in self._sorted) or ("*",)
+
+    @cached_property
+    def excluded(self) -> tuple[str, ...]:
+        """What a view leaves out of its fields."""
+        return () if self.request.mode == "exclude" else tuple(str(path) for path in self._exclude)
+
+    @cached_property
+    def always(self) -> tuple[str, ...]:
+        """The canonical list of what the tool's author adds to every request, as far as it is left."""
+        select = None if self._reshaping is None else self._reshaping.shaping.select
+        return tuple(str(path) for path in self._always if select is None or not select.replaces(self._inside(path)))
+
+    @property
+    def shaped(self) -> dict[str, Any] | None:
+        """How a view shapes what is left, in its canonical form, if it does."""
+        return None if self._reshaping is None else self._reshaping.shaping.to_json()
+
+    @cached_property
+    def suggestions(self) -> dict[str, str]:
+        """For unmatched paths, the path that was probably meant."""
+        return {str(path): str(meant) for path, meant in self._unmatched.items() if meant is not None}
+
+    @cached_property
+    def unmatched(self) -> tuple[str, ...]:
+        """The requested paths that the schema does not know; none without a declared schema."""
+        return tuple(str(path) for path in self._unmatched)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that every kept part of a valid value satisfies."""
+        return self._derived.schema
+
+    @property
+    def precision(self) -> Precision:
+        """Whether `schema` carries the original's assertions, or only the shape."""
+        return self._derived.precision
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hex digits that name `schema`."""
+        return digest(self.schema)
+
+    @cached_property
+    def _derived(self) -> Derived:
+        if self._reshaping is not None and self._source is not None and self.is_inferred:
+            return self._reshaping.seen(self._source)
+        schema: Schema = True if self._source is None else self._source
+        precision: Precision = "shape" if self._source is None else "exact"
+        for mask in self._masks:
+            derived = derive(schema, mask, wrapped=self._wrapped)
+            schema = derived.schema
+            precision = derived.precision if precision == "exact" else precision
+        projected = Derived(schema, precision)
+        return projected if self._reshaping is None else self._reshaping.derived(projected)
+
+    @cached_property
+    def _unmatched(self) -> dict[FieldPath, FieldPath | None]:
+        # What one answer lacks, another can have: only a declared schema knows of fields that cannot be.
+        if self._source is None or self.is_inferred:
+            return {}
+        if self.request.mode == "exclude":
+            return known_fields.unmatched(self._source, (), self._exclude)
+        return known_fields.unmatched(self._source, self._sorted, ())
+
+    def _inside(self, path: FieldPath) -> FieldPath:
+        """`path` from where the output begins within its wrapper."""
+        return within_text(WRAPPER, (path,))[0] if self._wrapped else path
+
+    @cached_property
+    def _sorted(self) -> list[FieldPath]:
+        """The included paths in the order in which their fields are written."""
+        if not self._order:
+            return list(self._include)
+
+        def position(path: FieldPath) -> list[tuple[int, str]]:
+            mask, key = self._masks[0], list[tuple[int, str]]()
+            for step in path.steps:
+                names = self._order.get(mask, ())
+                key.append((names.index(step) if step in names else -1, step or ""))
+                mask = mask.other if step is None else mask.child(step)
+            return key
+
+        return sorted(self._include, key=position)
+
+
+def _keeper(
+    masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], reshaping: Reshaping | None, *, wrapped: bool
+) -> Compiled | _Chain | _Shaped:
+    """What keeps of a value what the masks say, one after the other, and shapes what is left."""
+    chain = _Chain(masks, order, wrapped=wrapped)
+    keeper = chain.keepers[0] if len(masks) == 1 and not wrapped else chain
+    return keeper if reshaping is None else _Shaped(keeper, reshaping)
+
+
+class _Shaped:
+    """What keeps, and then shapes what is left."""
+
+    def __init__(self, keeper: Compiled | _Chain, reshaping: Reshaping) -> None:
+        self._keeper = keeper
+        self._reshaping = reshaping
+
+    def keep(self, value: Json) -> Json:
+        """The shaped form of the kept part of `value`."""
+        return self._reshaping(self._keeper.keep(value))
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the next value goes to generated code first."""
+        return self._keeper.is_special
+
+
+class _Chain:
+    """Several masks, one after the other, and perhaps a wrapper around what they look at."""
+
+    def __init__(self, masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> None:
+        self._masks = masks
+        self._order = order
+        self._wrapped = wrapped
+        self.keepers = [Compiled(mask.child(WRAPPER) if wrapped else mask, order) for mask in masks]
+
+    def keep(self, value: Json) -> Json:
+        """The kept part of `value`."""
+        if not self._wrapped:
+            return self._below(value)
+        if is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
+            # The wrapper stays whatever is left of what it holds.
+            return {WRAPPER: self._below(value[WRAPPER])}
+        for mask in self._masks:
+            value = project(value, mask, self._order)
+        return value
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the next value goes to generated code first."""
+        return all(keeper.is_special for keeper in self.keepers)
+
+    def _below(self, value: Json) -> Json:
+        for keeper in self.keepers:
+            value = keeper.keep(value)
+        return value
+
+
+def compile_projection(
+    projection: Projection,
+    schema: Schema | None = None,
+    *,
+    views: Views | Mapping[str, Any] | None = None,
+) -> Plan:
+    """The plan of a request for one tool.
+
+    Args:
+        projection: What is asked for.
+        schema: The tool's output schema; without one every field is possible.
+        views: The tool's views, for mode `view`: a `Views`, or name -> paths or view.
+
+    Raises:
+        UnknownView: The tool has no such view.
+        UnknownField: The request is strict and names a field that the schema does not know.
+        ProjectionLimit: The paths together are too many.
+        InvalidView: `views` has another form.
+    """
+    known_views = views if isinstance(views, Views) else Views.read(views or {})
+    view = View()
+    if projection.mode == "view":
+        view = known_views.find(projection.name or "")
+    elif projection.mode == "include":
+        view = View(include=projection.fields)
+    else:
+        view = View(exclude=projection.fields)
+    include, exclude = within(schema, view.include), within(schema, view.exclude)
+    added = within(schema, known_views.always) if include else ()
+    always = tuple(path for path in added if not any(chosen.covers(path) for chosen in include))
+    shaping = view.shaping
+    if is_wrapped(schema):
+        shaping = shaping.moved(partial(within_text, WRAPPER))
+    plan = Plan(projection, include, exclude, always, schema, shaping=shaping)
+    if projection.strict and plan.unmatched:
+        first = plan.unmatched[0]
+        meant = plan.suggestions.get(first)
+        hint = "" if meant is None else f"; did you mean {meant!r}?"
+        message = f"field path {first!r} is not a field of this tool's output{hint}"
+        raise UnknownField(message, unmatched=list(plan.unmatched), suggestions=plan.suggestions)
+    return plan
+
+
+def _masks(include: tuple[FieldPath, ...], exclude: tuple[FieldPath, ...], always: tuple[FieldPath, ...]) -> list[Mask]:
+    """What is kept, then what is left out of that."""
+    masks = [include_mask((*include, *always))] if include else []
+    return [*masks, exclude_mask(exclude)] if exclude else masks or [ALL]

@@ -1,0 +1,179 @@
+"""A request for a projection, as a plain value.
+
+On the wire it is one JSON object, under `_meta.projection` of a `tools/call`::
+
+    {"mode": "include", "fields": ["id", "user.login"]}
+    {"mode": "exclude", "fields": ["**.email"], "strict": true}
+    {"mode": "view", "view": "minimal", "required": true, "schema": "digest"}
+
+Whatever is wrong with it is refused before the tool runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+from louver.core.json import is_array, is_object
+from louver.core.paths.path import FieldPath, fold
+from louver.errors import InvalidProjection, ProjectionLimit
+from louver.limits import MAX_PATHS, MAX_REMEMBERED_PATHS
+
+Mode = Literal["include", "exclude", "view"]
+SchemaForm = Literal["inline", "digest", "none"]
+
+_MODES = ("include", "exclude", "view")
+_FORMS = ("inline", "digest", "none")
+_KEYS = ("mode", "fields", "view", "strict", "required", "schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a client asks for. Made by `include`, `exclude`, `view` or `from_wire`.
+
+    Args:
+        mode: How `fields` are meant.
+        fields: The canonical list of paths: each once, a parent instead of its children.
+        name: The view's name, in mode `view`.
+        strict: A field that the tool's schema does not know refuses the call.
+        required: Where no projection is possible the answer is an error, never the full output.
+        schema: How the projected schema is told: itself, by its digest, or not at all.
+    """
+
+    mode: Mode
+    fields: tuple[FieldPath, ...] = ()
+    name: str | None = None
+    strict: bool = False
+    required: bool = False
+    schema: SchemaForm = "inline"
+
+    def __post_init__(self) -> None:
+        if self.schema not in _FORMS:
+            raise InvalidProjection(f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS))
+
+    @classmethod
+    def include(
+        cls, *paths: str, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
+    ) -> Projection:
+        """A request to keep just what `paths` name.
+
+        Raises:
+            InvalidProjection: There is no path, or one that cannot be read.
+        """
+        return cls("include", _read_paths("include", list(paths)), None, strict, required, schema)
+
+    @classmethod
+    def exclude(
+        cls, *paths: str, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
+    ) -> Projection:
+        """A request to leave out what `paths` name.
+
+        Raises:
+            InvalidProjection: There is no path, or one that cannot be read.
+        """
+        return cls("exclude", _read_paths("exclude", list(paths)), None, strict, required, schema)
+
+    @classmethod
+    def view(
+        cls, name: str, *, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
+    ) -> Projection:
+        """A request for the tool's view called `name`."""
+        return cls("view", (), name, strict, required, schema)
+
+    @classmethod
+    def from_wire(cls, obj: object) -> Projection:
+        """The request of its wire form.
+
+        Args:
+            obj: What stands under `_meta.projection`.
+
+        Raises:
+            InvalidProjection: It is not such an object; the message says what would have been right.
+
+        Source: issue #1704, section 3; `strict`, `required` and `schema` are ours.
+        """
+        if not is_object(obj):
+            raise InvalidProjection("a projection is an object, for example {'mode': 'include', 'fields': ['id']}")
+        request = cast("dict[object, Any]", obj)
+        for key in request:
+            if key not in _KEYS:
+                raise InvalidProjection(
+                    f"unknown key {str(key)[:80]!r} in a projection: expected one of {_listed(_KEYS)}"
+                )
+        mode = request.get("mode")
+        if not isinstance(mode, str) or mode not in _MODES:
+            shown = f", not {mode[:80]!r}" if isinstance(mode, str) else ""
+            raise InvalidProjection(f"a projection's 'mode' is one of {_listed(_MODES)}{shown}", expected=list(_MODES))
+        name, fields = None, ()
+        if mode == "view":
+            name = _name(request)
+        else:
+            if "view" in request:
+                raise InvalidProjection(f"'view' goes with mode 'view', not with mode {mode!r}")
+            if "fields" not in request:
+                raise InvalidProjection(f"a projection of mode {mode!r} has a list of field paths in 'fields'")
+            fields = _read_paths(mode, request["fields"])
+        strict, required = (_flag(request, key) for key in ("strict", "required"))
+        return cls(mode, fields, name, strict, required, request.get("schema", "inline"))
+
+    def to_wire(self) -> dict[str, Any]:
+        """The wire form, canonical: equal requests have equal wire forms."""
+        wire: dict[str, Any] = {"mode": self.mode}
+        if self.mode == "view":
+            wire["view"] = self.name
+        else:
+            wire["fields"] = [str(path) for path in self.fields]
+        for key in ("strict", "required"):
+            if getattr(self, key):
+                wire[key] = True
+        if self.schema != "inline":
+            wire["schema"] = self.schema
+        return wire
+
+    def with_fields(self, fields: tuple[FieldPath, ...]) -> Projection:
+        """The same request for other fields."""
+        return replace(self, fields=fold(fields))
+
+
+def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
+    if not is_array(fields):
+        raise InvalidProjection("a projection's 'fields' is a list of field paths, for example ['id', 'user.login']")
+    texts = cast("list[object]", fields)
+    if not texts:
+        raise InvalidProjection("a projection's 'fields' has at least one field path; '*' is everything")
+    if len(texts) > MAX_PATHS:
+        raise ProjectionLimit(
+            f"a projection has at most {MAX_PATHS} field paths, this one has {len(texts)}", limit=MAX_PATHS
+        )
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            message = f"every field path is a string, element {position} of 'fields' is not"
+            raise InvalidProjection(message, position=position)
+    read = _folded if len(texts) <= MAX_REMEMBERED_PATHS else _folded.__wrapped__
+    return read(tuple(cast("list[str]", texts)), mode == "exclude")
+
+
+@lru_cache(maxsize=512)
+def _folded(texts: tuple[str, ...], deep: bool) -> tuple[FieldPath, ...]:
+    return fold(tuple(FieldPath.parse(text, deep=deep) for text in texts))
+
+
+def _name(request: dict[object, Any]) -> str:
+    if "fields" in request:
+        raise InvalidProjection("a projection has either 'fields' or, in mode 'view', a 'view'; not both")
+    name = request.get("view")
+    if not isinstance(name, str) or not name:
+        raise InvalidProjection("a projection of mode 'view' has the view's name in 'view'")
+    return name
+
+
+def _flag(request: dict[object, Any], key: str) -> bool:
+    value = request.get(key, False)
+    if not isinstance(value, bool):
+        raise InvalidProjection(f"a projection's {key!r} is true or false")
+    return value
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(repr(name) for name in names)

@@ -1,0 +1,190 @@
+"""Views: named projections that the author of a tool prepares.
+
+A view is what a request could say itself, under a name::
+
+    {"minimal": {"include": ["id", "name"]},
+     "public":  {"exclude": ["**.email"]},
+     "contact": {"extends": "minimal", "include": ["email"]},
+     "compact": {"include": ["name", "address"], "select": {"name": "name", "town": "address.city"}}}
+
+A list alone is short for `{"include": [...]}`. Where a view has both, exclude wins.
+`extends` adds the paths of another view of the same tool, and its shaping as far as the view says
+nothing itself. Beside its views a tool can have `always`: paths that every include and every view gets.
+Unlike a request, a view can also shape what is left (`louver.core.shaping.options`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_object
+from louver.core.paths.path import FieldPath, fold
+from louver.core.shaping.options import KEYS, Shaping
+from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
+from louver.limits import MAX_EXTENDS, MAX_SHAPING_VIEWS, MAX_VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from louver.core.json import Json
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One named projection, with what it extends put in.
+
+    Args:
+        include: What is kept; everything if there is none.
+        exclude: What is left out of that.
+        shaping: What becomes of the rest.
+    """
+
+    include: tuple[FieldPath, ...] = ()
+    exclude: tuple[FieldPath, ...] = ()
+    shaping: Shaping = field(default_factory=Shaping)
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The views of one tool.
+
+    Args:
+        named: By name.
+        always: Paths added to every include and every view that includes.
+    """
+
+    named: Mapping[str, View] = field(default_factory=dict[str, View])
+    always: tuple[FieldPath, ...] = ()
+
+    @classmethod
+    def read(cls, views: Mapping[str, Json], always: Sequence[Json] = ()) -> Views:
+        """The views of their JSON form.
+
+        Args:
+            views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}` and a shaping.
+            always: Paths.
+
+        Raises:
+            InvalidView: They are too many; or one has another form, extends an unknown view or itself, or names an
+                invalid path.
+        """
+        if len(views) > MAX_VIEWS:
+            raise InvalidView(f"a tool has at most {MAX_VIEWS} views; these are {len(views)}")
+        written = {name: _written(name, view) for name, view in views.items()}
+        named = {name: _flattened(name, written, ()) for name in written}
+        shaping = sum(bool(view.shaping) for view in named.values())
+        if shaping > MAX_SHAPING_VIEWS:
+            raise InvalidView(f"a tool has at most {MAX_SHAPING_VIEWS} views that shape; these are {shaping}")
+        return cls(named, fold(_paths("always", "always", always, deep=False)))
+
+    def joined(self, other: Views) -> Views:
+        """These views and `other`; of two of one name that of `other`."""
+        return Views({**self.named, **other.named}, fold((*self.always, *other.always)))
+
+    def each(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Views:
+        """These views with every list of paths changed, and every place where they select."""
+        named = {
+            name: View(change(view.include), change(view.exclude), view.shaping.moved(change))
+            for name, view in self.named.items()
+        }
+        return Views(named, change(self.always))
+
+    def without(self, hides: Callable[[FieldPath], bool]) -> Views:
+        """These views without the paths that are hidden; one that keeps nothing, or lacks what it selects, is gone."""
+
+        def left(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+            return tuple(path for path in paths if not hides(path))
+
+        named: dict[str, View] = {}
+        for name, view in self.named.items():
+            select = view.shaping.select
+            selected = () if select is None else tuple(source.path for _, source in select.members)
+            is_whole = left(selected) == selected and (select is None or not hides(select.at))
+            kept = View(left(view.include), left(view.exclude), view.shaping)
+            if is_whole and (kept.include or not view.include) and (kept.exclude or kept.include or kept.shaping):
+                named[name] = kept
+        return Views(named, left(self.always))
+
+    def to_json(self) -> Json:
+        """A JSON value that is the same for the same views."""
+        named = {
+            name: [list(map(str, view.include)), list(map(str, view.exclude)), view.shaping.to_json()]
+            for name, view in self.named.items()
+        }
+        return [named, list(map(str, self.always))]
+
+    def find(self, name: str) -> View:
+        """The view called `name`.
+
+        Raises:
+            UnknownView: There is none; the error says which there are.
+        """
+        view = self.named.get(name)
+        if view is None:
+            known = ", ".join(repr(known) for known in sorted(self.named)) or "none"
+            message = f"view {name[:80]!r} is not a view of this tool: its views are {known}"
+            raise UnknownView(message, view=name[:80], views=sorted(self.named))
+        return view
+
+
+_PATHS = ("include", "exclude", "extends")
+_EXPECTED = ", ".join(map(repr, (*_PATHS, *KEYS)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    include: tuple[FieldPath, ...]
+    exclude: tuple[FieldPath, ...]
+    shaping: Shaping
+    extends: str | None
+
+
+def _written(name: str, view: Json) -> _Written:
+    parts: Json = view
+    if isinstance(view, list | tuple):
+        parts = dict[str, Any](include=view)
+    if not is_object(parts):
+        raise InvalidView(f"view {name!r}: expected a list of field paths, or an object")
+    if unknown := sorted(parts.keys() - {*_PATHS, *KEYS}):
+        raise InvalidView(f"view {name!r}: expected one of {_EXPECTED}, not {unknown[0]!r}", keys=(unknown[0],))
+    if not parts:
+        raise InvalidView(f"view {name!r}: expected one of {_EXPECTED}, not nothing")
+    extends = parts.get("extends")
+    if "extends" in parts and not isinstance(extends, str):
+        raise InvalidView(f"view {name!r}: 'extends' is the name of another view")
+    include = _paths(name, "include", parts["include"], deep=False) if "include" in parts else ()
+    exclude = _paths(name, "exclude", parts["exclude"], deep=True) if "exclude" in parts else ()
+    return _Written(include, exclude, Shaping.read(name, parts), extends)
+
+
+def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPath, ...]:
+    if not isinstance(texts, list | tuple):
+        raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths")
+    if not texts and keyword != "always":
+        raise InvalidView(f"view {view!r}: {keyword!r} has at least one field path; '*' is everything")
+    listed: list[Any] = list(texts)  # pyright: ignore[reportUnknownArgumentType] - JSON
+    paths: list[FieldPath] = []
+    for text in listed:
+        if not isinstance(text, str):
+            raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths, each a string")
+        try:
+            paths.append(FieldPath.parse(text, deep=deep))
+        except (InvalidPath, ProjectionLimit) as error:
+            raise InvalidView(f"view {view!r}: {error.message}") from None
+    return tuple(paths)
+
+
+def _flattened(name: str, written: Mapping[str, _Written], below: tuple[str, ...]) -> View:
+    if name in below:
+        raise InvalidView(f"view {name!r} extends itself: {' -> '.join((*below, name))}")
+    if len(below) == MAX_EXTENDS:
+        raise InvalidView(f"view {below[0]!r} extends more than {MAX_EXTENDS} views in a row")
+    view = written[name]
+    parent = View()
+    if view.extends is not None:
+        if view.extends not in written:
+            raise InvalidView(f"view {name!r} extends {view.extends!r}, which is not a view of this tool")
+        parent = _flattened(view.extends, written, (*below, name))
+    include, exclude = fold((*parent.include, *view.include)), fold((*parent.exclude, *view.exclude))
+    return View(include, exclude, view.shaping.over(parent.shaping))

@@ -1,0 +1,262 @@
+"""What a schema knows of field paths: which names there are, and in which order.
+
+A path can name a field that no valid value has. That is allowed, but worth
+saying: such paths stand in a receipt's `unmatched`, with a suggestion::
+
+    {"unmatched": ["user.lgoin", "items.0"],
+     "suggestions": {"user.lgoin": "user.login", "items.0": "items.*"}}
+
+A name is known where `properties` or `patternProperties` of some branch has it, or where
+`additionalProperties` is written and not false. An object that lists properties
+and says nothing of others counts as closed here. That is a reading for people:
+derivation never relies on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_object
+from louver.core.paths.mask import NONE, Mask
+from louver.core.paths.path import FieldPath
+from louver.core.schema import type_bounds
+from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.patterns import Patterns
+from louver.core.schema.references import MEMBERS, UnknownDialect, document
+from louver.core.schema.type_bounds import Kinds
+from louver.limits import MAX_COMPARING, MAX_READING_STEPS, MAX_SUGGESTION_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from louver.core.json import Schema
+    from louver.core.schema.references import Place
+
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
+
+
+def unmatched(
+    schema: Schema, include: Iterable[FieldPath], exclude: Iterable[FieldPath]
+) -> dict[FieldPath, FieldPath | None]:
+    """The paths that the schema does not know, each with the one that was probably meant.
+
+    A schema that cannot be read, or not within the bounds, knows every path.
+
+    Args:
+        schema: The schema of the values.
+        include: Paths read as an include reads them.
+        exclude: Paths read as an exclude reads them.
+    """
+    return Known(schema).unmatched(include, exclude)
+
+
+class Known:
+    """What a schema knows of paths that are asked for one after the other, all within the bounds of one reading.
+
+    Args:
+        schema: The schema of the values.
+        steps: Schemas that may be looked at for all of them.
+    """
+
+    def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
+        try:
+            self._reader: _Reader | None = _Reader(schema, steps)
+        except (OverBudget, UnknownDialect):
+            self._reader = None
+
+    def unmatched(
+        self, include: Iterable[FieldPath], exclude: Iterable[FieldPath] = ()
+    ) -> dict[FieldPath, FieldPath | None]:
+        """The paths that the schema does not know, each with the one that was probably meant.
+
+        Once the bounds are reached, or a part is met that cannot be read, every path is known.
+        """
+        if self._reader is None:
+            return {}
+        try:
+            checked = [(path, self._reader.check(path, exclude=False)) for path in include]
+            checked += [(path, self._reader.check(path, exclude=True)) for path in exclude]
+        except (OverBudget, UnknownDialect):
+            self._reader = None
+            return {}
+        return {path: meant for path, meant in checked if meant is not path}
+
+
+def order(schema: Schema, mask: Mask) -> dict[Mask, tuple[str, ...]]:
+    """For an include: the order in which the members of each node are written.
+
+    It is that of the schema's `properties`, then that of code points.
+    """
+    try:
+        return _Reader(schema).order(mask)
+    except (OverBudget, UnknownDialect):
+        return {}
+
+
+class _Reader:
+    """One reading of a schema. A *spot* is all schemas that say something of one place of a value."""
+
+    def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
+        self._budget = Budget(steps)
+        self._listed: dict[tuple[Place, ...], dict[str, None]] = {}
+        self._kinds = Kinds(self._budget)
+        self._matches = Patterns(self._budget).matches
+        self._comparing = MAX_COMPARING
+        self._root = self._spot([document(schema)])
+
+    def check(self, path: FieldPath, *, exclude: bool) -> FieldPath | None:
+        """`path` itself if it is known, else the path that was probably meant, if any."""
+        if path.deep:
+            return self._check_deep(path)
+        spot = self._root
+        for index, step in enumerate(path.steps):
+            around = self._through_arrays(spot)
+            below = self._any_below(spot) if step is None else self._named(around, step)
+            if step is None and exclude and index < len(path.steps) - 1:
+                # An exclude's wildcard looks through arrays, and also takes no step.
+                below = [*self._any_below(around), *spot]
+            if not below:
+                return self._meant(path, index, around, len(around) > len(spot))
+            spot = self._spot(below)
+        return path
+
+    def order(self, root: Mask) -> dict[Mask, tuple[str, ...]]:
+        """The names of each inner node's children, as the first spot that it meets has them."""
+        found: dict[Mask, tuple[str, ...]] = {}
+        todo = [(root, self._root)]
+        while todo:
+            mask, spot = todo.pop()
+            if not mask.is_inner() or mask in found:
+                continue
+            around = self._through_arrays(spot)
+            rank = {name: position for position, name in enumerate(self._names(around))}
+            names = sorted(mask.children, key=lambda name: (rank.get(name, len(rank)), name))
+            found[mask] = tuple(names)
+            todo.extend((mask.child(name), self._spot(self._named(around, name))) for name in reversed(names))
+            if mask.elem is not mask:
+                todo.append((mask.elem, self._spot(self._elements(spot))))
+            if mask.other is not NONE:
+                todo.append((mask.other, self._spot(self._any_below(spot))))
+        return found
+
+    def _spot(self, places: Iterable[Place]) -> tuple[Place, ...]:
+        """`places` and every schema that applies where they apply."""
+        found: dict[tuple[int, int], Place] = {}
+        todo = list(places)[::-1]
+        while todo:
+            place = todo.pop()
+            if place.key in found:
+                continue
+            self._budget.step()
+            found[place.key] = place
+            words = place.words
+            applied = [below for keyword in _IN_PLACE if keyword in words for below in place.below(keyword)]
+            if "$ref" in words and (target := place.resolve(words["$ref"])) is not None:
+                applied.insert(0, target)
+            todo.extend(reversed(applied))
+        return tuple(found.values())
+
+    def _elements(self, spot: Sequence[Place]) -> list[Place]:
+        found = [below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)]
+        # Of an array of which no element is described, each can be anything.
+        is_open = not found and any(place.words.get("type") == "array" for place in spot)
+        return [spot[0].at(True)] if is_open else found
+
+    def _through_arrays(self, spot: tuple[Place, ...]) -> tuple[Place, ...]:
+        """`spot`, and what a name looks through to should arrays stand there."""
+        self._budget.step(len(spot))
+        around = dict.fromkeys(spot)
+        while elements := [place for place in self._spot(self._elements(spot)) if place not in around]:
+            around.update(dict.fromkeys(elements))
+            spot = tuple(elements)
+        return tuple(around)
+
+    def _named(self, around: Sequence[Place], name: str) -> list[Place]:
+        """The schemas that the member `name` can have; empty if there is no such member."""
+        self._budget.step(len(around))
+        found: list[Place] = []
+        for place in around:
+            patterns = place.named("patternProperties")
+            here = [listed] if (listed := place.member("properties", name)) else []
+            here += [schema for pattern, schema in patterns.items() if self._matches(pattern, name) is not False]
+            found += here or place.below("additionalProperties")
+        possible = [place for place in found if place.schema is not False]
+        return possible if possible or not self._is_free(around) else [around[0].at(True)]
+
+    def _any_below(self, spot: tuple[Place, ...]) -> list[Place]:
+        """The schemas of what a wildcard can stand for."""
+        found = self._elements(spot)
+        for place in spot:
+            found += [*place.below("properties"), *place.below("patternProperties")]
+            found += place.below("additionalProperties")
+        self._budget.step(len(found))
+        possible = [place for place in found if place.schema is not False]
+        free = self._is_free(spot) or any(self._kinds.of(place) & type_bounds.ARRAY for place in spot[:1])
+        return possible if possible or not free else [spot[0].at(True)]
+
+    def _is_free(self, spot: Sequence[Place]) -> bool:
+        """Whether objects can stand here of whose members nothing at all is said."""
+        silent = all(place.words.keys().isdisjoint(MEMBERS) for place in spot)
+        return silent and any(self._kinds.of(place) & type_bounds.OBJECT for place in spot)
+
+    def _names(self, around: tuple[Place, ...]) -> dict[str, None]:
+        """The names that a member can have."""
+        names = self._listed.get(around)
+        if names is None:
+            names = self._listed[around] = {}
+            for place in around:
+                listed: Any = place.words.get("properties")
+                if is_object(listed):
+                    self._budget.step(1 + len(listed) // 10)
+                    names.update((name, None) for name, member in listed.items() if member is not False)
+        return names
+
+    def _meant(self, path: FieldPath, index: int, around: tuple[Place, ...], is_array: bool) -> FieldPath | None:
+        """The path with its unknown step mended: a wildcard for a position, or the nearest name."""
+        step, before, after = path.steps[index], path.steps[:index], path.steps[index + 1 :]
+        if step is None:
+            return None
+        if step.isdigit() and is_array:
+            return FieldPath((*before, None, *after))
+        names = self._names(around)
+        near = self._nearest(step, names)
+        if near is not None:
+            return FieldPath((*before, near, *after))
+        return FieldPath(before) if not names and before else None
+
+    def _check_deep(self, path: FieldPath) -> FieldPath | None:
+        """Likewise, for a name that some object anywhere in the schema may have."""
+        name = path.steps[0] or ""
+        names: dict[str, None] = {}
+        seen: set[tuple[int, int]] = set()
+        todo = [self._root]
+        while todo:
+            spot = todo.pop()
+            if spot and self._named(spot, name):
+                return path
+            names.update(self._names(spot))
+            for place in spot:
+                if place.key not in seen:
+                    seen.add(place.key)
+                    below = [*self._elements([place]), *place.below("properties")]
+                    below += [*place.below("patternProperties"), *place.below("additionalProperties")]
+                    todo.extend(self._spot([part]) for part in below)
+        near = self._nearest(name, names)
+        return None if near is None else FieldPath((near,), deep=True)
+
+    def _nearest(self, name: str, names: Iterable[str]) -> str | None:
+        """The name that was probably meant, if any is near; upper and lower case are the same for this."""
+        if "," in name:
+            # A list in one path: any one of its names would be half of what was meant.
+            return None
+        folded: dict[str, str] = {}
+        for known in list(names)[:MAX_SUGGESTION_NAMES]:
+            self._comparing -= 30 + len(name) * len(known)
+            if self._comparing < 0:
+                return None
+            folded[known.casefold()] = known
+        # Imported only now, as wherever names are compared: most are known, and it takes 200 kB of memory.
+        from difflib import get_close_matches
+
+        near = get_close_matches(name.casefold(), folded, n=1)
+        return folded[near[0]] if near else None

@@ -1,0 +1,100 @@
+r"""Property name patterns of schemas: matching that cannot stall, and shielding.
+
+A schema's pattern decides which rule a named field falls under. It comes from a
+server that nobody vouches for, and Python's `re` can take for ever on one of
+20 characters, so only patterns that are plainly linear are run::
+
+    ^x-        ^[a-z_]+$        ^v\d$         are decided
+    (a+)+$     (a|a)*b          (?=x)         are not: nothing is concluded from them
+
+Names with characters that dialects of regular expressions read differently are
+not decided either.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from louver.limits import MAX_PATTERN_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from louver.core.schema.budget import Budget
+
+_ESCAPED = r"\\[dDwWsS.\-/$^*+?()\[\]{}|\\]"
+_SET_OPERATION = r"--|&&|~~|\|\|"
+_CLASS = rf"\[\^?(?:(?!{_SET_OPERATION})(?:[^\\\[\]]|{_ESCAPED}))+\]"
+_CHARACTER = rf"(?:[\w \-/:;,@#%&=~<>!\"']|{_ESCAPED}|{_CLASS}|\.)"
+_PLAIN = re.compile(rf"\^?{_CHARACTER}*(?:{_CHARACTER}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)?{_CHARACTER}*\$?")
+"""Characters and classes in a row, at most one of them repeated: at worst quadratic in the name."""
+
+_SAME_IN_ALL_DIALECTS = re.compile(r"[ -~]*\Z")
+
+
+class Patterns:
+    """The patterns of one walk: each is made ready once, and every use of one is counted."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._ready: dict[str, re.Pattern[str] | None] = {}
+
+    def matches(self, pattern: str, name: str) -> bool | None:
+        """Whether `pattern` is found in `name`; `None` where that is not decided.
+
+        Raises:
+            OverBudget: That is asked too often.
+        """
+        self._budget.step()
+        if pattern not in self._ready:
+            self._budget.step(_STEPS_TO_READY)
+            self._ready[pattern] = _ready(pattern)
+        ready = self._ready[pattern]
+        if ready is None or not _SAME_IN_ALL_DIALECTS.match(name):
+            return None
+        return ready.search(name) is not None
+
+
+_STEPS_TO_READY = 10
+"""What it costs to compile a pattern, in steps."""
+
+
+def _ready(pattern: str) -> re.Pattern[str] | None:
+    if len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
+        return None
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None
+
+
+def shielded(pattern: str, names: Iterable[str]) -> str:
+    """A pattern that is found where `pattern` is, but in none of `names`."""
+    # Only what every dialect of regular expressions lets be escaped is escaped.
+    escaped = [re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", name) for name in names]
+    if not escaped:
+        return pattern
+    alternatives = "|".join(escaped)
+    # Flags before a pattern (Python's, not ECMAScript's) may not stand within one.
+    scoped = re.sub(r"\A\(\?([ims]+)\)([\s\S]*)", r"(?\1:\2)", pattern)
+    return rf"^(?!(?:{alternatives})(?![\s\S]))[\s\S]*?(?:{scoped})"
+
+
+def for_python(pattern: object) -> str | None:
+    """A pattern that Python's `re` reads as ECMA 262 does, in time linear in the text; `None` if there is none."""
+    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
+        return None
+    escapes = set(re.findall(r"\\(.)", pattern))
+    if not escapes.isdisjoint("sS"):
+        # The white space of the two is not the same.
+        return None
+    outline = re.sub(r"\[[^\]]*\]", "x", re.sub(r"\\.", "x", pattern))
+    # A repetition that can begin anywhere, and can fail behind its end, is tried from everywhere.
+    if not pattern.startswith("^") and re.search(r"(?:[*+]|\{\d+(?:,\d*)?\}).", outline):
+        return None
+    # Python's `$` is also found before a last newline.
+    if outline.endswith("$"):
+        pattern = rf"{pattern[:-1]}\Z"
+    # Digits and letters are those of ASCII. It may become one of several in a row, where an empty one is none.
+    return pattern if pattern and escapes.isdisjoint("dDwW") else f"(?a:{pattern})"

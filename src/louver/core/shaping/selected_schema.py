@@ -1,0 +1,210 @@
+"""The schema that a value satisfies once its members are selected.
+
+For every value `v` that is valid under a schema `S`, `select(v, mask, members)` is valid under
+`selected(S, select)`, and an object at the place that holds anything else is not::
+
+    S        {"type": "object", "required": ["author"], "properties": {"author": {"$ref": "#/$defs/user"}}, ...}
+    select   {"from": "author.email"}
+    D        {"type": "object", "required": ["from"], "properties": {"from": {"type": "string"}},
+              "additionalProperties": false}
+
+Down to the place this is the walk of an exclude (`louver.core.schema.derive`) that leaves nothing out. At the place
+all that the schema says, in whichever branch, is read for the paths, and one flat object is written. A
+branch's properties are so told without the branch: looser, never unsound.
+
+Laws: `tests/core/test_shaping_laws.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import is_object, strings
+from louver.core.paths.mask import ALL, Mask
+from louver.core.schema import type_bounds
+from louver.core.schema.budget import OverBudget
+from louver.core.schema.combine import both, either, or_null, typed
+from louver.core.schema.derive import Derivation, Derived
+from louver.core.schema.keywords import schemas_of
+from louver.core.schema.references import UnknownDialect, document
+from louver.core.shaping.select import PICKED, place_mask, select
+from louver.core.shaping.shortened_schema import Shortened
+from louver.core.wrapper import WRAPPER
+from louver.limits import MAX_WRITTEN_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.core.json import Json, Schema
+    from louver.core.schema.references import Place
+    from louver.core.shaping.select import Select, Source
+
+Steps = tuple[str | None, ...]
+"""What is left of the path of a source: names."""
+
+
+def selected(schema: Schema, members: Select, *, wrapped: bool = False) -> Derived:
+    """The schema of everything that selecting can make of a valid value.
+
+    Args:
+        schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
+        members: What is selected, and where.
+        wrapped: Whether the values are wrapped, and the place is one in what the wrapper holds.
+
+    Returns:
+        One self-contained document of draft 2020-12, without annotations.
+    """
+    mask = place_mask(members.at)
+    if wrapped:
+        inner, mask = mask, Mask(exclude=True)
+        mask.children, mask.other, mask.elem = {WRAPPER: inner}, ALL, ALL
+    try:
+        return Derived(_Selection(members).document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
+    except (OverBudget, UnknownDialect):
+        return Derived(_Selection(members).document(document(True), mask, wrapped, None), "shape")
+
+
+class _Selection(Derivation):
+    """One derivation down to the place, and what is read there."""
+
+    def __init__(self, members: Select) -> None:
+        super().__init__()
+        self._members = dict(members.members)
+
+    def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
+        return self._picked(place) if mask is PICKED else super().at(place, mask, closes)
+
+    def left(self, value: Json, mask: Mask) -> Json:
+        return select(value, mask, self._members)
+
+    def shape(self, mask: Mask) -> Schema:
+        if mask is not PICKED:
+            return super().shape(mask)
+        return self.definitions.link("any object", self._any)
+
+    def _any(self) -> Schema:
+        properties: dict[str, Schema] = dict.fromkeys(self._members, True)
+        return {**_closed(type_bounds.STRUCTURE, properties, []), "items": self.shape(PICKED)}
+
+    def _picked(self, place: Place) -> Schema:
+        """What is selected of a value at the place."""
+        if place.schema is True or self.leads_back(place):
+            return self.shape(PICKED)
+        admitted = self.kinds(place) & type_bounds.STRUCTURE
+        if not admitted:
+            return False
+        properties: dict[str, Schema] = {}
+        required: list[str] = []
+        for name, source in self._members.items() if admitted & type_bounds.OBJECT else ():
+            steps = source.path.steps
+            found = self._in_object(place, steps, source)
+            if found is not False:
+                properties[name] = found
+            if self._is_sure_in_object(place, steps):
+                required.append(name)
+        out = _closed(admitted, properties, required)
+        if admitted & type_bounds.ARRAY:
+            part = self._elements(place, PICKED, lambda below: self.element(below, PICKED, closes=True))
+            out |= {"items": self.shape(PICKED)} | (part if is_object(part) else {})
+        return out
+
+    def _found(self, place: Place, steps: Steps, source: Source) -> Schema:
+        """What the names `steps` lead to from a value at `place`, if to anything."""
+        if not steps:
+            by = source.shortening
+            return self.copy(place) if by is None else Shortened(by, self).at(place)
+        if place.schema is True or self.leads_back(place):
+            return True
+        with self.budget.deeper():
+            admitted = self.kinds(place)
+            found: list[Schema] = []
+            if admitted & type_bounds.OBJECT:
+                found.append(self._in_object(place, steps, source))
+            if admitted & type_bounds.ARRAY:
+                part = self._elements(place, (source, steps), lambda below: self._element(below, steps, source))
+                found.append({"type": "array", **(part if is_object(part) else {})})
+            schema = either(found)
+            return or_null(schema) if admitted & type_bounds.NULL else schema
+
+    def _in_object(self, place: Place, steps: Steps, source: Source) -> Schema:
+        """Likewise, from an object."""
+
+        def said(part: Place) -> Schema:
+            if not self.kinds(part) & type_bounds.OBJECT:
+                return False
+            below = schemas_of(part, steps[0] or "", self.matches)[0]
+            return both([self._found(member, steps[1:], source) for member in below])
+
+        return self._everywhere(place, said)
+
+    def _element(self, place: Place, steps: Steps, source: Source) -> Schema:
+        """What the names lead to from an element; null where that is nothing."""
+        found = self._found(place, steps, source)
+        is_sure = not self.kinds(place) & type_bounds.CAN_BE_MISSING and self._is_sure(place, steps)
+        return found if is_sure else or_null(found)
+
+    def _elements(self, place: Place, key: object, element: Callable[[Place], Schema]) -> Schema:
+        """What is said of the elements of an array at `place`, once each is what `element` makes of its schema."""
+
+        def linked(below: Place) -> Schema:
+            # An array can be an element of itself.
+            return self.definitions.link((below.key, key), lambda: element(below))
+
+        def said(part: Place) -> Schema:
+            if not self.kinds(part) & type_bounds.ARRAY:
+                return False
+            out = {word: part.words[word] for word in ("minItems", "maxItems") if word in part.words}
+            if positions := part.below("prefixItems"):
+                out["prefixItems"] = [linked(below) for below in positions]
+            for below in part.below("items"):
+                out["items"] = linked(below)
+            return out
+
+        return self._everywhere(place, said)
+
+    def _everywhere(self, place: Place, said: Callable[[Place], Schema]) -> Schema:
+        """What is said at `place`, by its own keywords and those of every schema that applies there."""
+        with self.budget.deeper():
+            parts = [said(place)]
+            parts += [self._everywhere(part, said) for part in self._conjuncts(place)]
+            for keyword in ("anyOf", "oneOf"):
+                if branches := place.below(keyword):
+                    parts.append(either([self._everywhere(branch, said) for branch in branches]))
+            return both(parts)
+
+    def _is_sure(self, place: Place, steps: Steps) -> bool:
+        """Whether the names lead to something from every value at `place`: to null from null, never from a scalar."""
+        admitted = self.kinds(place)
+        if admitted & type_bounds.SCALAR:
+            return False
+        return not admitted & type_bounds.OBJECT or self._is_sure_in_object(place, steps)
+
+    def _is_sure_in_object(self, place: Place, steps: Steps) -> bool:
+        """Likewise, from every object."""
+        if self.leads_back(place):
+            return False
+        if not self.kinds(place) & type_bounds.OBJECT:
+            return True
+        with self.budget.deeper():
+            below = schemas_of(place, steps[0] or "", self.matches)[0]
+            is_there = steps[0] in strings(place.words.get("required"))
+            if is_there and (len(steps) == 1 or any(self._is_sure(member, steps[1:]) for member in below)):
+                return True
+            if any(self._is_sure_in_object(part, steps) for part in self._conjuncts(place)):
+                return True
+            choices = [place.below(keyword) for keyword in ("anyOf", "oneOf")]
+            return any(
+                branches and all(self._is_sure_in_object(branch, steps) for branch in branches) for branches in choices
+            )
+
+    def _conjuncts(self, place: Place) -> list[Place]:
+        target = place.resolve(place.words["$ref"]) if "$ref" in place.words else None
+        return [*place.below("allOf"), *([] if target is None else [target])]
+
+
+def _closed(kinds: int, properties: dict[str, Schema], required: list[str]) -> dict[str, Any]:
+    """An object of just the selected members, if an object can stand there."""
+    if not kinds & type_bounds.OBJECT:
+        return typed(kinds)
+    needs = {"required": required} if required else {}
+    return {**typed(kinds), "properties": properties, **needs, "additionalProperties": False}

@@ -1,0 +1,260 @@
+"""What is left of each keyword at a place where something becomes shorter.
+
+One function a group of keywords, and two tables. Each rule states why it is sound: if a value satisfies the
+keyword, then the shorter value satisfies what the rule returns. What is in no rule is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from louver.core.json import members, strings
+from louver.core.schema import type_bounds
+from louver.core.schema.combine import both, either
+from louver.core.schema.keywords import Keywords, listed_values, schemas_of
+from louver.core.shaping.shorten import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.core.json import Json, Schema
+    from louver.core.schema.derive import Derivation
+    from louver.core.schema.references import Place
+    from louver.core.shaping.shorten import Shortening
+
+_NOT_NULL = type_bounds.ANY & ~type_bounds.NULL
+
+
+class Walk(Protocol):
+    """What a rule asks for the parts of its keyword (`louver.core.shaping.shortened_schema`)."""
+
+    by: Shortening
+    tools: Derivation
+
+    def at(self, place: Place, there: int = type_bounds.ANY, *, bounds: bool = True) -> Schema:
+        """The shortened schema of a place."""
+        ...
+
+    def member(self, place: Place, there: int) -> Schema:
+        """The shortened schema of a member of an object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One place of the walk.
+
+    Attributes:
+        walk: For the parts.
+        place: The schema.
+        words: Its keywords.
+        there: The kinds of value that are left there.
+        duty: Who says the bounds: the keyword whose schemas do, "self", or nobody.
+    """
+
+    walk: Walk
+    place: Place
+    words: Keywords
+    there: int
+    duty: str | None
+
+    @property
+    def by(self) -> Shortening:
+        """What becomes shorter."""
+        return self.walk.by
+
+    def kept(self, *keywords: str) -> Keywords:
+        """The keywords that are there, as they are."""
+        return {keyword: self.words[keyword] for keyword in keywords if keyword in self.words}
+
+    def count(self, keyword: str) -> int | float | None:
+        """The number that a keyword gives, if it gives one."""
+        value: Any = self.words.get(keyword)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def in_place(self, place: Place, duty: str, *, first: bool = True) -> Schema:
+        """The shortened schema of another schema for this very place."""
+        return self.walk.at(place, self.there, bounds=self.duty == duty and first)
+
+
+def _type(here: Here) -> Keywords:
+    if "type" not in here.words:
+        return {}
+    named: Any = here.words["type"]
+    listed = [named] if isinstance(named, str) else strings(named)
+    names = [name for name in listed if type_bounds.named_kinds(name) & here.there]
+    return {"type": names[0] if len(names) == 1 else names} if names else {}
+
+
+def _values(here: Here) -> Keywords:
+    """What a listed value becomes is what one of the listed values becomes.
+
+    There is one: where none is of a kind that is left there, the walk goes no further.
+    """
+
+    def short(value: Json) -> Json:
+        here.walk.tools.weigh(value)
+        return shorten(value, here.by)
+
+    return listed_values(here.words, lambda value: type_bounds.kind_of(value) & here.there, short)
+
+
+def _numbers(here: Here) -> Keywords:
+    return here.kept("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum")
+
+
+def _texts(here: Here) -> Keywords:
+    """A text that is longer than it may be keeps nothing but some of its length; no text grows."""
+    longest = here.count("maxLength")
+    if here.by.text is None or (here.by.most is not None and longest is not None and longest <= here.by.most):
+        return here.kept("minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType")
+    out: Keywords = bounds_of(here.by, type_bounds.STRING) if _givesbounds_of(here, type_bounds.STRING) else {}
+    if longest is not None:
+        out["maxLength"] = min(longest, out.get("maxLength", longest))
+    shortest = here.count("minLength")
+    return out if shortest is None else {**out, "minLength": min(shortest, here.by.least)}
+
+
+def _members(here: Here) -> Keywords:
+    """A member that is left satisfies what its schemas become, and is not null where nulls are left out."""
+    there = _NOT_NULL if here.by.drops_nulls else type_bounds.ANY
+    out: Keywords = {}
+    for keyword in ("properties", "patternProperties"):
+        if keyword in here.words:
+            named = here.place.named(keyword)
+            out[keyword] = {name: here.walk.member(schema, there) for name, schema in named.items()}
+    for schema in here.place.below("additionalProperties"):
+        out["additionalProperties"] = here.walk.member(schema, there)
+    if out.get("additionalProperties") is False and "patternProperties" not in out and "properties" in out:
+        # A member that could only be null is like one that is not listed.
+        out["properties"] = {name: schema for name, schema in out["properties"].items() if schema is not False}
+    return out
+
+
+def _required(here: Here) -> Keywords:
+    kept = [name for name in strings(here.words.get("required")) if _stays(here, name)]
+    return {"required": kept} if kept else {}
+
+
+def _stays(here: Here, name: str) -> bool:
+    """Whether a member that is there surely is not left out."""
+    tools = here.walk.tools
+    below = schemas_of(here.place, name, tools.matches)[0] if here.by.drops_nulls else []
+    return not here.by.drops_nulls or not all(tools.kinds(schema) & type_bounds.NULL for schema in below)
+
+
+def _dependents(here: Here) -> Keywords:
+    """A member that is left was there before, and with it what it requires."""
+    out: Keywords = {}
+    needs = members(here.words.get("dependentRequired"))
+    kept = {name: [other for other in strings(others) if _stays(here, other)] for name, others in needs.items()}
+    if any(kept.values()):
+        out["dependentRequired"] = {name: others for name, others in kept.items() if others}
+    if schemas := here.place.named("dependentSchemas"):
+        out["dependentSchemas"] = {
+            name: here.walk.at(schema, here.there, bounds=False) for name, schema in schemas.items()
+        }
+    return out
+
+
+def _member_counts(here: Here) -> Keywords:
+    """Members are only left out, and their names stay."""
+    out = here.kept("maxProperties") if here.by.drops_nulls else here.kept("minProperties", "maxProperties")
+    for schema in here.place.below("propertyNames"):
+        out["propertyNames"] = here.walk.tools.copy(schema)
+    return out
+
+
+def _elements(here: Here) -> Keywords:
+    """Elements keep their positions, and are null where they were."""
+    out: Keywords = {}
+    if positions := here.place.below("prefixItems"):
+        out["prefixItems"] = [here.walk.at(schema) for schema in positions]
+    for schema in here.place.below("items"):
+        out["items"] = here.walk.at(schema)
+    return out
+
+
+def _lengths(here: Here) -> Keywords:
+    """An array is cut at its end; what it surely contained can be gone then, unless it was never too long."""
+    most, longest, shortest = here.by.max_items, here.count("maxItems"), here.count("minItems")
+    out: Keywords = bounds_of(here.by, type_bounds.ARRAY) if _givesbounds_of(here, type_bounds.ARRAY) else {}
+    if longest is not None:
+        out["maxItems"] = min(longest, out.get("maxItems", longest))
+    if shortest is not None:
+        out["minItems"] = shortest if most is None else min(shortest, most)
+    if most is None or (longest is not None and longest <= most):
+        for schema in here.place.below("contains"):
+            # More elements can be like it now, so there is no upper bound.
+            out |= {"contains": here.walk.at(schema, bounds=False), **here.kept("minContains")}
+    return out
+
+
+def _unique(here: Here) -> Keywords:
+    """Elements that cannot become other values stay different."""
+    parts = [*here.place.below("prefixItems"), *(here.place.below("items") or [here.place.at(True)])]
+    changes = any(here.walk.tools.kinds(part) & here.by.touches for part in parts)
+    return {} if changes else here.kept("uniqueItems")
+
+
+def _all_of(here: Here) -> list[Schema]:
+    parts = here.place.below("allOf")
+    return [here.in_place(part, "allOf", first=not index) for index, part in enumerate(parts)]
+
+
+def _branches(here: Here) -> list[Schema]:
+    """Of one branch and no other a shorter value can satisfy several: at least one."""
+    return [
+        either([here.in_place(part, keyword) for part in here.place.below(keyword)])
+        for keyword in ("anyOf", "oneOf")
+        if here.place.below(keyword)
+    ]
+
+
+def _conditional(here: Here) -> list[Schema]:
+    """A value satisfies `if` and `then`, or else `else`."""
+    taken, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
+    if not taken or not other:
+        return []
+    both_of = both([here.in_place(part, "if") for part in (*taken, *then)])
+    return [either([both_of, here.in_place(other[0], "else")])]
+
+
+def _reference(here: Here) -> list[Schema]:
+    target = here.place.resolve(here.words["$ref"]) if "$ref" in here.words else None
+    if target is None:
+        return []
+    bounds = here.duty == "$ref"
+    key = (target.key, here.by, here.there, bounds)
+    walk, there = here.walk, here.there
+    return [walk.tools.definitions.link(key, lambda: walk.at(target, there, bounds=bounds))]
+
+
+def _givesbounds_of(here: Here, kinds: int) -> bool:
+    return here.duty == "self" and bool(here.walk.tools.kinds(here.place) & kinds)
+
+
+def bounds_of(by: Shortening, kinds: int) -> Keywords:
+    """How long what is left is at most, for values of `kinds`."""
+    longest = {"maxLength": by.most} if kinds & type_bounds.STRING and by.most is not None else {}
+    return longest | ({"maxItems": by.max_items} if kinds & type_bounds.ARRAY and by.max_items is not None else {})
+
+
+OWN: tuple[Callable[[Here], Keywords], ...] = (
+    _type,
+    _values,
+    _numbers,
+    _texts,
+    _members,
+    _required,
+    _dependents,
+    _member_counts,
+    _elements,
+    _lengths,
+    _unique,
+)
+"""The rules of keywords that say something of the value themselves."""
+
+IN_PLACE: tuple[Callable[[Here], list[Schema]], ...] = (_reference, _all_of, _branches, _conditional)
+"""The rules of keywords that hold other schemas for the same value: those, to be satisfied all at once."""

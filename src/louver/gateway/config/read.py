@@ -1,0 +1,246 @@
+"""Reading the gateway's configuration from its file: what fits the schema becomes values.
+
+Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`,
+`pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders; paths are
+relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further: its
+variables need not be set, and whatever else is said of it need not fit the schema.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.files.line_numbers import nearest_line
+from louver.catalogue.grants import MIN_KEY_BYTES
+from louver.catalogue.guidance import Rule
+from louver.catalogue.hosts import Host
+from louver.catalogue.learned import state_folder
+from louver.catalogue.policy.policy import Policy
+from louver.core.json import members
+from louver.errors import InvalidConfig, InvalidGuidance
+from louver.gateway.auth.read import read_audit, read_auth, read_principal
+from louver.gateway.config.env import Unresolved, resolved
+from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.validate import SERVERS, check, parsed, whose
+from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
+from louver.protocol.names import ARGUMENT
+from louver.protocol.urls import is_url
+from louver.server.calls.warnings import Warnings
+from louver.server.results.results import KeptResults
+from louver.server.results.store import MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from louver.catalogue.files.line_numbers import Place
+
+    Opener = Callable[[str, int], int]
+
+
+def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener | None = None) -> Config:
+    """The configuration in the file at `path`.
+
+    Args:
+        path: The file. Paths in it are relative to its folder.
+        environ: What `${NAME}` in its strings stands for.
+        opener: Opens it; by default also what has to be waited for, as a pipe.
+
+    Raises:
+        InvalidConfig: The file cannot be read, or is no configuration; with file and line.
+        InvalidPolicy: A file of policy that it names cannot be read, or is none; likewise.
+    """
+    text = text_of(path, opener)
+    content = parsed(text, str(path))
+    check(content, text, str(path))
+    source = Source(path, text, environ)
+    settings = dict(content.get("louver", {}))
+    pseudonyms = source.secret(("louver", "pseudonymKey"), settings.pop("pseudonymKey", ""))
+    upstreams = [
+        source.upstream(name, server, pseudonyms)
+        for name, server in content["mcpServers"].items()
+        if not server.get("disabled", False)
+    ]
+    keys = source.keys(settings.pop("grantKeys", []))
+    hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
+    warnings, kept = settings.pop("warnings", False), settings.pop("keepResults", None)
+    auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
+    source.check_is_audited(upstreams, is_audited=audit is not None)
+    return Config(
+        tuple(upstreams),
+        argument_name=settings.pop("argumentName", ARGUMENT),
+        hosts=hosts,
+        grant_keys=keys,
+        warnings=None if warnings is False else Warnings(**members(warnings)),
+        keep_results=None if kept is None else source.kept(kept),
+        learn=source.learn(settings.pop("learn", False)),
+        exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
+        auth=None if auth is None else read_auth(auth, source),
+        principal=None if principal is None else read_principal(principal, source),
+        audit=None if audit is None else read_audit(audit, source),
+        **settings,
+    )
+
+
+def text_of(path: Path, opener: Opener | None = None) -> str:
+    """The text of a file, without the mark that some editors begin it with.
+
+    Raises:
+        InvalidConfig: It cannot be read, or is not UTF-8.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", opener=opener) as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidConfig(f"the configuration cannot be read: {reason}", file=str(path)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that fits the schema, and what it stands in."""
+
+    path: Path
+    text: str
+    environ: Mapping[str, str]
+
+    def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> Upstream:
+        """One server."""
+        at = (*SERVERS, name)
+        reached = self._http(at, server) if "url" in server else self._stdio(at, server)
+        settings = server.get("louver", {})
+        return Upstream(
+            name,
+            **reached,
+            views=self.folder((*at, "louver", "views"), settings.get("views")),
+            schemas=self._schemas((*at, "louver", "schemas"), settings),
+            default_views=settings.get("defaultViews", {}),
+            ready_views=settings.get("readyViews", False),
+            descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
+            isolation=settings.get("isolation"),
+            on_change=settings.get("onChange", "warn"),
+            timeout_seconds=settings.get("timeoutSeconds", 30),
+            guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
+            policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),
+        )
+
+    def keys(self, written: list[str]) -> tuple[str, ...]:
+        """The secrets for grants."""
+        places = [("louver", "grantKeys", number) for number in range(len(written))]
+        return tuple(self.secret(place, key).decode() for place, key in zip(places, written, strict=True))
+
+    def secret(self, place: Place, written: str) -> bytes:
+        """A secret; empty if there is none."""
+        key = self.string(place, written).encode()
+        if written and len(key) < MIN_KEY_BYTES:
+            raise self.wrong(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
+        return key
+
+    def kept(self, written: dict[str, Any]) -> KeptResults:
+        """Which results are kept, and where."""
+        place = ("louver", "keepResults", "store")
+        store = written.get("store", MEMORY)
+        return KeptResults(
+            over_bytes=written.get("overBytes", KEPT_OVER_BYTES),
+            minutes=written.get("minutes", KEPT_MINUTES),
+            store=store if self.string(place, store) == MEMORY else self.file(place, store),
+        )
+
+    def learn(self, written: bool | str) -> Path | None:
+        """The folder in which is kept what is learnt; it is made when there is something."""
+        if isinstance(written, str):
+            return self.path.parent / self.string(("louver", "learn"), written)
+        return state_folder(self.environ) if written else None
+
+    def check_is_audited(self, upstreams: Sequence[Upstream], *, is_audited: bool) -> None:
+        """See that what is under a policy is written down, and that there is something to write down."""
+        under = next((each.name for each in upstreams if each.policy is not None), None)
+        if under is not None and not is_audited:
+            message = "'policy' needs 'audit' under 'louver' at the top: who gets which fields is written down"
+            raise self.wrong((*SERVERS, under, "louver", "policy"), message)
+        if under is None and is_audited:
+            message = "'audit': no server is under a 'policy', so there is nothing to write down"
+            raise self.wrong(("louver", "audit"), message)
+
+    def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
+        if "schemas" in settings and "policy" in settings:
+            # What is listed of a file's schema, and what fits it, would depend on who sees which part.
+            message = "'schemas' does not go with 'policy', by which the answers of these tools are pruned as text"
+            raise self.wrong(place, message)
+        return self.folder(place, settings.get("schemas"))
+
+    def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
+        return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)
+
+    def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[Rule, ...]:
+        rules: list[Rule] = []
+        for number, rule in enumerate(written):
+            try:
+                rules.append(Rule.read(rule))
+            except InvalidGuidance as error:
+                raise self.wrong((*at, number, "when"), error.message) from None
+        return tuple(rules)
+
+    def _stdio(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
+        args = [self.string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]
+        command = self.string((*at, "command"), server["command"])
+        if not command:
+            raise self.wrong((*at, "command"), "'command': expected a command")
+        cwd = server.get("cwd")
+        return {
+            "transport": "stdio",
+            "command": (command, *args),
+            "env": self._strings((*at, "env"), server.get("env", {})),
+            "cwd": None if cwd is None else self.path.parent / self.string((*at, "cwd"), cwd),
+        }
+
+    def _http(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
+        url = self.string((*at, "url"), server["url"])
+        if not is_url(url):
+            raise self.wrong((*at, "url"), "'url': expected a URL that begins with http:// or https://")
+        headers = self._strings((*at, "headers"), server.get("headers", {}))
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise self.wrong((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
+        return {"transport": "http", "url": url, "headers": headers}
+
+    def folder(self, place: Place, written: str | None) -> Path | None:
+        """A folder that a setting names."""
+        if written is None:
+            return None
+        found = self.path.parent / self.string(place, written)
+        if not found.is_dir():
+            raise self._no_folder(place, written, written)
+        return found
+
+    def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:
+        return {key: self.string((*at, key), value) for key, value in written.items()}
+
+    def file(self, place: Place, written: str) -> Path:
+        """A file that a setting names, in a folder that is there."""
+        found = self.path.parent / self.string(place, written)
+        if not found.parent.is_dir():
+            raise self._no_folder(place, written, str(PurePath(written).parent))
+        return found
+
+    def _no_folder(self, place: Place, written: str, folder: str) -> InvalidConfig:
+        # The value of a variable is not shown.
+        shown = "" if self.string(place, written) != written else f": {folder!r}"
+        return self.wrong(place, f"{place[-1]!r}: there is no such folder{shown}")
+
+    def string(self, place: Place, written: str) -> str:
+        """A text that a setting says."""
+        try:
+            value = resolved(written, self.environ)
+        except Unresolved as error:
+            raise self.wrong(place, str(error)) from None
+        if "\0" in value:
+            raise self.wrong(place, f"{place[-1]!r}: expected a text without the character U+0000")
+        return value
+
+    def wrong(self, place: Place, message: str) -> InvalidConfig:
+        """What is wrong at a place."""
+        return InvalidConfig(whose(place) + message, file=str(self.path), line=nearest_line(self.text, place))

@@ -1,0 +1,168 @@
+"""Whether a JSON text is a configuration: held against `schemas/config.schema.json`, told by line.
+
+::
+
+    mcp.json:4: server 'memory': unknown key 'comand': expected one of 'command', ...; did you mean 'command'?
+
+The schema says what is right; this file says in words what is wrong. Those words hold keys and what the schema
+expects, never a value: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import json as stdlib_json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.files.line_numbers import Place, line_of_second, nearest_line
+from louver.core import json
+from louver.core.json import is_array, is_object
+from louver.core.nearest import did_you_mean
+from louver.errors import InvalidConfig
+from louver.shipped import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+    from louver.core.json import Json
+
+SERVERS: Place = ("mcpServers",)
+
+_ABSENT = ("oneOf", "anyOf", "required")
+"""Keywords that miss something. They are told last, for what is missing may stand there, misspelled."""
+
+
+def parsed(text: str, file: str) -> Json:
+    """The value of a JSON text, read strictly.
+
+    Raises:
+        InvalidConfig: It is not JSON, or a key stands twice; with file and line.
+    """
+    try:
+        return json.parse(text)
+    except json.NotJson as error:
+        line = error.line if error.key is None else line_of_second(text)
+        key = "" if error.key is None else f": {error.key!r}"
+        raise InvalidConfig(f"not JSON: {error.reason}{key}", file=file, line=line) from None
+
+
+def check(
+    content: Json, text: str, file: str, where: Callable[[Place], Place] = tuple, *, part: str | None = None
+) -> None:
+    """Hold a configuration against the schema.
+
+    Args:
+        content: The configuration.
+        text: Where it was read from, to tell lines by.
+        file: The name of that.
+        where: A place in the configuration -> that in the text, if they are not the same.
+        part: The definition of the schema that says what is right, if it is not a whole configuration.
+
+    Raises:
+        InvalidConfig: It is not one; the first line of all that is wrong.
+    """
+    found = [
+        (error.validator in _ABSENT, nearest_line(text, where(place)), place, message)
+        for error in _validator(part).iter_errors(content)
+        for place, message in _problems(error)
+    ]
+    if found:
+        _, line, place, message = min(found, key=lambda problem: problem[:2])
+        raise InvalidConfig(whose(place) + message, file=file, line=line)
+
+
+def whose(place: Place) -> str:
+    """The beginning of a message: whose setting it is about."""
+    return f"server {place[1]!r}: " if place[:1] == SERVERS and len(place) > 1 else ""
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The schema of a configuration."""
+    return stdlib_json.loads((folder("schemas") / "config.schema.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _validator(part: str | None) -> Validator:
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    rules = schema() if part is None else {"$ref": f"#/$defs/{part}", "$defs": schema()["$defs"]}
+    return Draft202012Validator(rules, registry=Registry())
+
+
+def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
+    """Where and what, without a value; of unknown keys each."""
+    place, keyword = tuple(error.absolute_path), str(error.validator)
+    found: Any = error.instance
+    wanted: Any = error.validator_value
+    rules: dict[str, Any] = error.schema if is_object(error.schema) else {}
+    if keyword == "additionalProperties":
+        for key in found:
+            if key not in rules["properties"]:
+                yield (*place, key), _unknown(key, rules["properties"])
+    elif "propertyNames" in error.absolute_schema_path:
+        # A name of this kind may be the secret itself, written where something made of it should stand.
+        named = "" if "x-secret" in rules else _named((*place, found))
+        yield (*place, found), f"{named}expected {rules['title']}"
+    elif keyword == "dependentRequired":
+        for key, needed in wanted.items():
+            if key in found and needed[0] not in found:
+                yield (*place, key), f"{key!r} goes with {needed[0]!r}"
+    elif keyword == "required":
+        missing = next(key for key in wanted if key not in found)
+        yield place, f"{missing!r} is missing" + (", which its 'type' needs" if "type" in found else "")
+    elif keyword == "oneOf":
+        names = [repr(each["required"][0]) for each in wanted]
+        yield place, f"{_named(place)}expected either {', '.join(names[:-1])} or {names[-1]}"
+    else:
+        yield place, _named(place) + _expected(keyword, wanted, rules, found)
+
+
+def _unknown(key: str, properties: dict[str, Any]) -> str:
+    ours = [name for name, rules in properties.items() if "x-of" not in rules]
+    below = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
+    if below and key in schema()["$defs"][below]["properties"]:
+        return f"unknown key {key!r}: it stands under 'louver'"
+    return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{did_you_mean(key, ours)}"
+
+
+def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> str:
+    if keyword == "type":
+        kinds = wanted if is_array(wanted) else [wanted]
+        return f"expected {' or '.join(_KINDS[kind] for kind in kinds)}, not {_kind(found)}"
+    if keyword == "enum":
+        instead = rules.get("x-instead", {}).get(found) if isinstance(found, str) else None
+        return f"expected one of {', '.join(map(repr, wanted))}" + (f"; {instead}" if instead else "")
+    if "x-of" in rules:
+        return f"not possible here. {rules['description']}"
+    return f"expected {rules.get('title', 'a text that is not empty')}"
+
+
+def _named(place: Place) -> str:
+    """The key that a place ends with."""
+    if not place or (place[:1] == SERVERS and len(place) == 2):
+        return ""
+    last = place[-1]
+    return f"{place[-2]!r}, element {last}: " if isinstance(last, int) else f"{last!r}: "
+
+
+_KINDS = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
+def _kind(value: Json) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "a boolean"
+    if isinstance(value, str):
+        return _KINDS["string"]
+    return _KINDS["object" if is_object(value) else "array" if is_array(value) else "number"]

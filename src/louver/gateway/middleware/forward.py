@@ -1,0 +1,216 @@
+"""The gateway's middleware: every request goes to an upstream, and nothing is read that need not be.
+
+It stands innermost, in place of handlers, and gives back what the upstream answered as it stands on the wire.
+Projection stands before it, as before any server (`louver.server.attach`). What is left to the SDK is what
+belongs to the connection itself: opening it, `ping`, and the stream in which 2026-07-28 tells of changes.
+"""
+
+from __future__ import annotations
+
+import marshal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
+from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
+
+from louver.core.json import is_object, members
+from louver.errors import UnknownResult, UpstreamError
+from louver.gateway.clients.client import Client, Turn, client_of, handshake_client, open_client, when_closed
+from louver.gateway.clients.revisions import is_modern, supported_versions
+from louver.gateway.routing.dispatch import upstream_problem
+from louver.gateway.serve.fast_path import note_what_came
+from louver.limits import MAX_REMEMBERED_META, MAX_REMEMBERED_METAS, MAX_WATCHED
+from louver.protocol.names import HINT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
+from louver.protocol.results import kept_at, kept_for
+from louver.server.refusals import protocol_error
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.gateway.routing.single import Routes
+    from louver.server.results.results import Results
+
+
+_ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL, HINT)
+_OF_KEPT = ("resources/read", "resources/subscribe")
+"""What is asked of a result that a server keeps. Nobody is watching one but who has asked that."""
+
+_OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
+
+
+class Forward:
+    """Answers everything.
+
+    Args:
+        routes: Where requests go.
+        opened: Called when a client has opened the gateway.
+        leave: Awaited when a client of the handshake era has gone, which other routes may serve by then.
+        results: What is kept here, if reads of that are answered here; then it has what servers keep themselves too.
+    """
+
+    def __init__(
+        self,
+        routes: Routes,
+        opened: Callable[[], None],
+        leave: Callable[[Client], Awaitable[None]],
+        *,
+        results: Results | None = None,
+    ) -> None:
+        self._routes = routes
+        self._opened = opened
+        self._leave = leave
+        self._results = results
+        self._checked = Checked()
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """The answer to one message of a client."""
+        try:
+            if ctx.request_id is None:
+                return await self._notified(ctx, call_next)
+            if ctx.method == "initialize":
+                return await self._initialize(ctx, call_next)
+            if ctx.method == "ping":
+                return await call_next(ctx)
+            self._checked.check(ctx.method, ctx.protocol_version, ctx.params)
+            turn = Turn(client_of(ctx), ctx)
+            if ctx.method == "server/discover":
+                return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
+            if ctx.method == "subscriptions/listen":
+                return await self._listen(turn, ctx, call_next)
+            async with turn:
+                result = await self._answer(turn, ctx)
+                note_what_came(ctx, result)
+                await self._note_kept(ctx, result)
+                return result
+        except UpstreamError as error:
+            raise upstream_problem(error) from None
+        except UnknownResult as error:
+            raise protocol_error(error) from None
+
+    async def _answer(self, turn: Turn, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+        """The answer to a request; what a server keeps is asked of that server alone.
+
+        Raises:
+            UnknownResult: No server has told of it, to who asks.
+        """
+        params = _passed_on(ctx)
+        uri = params["uri"] if ctx.method in _OF_KEPT else ""
+        if self._results is None or not uri.startswith(RESULTS_URI):
+            return await self._routes.answer(turn, ctx.method, params)
+        handle = uri.removeprefix(RESULTS_URI).partition("?")[0]
+        about, _ = await self._results.find(handle, ctx)
+        if about.elsewhere is None:
+            raise UnknownResult
+        return await self._routes.answer_at(about.elsewhere, turn, ctx.method, params)
+
+    async def _initialize(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+        said = result_dict(await call_next(ctx))
+        version: str = said["protocolVersion"]
+        if handshake_client(ctx) is None:
+            when_closed(ctx, partial(self._gone, ctx))
+        else:
+            # Who opens a connection again is still one client.
+            await self._gone(ctx)
+        client = open_client(ctx, version)
+        try:
+            return {**await self._opening(client), "protocolVersion": version}
+        except Exception:  # whatever it is, the client is not there
+            await self._leave(client)
+            raise
+
+    async def _gone(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        """The client of a connection, as it is by now, has gone."""
+        if (client := handshake_client(ctx)) is not None:
+            client.go()
+            await self._leave(client)
+
+    async def _opening(self, client: Client) -> dict[str, Any]:
+        opening = await self._routes.opening(client)
+        self._opened()
+        return opening
+
+    async def _listen(self, turn: Turn, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Tell of changes until the client goes; what it watches is watched at the upstreams meanwhile."""
+        wanted: dict[str, Any] = (ctx.params or {}).get("notifications") or {}
+        uris: list[str] = wanted.get("resourceSubscriptions") or []
+        if len(uris) > MAX_WATCHED:
+            raise MCPError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
+        async with self._routes.watching(turn, uris):
+            return await call_next(ctx)
+
+    async def _note_kept(self, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
+        """Remember for whom a server has kept an answer: nobody else's reads go to it."""
+        if self._results is not None and ctx.method == "tools/call" and (uri := kept_at(result)) is not None:
+            server = self._routes.place_of((ctx.params or {})["name"])
+            await self._results.keep_handle(uri, kept_for(result), server, ctx)
+
+    async def _notified(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        client = None if is_modern(ctx.protocol_version) else handshake_client(ctx)
+        if client is not None and ctx.method not in _OWN_NOTIFICATIONS:
+            await self._routes.notify(client, ctx.method, dict(ctx.params) if ctx.params else None)
+        return result
+
+
+def _passed_on(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    """The params of a request, without what is answered here: of an output that came trimmed nobody knows of what."""
+    params = dict(ctx.params or {})
+    said = members(params.get("_meta"))
+    if ctx.method == "tools/call" and not said.keys().isdisjoint(_ANSWERED_HERE):
+        meta = {key: value for key, value in said.items() if key not in _ANSWERED_HERE}
+        params = {key: value for key, value in params.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
+    return params
+
+
+_PLAIN: Final = frozenset({"name", "arguments", "_meta"})
+_NEW_EACH_TIME: Final = ("progressToken", "traceparent")
+
+
+class Checked:
+    """The checks of one gateway."""
+
+    def __init__(self) -> None:
+        self._valid: dict[bytes, None] = {}
+
+    def check(self, method: str, version: str, params: Mapping[str, Any] | None) -> None:
+        """See that a request is one of the protocol; methods of no specification are left to who knows them.
+
+        Raises:
+            MCPError: The revision has no such method.
+            ValidationError: The params are not those of the method.
+        """
+        if method not in SPEC_CLIENT_METHODS:
+            return
+        key = _key(version, params) if method == "tools/call" else None
+        if key is not None and key in self._valid:
+            return
+        try:
+            validate_client_request(method, version, params)
+        except KeyError:
+            raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method) from None
+        if key is not None:
+            if len(self._valid) >= MAX_REMEMBERED_METAS:
+                del self._valid[next(iter(self._valid))]
+            self._valid[key] = None
+
+
+def _key(version: str, params: Mapping[str, Any] | None) -> bytes | None:
+    """What a valid call is remembered by; `None` where more than `_meta` can be wrong, or it will not come again."""
+    if params is None or not params.keys() <= _PLAIN:
+        return None
+    if not isinstance(params.get("name"), str) or not is_object(params.get("arguments", {})):
+        return None
+    meta = params.get("_meta")
+    if not members(meta).keys().isdisjoint(_NEW_EACH_TIME):
+        return None
+    try:
+        # Of version 2 equal values give equal bytes, and 1, 1.0 and `True` different ones.
+        key = marshal.dumps((version, meta), 2)
+    except ValueError:  # it is nested too deeply
+        return None
+    return key if len(key) <= MAX_REMEMBERED_META else None

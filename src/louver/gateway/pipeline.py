@@ -1,0 +1,409 @@
+"""The middleware before the routes, the outermost first, as an exposure has it.
+
+    full         projection ─ spans ─ forward
+    minimal      disclosure ─ projection ─ spans ─ forward
+    discovery    own tools ─ projection ─ spans ─ forward
+    gateway      own tools ─ projection ─ spans ─ forward
+
+With scripts, `full` and `minimal` have the tool for them before all else, so that what it asks goes through the rest.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from louver.catalogue.files.descriptions import DescriptionFiles
+from louver.catalogue.files.output_schemas import SchemaFiles
+from louver.catalogue.guidance import Guidance
+from louver.catalogue.hosts import HOSTS
+from louver.catalogue.learned import Learned, LearnedFields, learned_file
+from louver.core.json import digest
+from louver.core.nearest import did_you_mean
+from louver.gateway.discovery.tools import Discovery, Executing
+from louver.gateway.middleware.built_in_tools import OwnTools
+from louver.gateway.middleware.forward import Forward
+from louver.gateway.middleware.tracing import if_collected
+from louver.gateway.routing.aggregate import SEPARATOR, named
+from louver.gateway.single_tool.exports import ExportedFiles, ExportedResults
+from louver.gateway.single_tool.tool import Actions
+from louver.limits import MAX_RESULTS_BYTES
+from louver.server.attach import projecting
+from louver.server.calls.request import Asking
+from louver.server.calls.response import NOTHING, Beside
+from louver.server.calls.schema_resource import ProjectedSchemas
+from louver.server.identity import principal_of
+from louver.server.policy.per_audience import Audiences
+from louver.server.results.results import KeptResults, Results
+from louver.server.tools.views import ToolViews
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
+    from pathlib import Path
+
+    from mcp.server import Server
+    from mcp.server.context import ServerMiddleware
+
+    from louver.catalogue.files.descriptions import DescriptionFile
+    from louver.catalogue.grants import Grants
+    from louver.catalogue.hosts import Host
+    from louver.catalogue.policy.principal import Principal
+    from louver.core.paths.path import FieldPath
+    from louver.gateway.clients.client import Client
+    from louver.gateway.config.model import Config, Execute
+    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.middleware.built_in_tools import Offer
+    from louver.gateway.routing.single import Routes
+    from louver.gateway.scripting.sandbox import Level
+    from louver.gateway.single_tool.exports import Exports
+    from louver.gateway.upstream.upstream import Upstream
+    from louver.server.audit.middleware import Auditing, Owned
+    from louver.server.audit.writer import Audit
+    from louver.server.calls.request import Argument
+    from louver.server.disclosure.middleware import Disclosure
+    from louver.server.policy.enforcer import Policed
+    from louver.server.search import Search
+
+
+_PARAMETERS: Final = ("'fields'", "'view'")
+"""Those of the one tool that ask for less of an answer, as a warning names them: fields, and a view."""
+
+
+class Files:
+    """What the folders of a configuration say of the tools of its servers, by the names that clients know.
+
+    Args:
+        config: The configuration.
+        says: What a server of it says itself that it is called, once it was opened.
+        learned: What was learnt of servers, by its file; more are added. It stays as it was at the start.
+
+    Raises:
+        InvalidView: A file of views is wrong.
+        InvalidSchema: Likewise, one of an output schema.
+        InvalidDescription: Likewise, one of descriptions.
+        LouverError: A file of what was learnt is something else.
+    """
+
+    def __init__(self, config: Config, says: Callable[[str], str | None], learned: dict[Path, LearnedFields]) -> None:
+        alone = len(config.upstreams) == 1
+        before = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
+        self._before = before
+        self.default_views = {
+            f"{before[each.name]}{tool}": view for each in config.upstreams for tool, view in each.default_views.items()
+        }
+        self._views = {before[each.name]: each.views for each in config.upstreams if each.views is not None}
+        self._policed = {before[each.name]: each.name for each in config.upstreams if each.policy is not None}
+        described = {before[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None}
+        self._ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
+        self.ready = tuple(self._ready)
+        self.schemas = SchemaFiles({before[each.name]: each.schemas for each in config.upstreams if each.schemas})
+        self.learned: Learned | None = None
+        if config.learn is not None:
+            files = {
+                before[each.name]: learned_file(config.learn, each.place)
+                for each in config.upstreams
+                if each.policy is None
+            }
+            for file in files.values():
+                if file not in learned:
+                    learned[file] = LearnedFields(file)
+            self.learned = Learned({prefix: learned[file] for prefix, file in files.items()})
+        self.views = ToolViews(
+            None,
+            self.default_views,
+            self._views,
+            self._ready,
+            schemas=self.schemas,
+            learned=None if self.learned is None else self.learned.find,
+        )
+        rules = {before[each.name]: each.guidance for each in config.upstreams if each.guidance}
+        self.guidance = Guidance(rules) if rules else None
+        self.descriptions = DescriptionFiles(described)
+
+    def views_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> ToolViews:
+        """The views that a caller may know of."""
+
+        def hides(tool: str, path: FieldPath) -> bool:
+            found = self._policed_of(policed, tool)
+            return found is not None and found[0].hides(found[1], principal, path)
+
+        return ToolViews(None, self.default_views, self._views, self._ready, hides, self.schemas)
+
+    def descriptions_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> DescriptionFiles:
+        """What files say of tools, as far as a caller may know it."""
+
+        def seen(tool: str, file: DescriptionFile) -> DescriptionFile | None:
+            found = self._policed_of(policed, tool)
+            if found is None:
+                return file
+            names = found[0].names_besides(found[1], principal)
+            return None if names is None else file.untold(names)
+
+        return self.descriptions.seen_by(seen)
+
+    def misfits(self, upstream: str, tools: set[str]) -> list[str]:
+        """What is said of tools that an upstream does not have, by its own names of them."""
+        before = self._before[upstream]
+        there = {before + tool for tool in tools}
+        said = {
+            "guidance is given for": [] if self.guidance is None else self.guidance.unknown(there),
+            "a default view is given for": self.default_views,
+            "a file holds views of": self.views.in_files(),
+            "a file declares the output of": self.schemas.tools(),
+            "a file describes": self.descriptions.tools(),
+        }
+        unknown = [
+            (what, name.removeprefix(before))
+            for what, names in said.items()
+            for name in names
+            if name.startswith(before) and name not in there
+        ]
+        return [f"{what} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for what, name in unknown]
+
+    def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:
+        """Whose a tool is that is under a policy, by the name that clients know."""
+        # Imported only now, as by `_audited`.
+        from louver.server.audit.middleware import UNKNOWN, Owned
+
+        found = self._policed_of(policed, tool)
+        if found is None:
+            return None
+        guarding, own = found
+        # Of a tool that is not there, the name is the client's.
+        told = own if guarding.knows(own) else UNKNOWN
+        return Owned(guarding.server, told, guarding.policy.version, guarding.names_of(own, principal_of()))
+
+    def _policed_of(self, policed: Mapping[str, Policed], tool: str) -> tuple[Policed, str] | None:
+        """The policy that a tool is under, and its own name."""
+        for prefix, name in self._policed.items():
+            if tool.startswith(prefix):
+                return policed[name], tool.removeprefix(prefix)
+        return None
+
+
+class Kept(NamedTuple):
+    """What outlives a change of the configuration, unless that wants another.
+
+    Args:
+        results: Where results are kept, if they are.
+        grants: Makes grants where tools are listed minimally, and knows those that it has made.
+    """
+
+    results: Results | None
+    grants: Grants | None
+
+
+class Stack:
+    """What stands before the routes.
+
+    Args:
+        server: The gateway's server.
+        opened: Called when a client has opened it.
+        leave: Awaited when one has gone.
+    """
+
+    def __init__(
+        self, server: Server[Any], opened: Callable[[], None], leave: Callable[[Client], Awaitable[None]]
+    ) -> None:
+        self.scripts: Scripts | None = None
+        """Runs scripts, if there are any."""
+        self._server = server
+        self._opened = opened
+        self._leave = leave
+        self._of_sdk = [if_collected(each) for each in server.middleware]
+        self._kept = Kept(None, None)
+        self._grant_keys: tuple[str, ...] = ()
+        self._argument: Argument = "off"
+        self._audit: Audit | None = None
+        self._close: Callable[[], None] = _nothing
+
+    def kept_for(self, config: Config) -> Kept:
+        """What is kept under a configuration: as it is now, where that is what it wants.
+
+        Raises:
+            LouverError: The file of results cannot be used, or a key for grants is too short.
+        """
+        results, grants = self._kept
+        wanted = config.keep_results
+        if wanted is None and config.exposure == "gateway":
+            # Just what is exported: no answer is as large as that.
+            wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
+        if wanted is None or results is None or results.options != wanted:
+            results = None if wanted is None else Results(wanted)
+        if config.grant_keys != self._grant_keys:
+            grants = None
+        if grants is None and config.exposure == "minimal" and config.disclosure == "enforce":
+            grants = _grants(config.grant_keys)
+        return Kept(results, grants)
+
+    def build(
+        self,
+        config: Config,
+        files: Files,
+        kept: Kept,
+        upstreams: Mapping[str, Upstream],
+        routes: Routes,
+        audit: Audit | None,
+    ) -> list[Scripts]:
+        """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
+        # As they are now: what comes until there are others is audited by these.
+        policed = {name: up.guard.policed for name, up in upstreams.items() if up.guard is not None}
+
+        def audience() -> Hashable:
+            return tuple((each.id, each.policy.audience(principal_of())) for each in policed.values())
+
+        results = kept.results
+        if results is not None:
+            # What is kept for an audience is of its policy.
+            results = results.within((lambda: digest(repr(audience()))) if policed else str)
+        self._kept, self._grant_keys = Kept(results, kept.grants), config.grant_keys
+        self._audit = audit
+        gone = self._take_up_scripts(config.execute)
+        if self.scripts is not None:
+            self.scripts.names.clear()
+        self._close()
+        layers = partial(self._layers, config, files, upstreams, policed)
+        # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
+        self._argument = config.argument
+        if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
+            self._argument = "off"
+        forward = Forward(routes, self._opened, self._leave, results=results)
+        innermost = [*self._of_sdk, forward]
+        # Made anew from what is listed.
+        self._server.get_tool_input_schema = None
+        if policed:
+            audiences = Audiences(audience, lambda: layers(files.views_seen_by(principal_of(), policed)))
+            self._server.middleware[:], self._close = [audiences, *innermost], audiences.close
+        else:
+            outermost, self._close = layers(files.views)
+            self._server.middleware[:] = [*outermost, *innermost]
+        return gone
+
+    def _layers(
+        self,
+        config: Config,
+        files: Files,
+        upstreams: Mapping[str, Upstream],
+        policed: Mapping[str, Policed],
+        views: ToolViews,
+    ) -> tuple[list[ServerMiddleware[Any]], Callable[[], None]]:
+        """What stands before the routes for who may see the same, the outermost first; and what closes it."""
+        server = self._server
+        schemas = ProjectedSchemas("private" if policed else "public")
+        # The one tool has parameters for what it asks for on behalf of who calls.
+        by = _PARAMETERS if config.exposure == "gateway" else ()
+        hosts = {**HOSTS, **config.hosts}
+        beside = Beside(files.guidance, config.warnings, self._kept.results, files.learned, by, hosts)
+        layers: list[ServerMiddleware[Any]] = [
+            projecting(
+                server,
+                views,
+                Asking(self._argument, files.default_views, files.ready, config.argument_name),
+                config.listing,
+                exact=config.exposure != "full",
+                search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
+                schemas=schemas,
+                beside=beside,
+            )
+        ]
+        if self._audit is not None:
+            layers.insert(0, _audited(self._audit, partial(files.whose, policed)))
+        close = _nothing
+        if config.exposure == "minimal":
+            described = files.descriptions_seen_by(principal_of(), policed) if policed else files.descriptions
+            disclosure = self._disclosing(described, hosts, on_error=config.disclosure == "on-error")
+            close = disclosure.close
+            layers.insert(0, disclosure)
+        if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
+            own, asking = ToolViews(None, {}), Asking("off", {})
+            # The one tool says itself what is said beside the answers that it gives.
+            said = NOTHING if config.exposure == "gateway" else beside
+            before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
+            keeps_results = said.results is not None
+            layers.insert(0, OwnTools(server, offer, before, keeps_results=keeps_results))
+        return layers, close
+
+    def _disclosing(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
+        # Imported only now, as by `_offered`.
+        from louver.server.disclosure.middleware import Disclosure
+        from louver.server.disclosure.read_limits import Reads
+
+        grants = None if on_error else self._kept.grants
+        assert on_error or grants is not None, "they are there where descriptions have to be read"
+        return Disclosure(self._server, files, grants, Reads(), on_error=on_error, hosts=hosts)
+
+    def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
+        before = self.scripts
+        if before is not None and before.level == level:
+            return []
+        self.scripts = None if level is None or level == "off" else _scripts(level)
+        return [] if before is None else [before]
+
+
+def _offered(
+    config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
+) -> Offer | None:
+    if scripts is None and config.exposure not in ("discovery", "gateway"):
+        return None
+    # Imported only now: most gateways have nothing of their own, and it takes a megabyte.
+    from louver.gateway.pipeline import offered
+
+    return offered(config, upstreams, scripts, results)
+
+
+def _grants(keys: tuple[str, ...]) -> Grants:
+    # Likewise.
+    from louver.catalogue.grants import Grants
+
+    return Grants(keys, audience="louver")
+
+
+def _scripts(level: Level) -> Scripts:
+    # Likewise.
+    from louver.gateway.discovery.scripts import Scripts
+
+    return Scripts(level)
+
+
+def _audited(audit: Audit, whose: Callable[[str], Owned | None]) -> Auditing:
+    # Likewise.
+    from louver.server.audit.middleware import Auditing
+
+    return Auditing(audit, whose)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _search(*, alone: bool) -> Search:
+    # Imported only now: without search SQLite is not needed.
+    from louver.server.search import Search
+
+    return Search() if alone else Search(named)
+
+
+def offered(
+    config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
+) -> Offer | None:
+    """What there is, if there is anything.
+
+    Args:
+        config: The configuration.
+        upstreams: The servers behind.
+        scripts: Runs scripts, if there are any.
+        results: Where results are kept.
+    """
+    if config.exposure == "gateway":
+        return Actions(upstreams, scripts, _exports(config, results))
+    if config.exposure == "discovery":
+        return Discovery(upstreams, config.inspect, scripts)
+    return None if scripts is None else Executing(upstreams, scripts)
+
+
+def _exports(config: Config, results: Results | None) -> Exports:
+    """Where the one tool puts whole answers."""
+    if config.exports is not None:
+        return ExportedFiles(config.exports)
+    assert results is not None, "in this exposure there is a store of results"
+    return ExportedResults(results)

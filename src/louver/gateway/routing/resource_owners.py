@@ -1,0 +1,152 @@
+"""Whose resources are that several servers have, by their addresses.
+
+    resources/list                    a: file:///x      file:///x is of a, until a lists it no more
+    resources/read   file:///y        b has it          file:///y is of b, until b has it no more
+    tools/call       kept by b at louver://results/Z    likewise, with whatever is asked of it after a `?`
+    resources/templates/list   c: mem://{id}            mem://1 is of c, unless one of these says otherwise
+
+Of what nobody lists the last `MAX_RESULTS` are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from louver.limits import MAX_RESULTS, MAX_TEMPLATES, MAX_URI_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.gateway.upstream.upstream import Upstream
+
+
+class Addresses:
+    """The addresses that are known."""
+
+    def __init__(self) -> None:
+        self._listed: dict[str, dict[str, Upstream]] = {}
+        self._templates: dict[str, tuple[Upstream, list[Template]]] = {}
+        self._read: OrderedDict[str, Upstream] = OrderedDict()
+        self._kept: OrderedDict[str, Upstream] = OrderedDict()
+
+    def whose(self, uri: str) -> Upstream | None:
+        """Who has a resource, or a template, as far as is known."""
+        return next(iter(self.candidates(uri)), None)
+
+    def candidates(self, uri: str) -> list[Upstream]:
+        """Likewise; several where several list a template of it."""
+        for listed in self._listed.values():
+            if (upstream := listed.get(uri)) is not None:
+                return [upstream]
+        if (upstream := self._kept.get(uri.partition("?")[0])) is not None:
+            return [upstream]
+        if claiming := self._claiming(uri):
+            return claiming
+        return [self._read[uri]] if uri in self._read else []
+
+    def knows_templates(self, upstream: Upstream) -> bool:
+        """Whether an upstream has listed its templates."""
+        return upstream.name in self._templates
+
+    def list_anew(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
+        """What is known to be listed by others, to be filled with what these list now."""
+        others = {uri: of for uri, of in self._listed.get(method, {}).items() if of not in upstreams}
+        self._listed[method] = others
+        return others
+
+    def list_templates(self, upstream: Upstream, texts: Sequence[str]) -> None:
+        """Note which templates an upstream lists now."""
+        self._templates[upstream.name] = upstream, [Template(text) for text in texts[:MAX_TEMPLATES]]
+
+    def read(self, uri: str, upstream: Upstream) -> None:
+        """Note who has a resource that nobody lists."""
+        _note(self._read, uri, upstream)
+
+    def refused(self, uri: str) -> bool:
+        """Forget who had a resource that nobody lists, nor a template of it; whether that was known."""
+        return self._read.pop(uri, None) is not None and not self._claiming(uri)
+
+    def kept(self, uri: str, upstream: Upstream) -> None:
+        """Note where an answer is kept; the first who tells of it has it."""
+        _note(self._kept, uri, upstream)
+
+    def _claiming(self, uri: str) -> list[Upstream]:
+        """Those that list a template of a resource."""
+        templates = self._templates.values()
+        return [upstream for upstream, of_it in templates if any(template.matches(uri) for template in of_it)]
+
+
+def _note(known: OrderedDict[str, Upstream], uri: str, upstream: Upstream) -> None:
+    known.setdefault(uri, upstream)
+    if len(known) > MAX_RESULTS:
+        known.popitem(last=False)
+
+
+_EXPRESSION: Final = re.compile(r"(\{[^{}]*\})")
+_VARIABLE: Final = re.compile(r"\{(\+?)[A-Za-z0-9_.%]+\}")
+_PLAIN, _ANY = "plain", "any"
+
+
+class Template:
+    """One template.
+
+    Args:
+        text: As it is listed.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._begin = text.partition("{")[0]
+
+    def matches(self, uri: str) -> bool:
+        """Whether it can stand for an address."""
+        if not self._begin or not uri.startswith(self._begin) or self._parts is None:
+            return False
+        end, variables, wide, steps = self._automaton
+        # Bit n: the address so far is what the first n parts stand for.
+        states = 1
+        for character in uri:
+            stays = wide if character == "/" else variables
+            states = (states & steps.get(character, 0)) << 1 | (states & stays)
+            if not states:
+                return False
+            # A variable stands for no text too.
+            states |= (states & variables) << 1
+        return bool(states >> end & 1)
+
+    @cached_property
+    def _parts(self) -> list[str] | None:
+        """Its characters, and what its variables are; none where that is not known."""
+        if len(self._text) > MAX_URI_BYTES:
+            return None
+        parts: list[str] = []
+        for number, piece in enumerate(_EXPRESSION.split(self._text)):
+            if number % 2 == 0:
+                parts += piece
+            elif (variable := _VARIABLE.fullmatch(piece)) is None:
+                return None
+            else:
+                kind = _ANY if variable[1] else _PLAIN
+                # Two in a row stand for what the wider one does.
+                if parts and parts[-1] in (_PLAIN, _ANY):
+                    kind = _ANY if _ANY in (kind, parts.pop()) else _PLAIN
+                parts.append(kind)
+        return parts
+
+    @cached_property
+    def _automaton(self) -> tuple[int, int, int, dict[str, int]]:
+        """Where it ends; where the variables are, and those for any text; and where each character is."""
+        parts = self._parts or []
+        steps: dict[str, int] = {}
+        variables = wide = 0
+        for number, part in enumerate(parts):
+            if part not in (_PLAIN, _ANY):
+                steps[part] = steps.get(part, 0) | 1 << number
+                continue
+            variables |= 1 << number
+            if part == _ANY:
+                wide |= 1 << number
+        return len(parts), variables, wide, steps

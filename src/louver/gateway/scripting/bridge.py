@@ -1,0 +1,295 @@
+"""What the gateway does for one script: everything with authority.
+
+    {"call": 1, "server": ..., "tool": ..., "arguments": {...}, "fields": [...]}   called, at most 4 at once
+    {"paths": 2, "fields": ["items.id"]}                                           read here: [["items", "id"]]
+    {"wait": true}                                                                 the clock stops
+    {"result": ...}  {"error": {...}}                                              the end
+
+The other side runs what a stranger wrote, and may be wholly in the stranger's hands: a frame that no prelude of ours
+would send ends it. Numbers of calls and bytes are counted here, whatever is counted there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from louver.concurrency.offload import unhurried
+from louver.core.json import Json, compact, is_array, is_object, strings
+from louver.core.nearest import instead, nearest
+from louver.core.projection.request import Projection
+from louver.core.size import is_larger
+from louver.errors import (
+    LouverError,
+    SandboxCallLimit,
+    SandboxOutputLimit,
+    ToolFailed,
+    UnknownName,
+)
+from louver.gateway.scripting.channel import Channel, Gone, nonsense
+from louver.gateway.scripting.host_api import Host, Options
+from louver.gateway.scripting.script_errors import error_of
+from louver.limits import (
+    MAX_INTEGER_DIGITS,
+    MAX_ON_LOOP,
+    MAX_SCRIPT_ARGUMENTS,
+    MAX_SCRIPT_CALLS,
+    MAX_SCRIPT_CALLS_AT_ONCE,
+    MAX_SCRIPT_HEAP,
+    MAX_SCRIPT_PATH_LISTS,
+    MAX_SCRIPT_REPLY,
+    MAX_SCRIPT_RESULT,
+    MAX_SCRIPT_RESULT_DEPTH,
+    SCRIPT_CPU_S,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.core.json import Json
+    from louver.gateway.scripting.time_limit import Wall
+
+
+class Bridge:
+    """The talk with the child that runs one script.
+
+    Args:
+        channel: To the child.
+        servers: The names of the servers that the script has.
+        host: Calls their tools.
+        wall: Stops while the script waits for them.
+    """
+
+    def __init__(self, channel: Channel, servers: Sequence[str], host: Host, wall: Wall) -> None:
+        self._channel = channel
+        self._servers = servers
+        self._host = host
+        self._wall = wall
+        self._places = asyncio.Semaphore(MAX_SCRIPT_CALLS_AT_ONCE)
+        self._open: set[asyncio.Task[None]] = set()
+        self._failures: dict[int, LouverError] = {}
+        self._fault: BaseException | None = None
+        self._numbers = self._calls = self._lists = 0
+        self._waits = self._replies = 0
+
+    async def run(self, script: str) -> Json:
+        """What the script gives to `result`.
+
+        Raises:
+            SandboxError: It does not come to that.
+            Gone: The child has ended without a word.
+        """
+        limits = {
+            "cpu": SCRIPT_CPU_S,
+            "heap": MAX_SCRIPT_HEAP,
+            "calls": MAX_SCRIPT_CALLS,
+            "arguments": MAX_SCRIPT_ARGUMENTS,
+            "reply": MAX_SCRIPT_REPLY,
+            "result": MAX_SCRIPT_RESULT,
+            "depth": MAX_SCRIPT_RESULT_DEPTH,
+            "lists": MAX_SCRIPT_PATH_LISTS,
+            "digits": sys.get_int_max_str_digits() or MAX_INTEGER_DIGITS,
+        }
+        self._channel.send({"script": script, "servers": list(self._servers), "limits": limits})
+        try:
+            while True:
+                said = await self._channel.receive()
+                if self._fault is not None:
+                    # It came before the child could know that nothing will.
+                    raise self._fault
+                if "result" in said:
+                    return _checked(said["result"])
+                if "error" in said:
+                    raise error_of(said["error"], self._failures, self._servers)
+                await self._do(said)
+        except Gone:
+            if self._fault is not None:
+                raise self._fault from None
+            raise
+
+    def stop(self) -> None:
+        """Say no more, and cancel the calls."""
+        self._channel.close()
+        for task in self._open:
+            task.cancel()
+
+    async def stopped(self) -> None:
+        """Wait until the calls have ended."""
+        # Else who is cancelled meanwhile would cancel them again: by anyio in every turn of the event loop.
+        with anyio.CancelScope(shield=True), unhurried():
+            await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _do(self, said: dict[str, Any]) -> None:
+        if "call" in said:
+            self._begin(said)
+        elif "paths" in said:
+            self._read_paths(said)
+        elif said.get("wait") is True and len(said) == 1:
+            self._wait()
+        else:
+            raise nonsense()
+
+    def _wait(self) -> None:
+        """The child takes the next reply. It asks for one at a time, and only when one will come."""
+        self._waits += 1
+        if self._waits > self._replies:
+            if self._waits > self._replies + 1 or not self._open:
+                raise nonsense()
+            self._wall.pause()
+
+    def _begin(self, said: dict[str, Any]) -> None:
+        number = self._number(said["call"])
+        self._calls += 1
+        if self._calls > MAX_SCRIPT_CALLS:
+            raise SandboxCallLimit(f"a script calls at most {MAX_SCRIPT_CALLS} tools", limit=MAX_SCRIPT_CALLS)
+        server, tool, arguments = said.get("server"), said.get("tool"), said.get("arguments")
+        if not isinstance(server, str) or not isinstance(tool, str) or not is_object(arguments):
+            raise nonsense()
+        if len(compact(arguments).encode()) > MAX_SCRIPT_ARGUMENTS:
+            message = f"the arguments of a call are over {MAX_SCRIPT_ARGUMENTS} bytes of JSON"
+            raise SandboxCallLimit(message, limit=MAX_SCRIPT_ARGUMENTS)
+        call = self._call(number, server, tool, arguments, _options(said))
+        task = asyncio.create_task(call)
+        self._open.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fault = error
+            self._channel.close()
+
+    async def _call(self, number: int, server: str, tool: str, arguments: dict[str, Json], options: Options) -> None:
+        try:
+            async with self._places:
+                if server not in self._servers:
+                    hint = instead(server, self._servers)
+                    raise UnknownName(
+                        f"there is no server '{server[:80]}': {hint}", nearest=nearest(server, self._servers)
+                    )
+                value = await self._host.call(server, tool, arguments, options)
+                if is_larger(value, MAX_ON_LOOP):
+                    text = await asyncio.to_thread(_reply, number, value, f"{server}.{tool}")
+                else:
+                    text = _reply(number, value, f"{server}.{tool}")
+        except LouverError as error:
+            self._fail(number, error, server, tool)
+        else:
+            self._send(text)
+
+    def _read_paths(self, said: dict[str, Any]) -> None:
+        number = self._number(said["paths"])
+        self._lists += 1
+        if self._lists > MAX_SCRIPT_PATH_LISTS:
+            message = f"a script projects by at most {MAX_SCRIPT_PATH_LISTS} lists of field paths"
+            raise SandboxCallLimit(message, limit=MAX_SCRIPT_PATH_LISTS)
+        fields = _fields(said)
+        if fields is None:
+            raise nonsense()
+        try:
+            paths = Projection.include(*fields).fields
+        except LouverError as error:
+            self._fail(number, error, None, None)
+        else:
+            steps = [list(path.steps) for path in paths]
+            self._send(compact({"reply": number, "value": steps}).encode())
+
+    def _number(self, number: object) -> int:
+        self._numbers += 1
+        if type(number) is not int or number != self._numbers:
+            raise nonsense()
+        return self._numbers
+
+    def _fail(self, number: int, error: LouverError, server: str | None, tool: str | None) -> None:
+        self._failures[number] = error
+        said: dict[str, Json] = {"code": error.code, "message": error.message}
+        if server is not None:
+            said |= {"server": server, "tool": tool, "detail": _detail(error)}
+        text = compact({"reply": number, "error": said})
+        if len(text) > MAX_SCRIPT_REPLY // 2:
+            text = compact({"reply": number, "error": {**said, "detail": []}})
+        self._send(text.encode("utf-8", "replace"))
+
+    def _send(self, text: bytes) -> None:
+        self._channel.send_text(text)
+        self._replies += 1
+        self._wall.go_on()
+
+
+def _reply(number: int, value: Json, tool: str) -> bytes:
+    """The frame that brings a value.
+
+    Raises:
+        SandboxCallLimit: It is too large.
+        ToolFailed: It cannot be written.
+    """
+    message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
+    if is_over(value, MAX_SCRIPT_REPLY):
+        raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
+    try:
+        text = compact({"reply": number, "value": value}).encode()
+    except ValueError:
+        # Half a surrogate pair, or more digits than Python writes.
+        raise ToolFailed("the tool's answer cannot be written as JSON", tool=tool) from None
+    if len(text) > MAX_SCRIPT_REPLY:
+        raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
+    return text
+
+
+def _checked(result: Json) -> Json:
+    """A result, held against the bounds of one, which the child has done before if it is what it should be."""
+    if len(compact(result).encode()) > MAX_SCRIPT_RESULT:
+        raise SandboxOutputLimit(f"result is over {MAX_SCRIPT_RESULT} bytes of JSON", limit=MAX_SCRIPT_RESULT)
+    return result
+
+
+def _detail(error: LouverError) -> list[str]:
+    """The texts of a tool's own error, which only the script sees."""
+    if not isinstance(error, ToolFailed):
+        return []
+    texts = strings([block.get("text") for block in error.content if is_object(block)])
+    return [] if is_over(texts, MAX_SCRIPT_REPLY // 2) else texts
+
+
+def _options(said: dict[str, Any]) -> Options:
+    view = said.get("view")
+    if view is not None and not isinstance(view, str):
+        raise nonsense()
+    fields = _fields(said)
+    if view is not None and fields is not None:
+        raise nonsense()
+    return Options(fields, view)
+
+
+def _fields(said: dict[str, Any]) -> tuple[str, ...] | None:
+    fields = said.get("fields")
+    if fields is None:
+        return None
+    if not is_array(fields) or not fields or len(strings(fields)) < len(fields):
+        raise nonsense()
+    return tuple(strings(fields))
+
+
+def is_over(value: Json, most: int) -> bool:
+    """Whether a value has surely more than `most` bytes of JSON."""
+    size = 0
+    todo: list[Json] = [value]
+    while todo and size <= most:
+        part = todo.pop()
+        if isinstance(part, str):
+            size += len(part) + 2
+        elif is_object(part):
+            size += 1 + 4 * len(part) + sum(map(len, part))
+            todo += part.values()
+        elif is_array(part):
+            size += 1 + len(part)
+            todo += part
+        elif isinstance(part, int):
+            # A digit takes 3.3 bits.
+            size += 1 + part.bit_length() // 4
+        else:
+            size += 1
+    return size > most

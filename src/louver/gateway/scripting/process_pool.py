@@ -1,0 +1,261 @@
+"""The gateway's side of the zygote: asks for children, hears how they ended.
+
+    child = await nursery.child()      a process that waits for a script, and a socket to it
+    child.kill()                       at once, whatever it does
+    await child.ended                  "signal 24", "status 0"; how the lines look stands in `zygote.py`
+
+No child is killed here by its number, which might be another process's by then: the zygote does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from louver.errors import SandboxUnavailable
+from louver.limits import SANDBOX_ENDING_S, SANDBOX_GIVING_S, SANDBOX_STARTING_S
+
+_PACKAGES: Final = {
+    "louver": Path(__file__).parents[2],
+    "louver.gateway": Path(__file__).parents[1],
+    "louver.gateway.scripting": Path(__file__).parent,
+}
+
+# The packages are put there by hand, so that importing the zygote does not run theirs, with all that they import.
+_BOOT: Final = """\
+import sys, types, json
+given = json.loads(sys.argv[1])
+sys.path[:] = given["path"]
+for name, folder in given["packages"].items():
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [folder]
+from louver.gateway.scripting.fork_server import main
+main(given["control"], given["body"], given["level"])
+"""
+
+
+def _absolute(path: list[str]) -> list[str]:
+    return [os.path.abspath(folder) for folder in path]
+
+
+def _not_started(error: OSError) -> SandboxUnavailable:
+    return SandboxUnavailable(f"the sandbox's process cannot be started: {error.strerror}")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a process ended: by a signal, or with a status; neither if nobody knows."""
+
+    signal: int | None = None
+    status: int | None = None
+
+
+@dataclass(eq=False)
+class Child:
+    """A process that was given to us."""
+
+    pid: int
+    socket: socket.socket
+    nursery: Nursery
+    is_killed: bool = False
+    ended: asyncio.Future[End] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ended = asyncio.get_running_loop().create_future()
+
+    def kill(self) -> None:
+        """End it at once, and what is said to it."""
+        self.nursery.kill(self)
+
+
+class Nursery:
+    """One zygote and its children. Made by `start`."""
+
+    def __init__(self, control: socket.socket, process: asyncio.subprocess.Process) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._control = control
+        self._process = process
+        self._unread = b""
+        self._sockets: deque[int] = deque()
+        self._asked: deque[asyncio.Future[Child]] = deque()
+        self._children: dict[int, Child] = {}
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self.is_alive = True
+        control.setblocking(False)
+        self._loop.add_reader(control.fileno(), self._read)
+
+    @classmethod
+    async def start(cls, body: str, level: str) -> Nursery:
+        """A zygote that is ready.
+
+        Args:
+            body: What its children do, as `package.module:function`.
+            level: How they are confined.
+
+        Raises:
+            SandboxUnavailable: It does not start.
+        """
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise _not_started(error) from None
+        given = {
+            "path": _absolute(sys.path),
+            "packages": {name: str(folder) for name, folder in _PACKAGES.items()},
+            "control": theirs.fileno(),
+            "body": body,
+            "level": level,
+        }
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-I", "-S", "-c", _BOOT, json.dumps(given)),
+                pass_fds=(theirs.fileno(),),
+                env={},
+                cwd="/",
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            raise _not_started(error) from None
+        except BaseException:  # whoever is cancelled leaves nothing open either
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        nursery = cls(ours, process)
+        try:
+            async with asyncio.timeout(SANDBOX_STARTING_S):
+                await nursery._ready
+        except BaseException as error:  # nor a process
+            await nursery.close()
+            if isinstance(error, TimeoutError):
+                raise SandboxUnavailable("the sandbox's process does not get ready", limit=SANDBOX_STARTING_S) from None
+            raise
+        return nursery
+
+    async def child(self) -> Child:
+        """A process that waits for a first frame.
+
+        Raises:
+            SandboxUnavailable: The zygote has ended, or hangs, and was given up.
+        """
+        if not self.is_alive:
+            raise SandboxUnavailable("the sandbox's process has ended")
+        asked: asyncio.Future[Child] = self._loop.create_future()
+        self._asked.append(asked)
+        self._order({"give": True})
+        try:
+            async with asyncio.timeout(SANDBOX_GIVING_S):
+                return await asked
+        except TimeoutError:
+            self.give_up()
+            raise SandboxUnavailable("the sandbox's process does not answer", limit=SANDBOX_GIVING_S) from None
+        except asyncio.CancelledError:
+            if asked.done() and not asked.cancelled() and asked.exception() is None:
+                asked.result().kill()
+            raise
+
+    def kill(self, child: Child) -> None:
+        """End a child at once."""
+        child.socket.close()
+        if not child.is_killed and not child.ended.done():
+            child.is_killed = True
+            self._order({"kill": child.pid})
+
+    def give_up(self) -> None:
+        """End a zygote that does not answer, at once; the kernel ends its children."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        self._lose()
+
+    async def close(self) -> None:
+        """End the zygote, and with it all children."""
+        self._lose()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SANDBOX_ENDING_S):
+                    await self._process.wait()
+        finally:
+            if self._process.returncode is None:
+                with suppress(ProcessLookupError):
+                    self._process.kill()
+                await self._process.wait()
+
+    def _order(self, order: dict[str, Any]) -> None:
+        if not self.is_alive:
+            return
+        try:
+            self._control.send(json.dumps(order).encode() + b"\n")
+        except OSError:
+            self._lose()
+
+    def _read(self) -> None:
+        try:
+            data, sockets, flags, _ = socket.recv_fds(self._control, 4096, 8)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, sockets, flags = b"", [], 0
+        self._sockets += sockets
+        if flags & socket.MSG_CTRUNC:
+            # There was no number left for a socket, and so nobody knows any more whose the next one is.
+            self._lose()
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            if self.is_alive:
+                self._hear(json.loads(line))
+        if not data:
+            self._lose()
+
+    def _hear(self, said: dict[str, Any]) -> None:
+        if "given" in said:
+            child = Child(said["given"], socket.socket(fileno=self._sockets.popleft()), self)
+            self._children[child.pid] = child
+            asked = self._asked.popleft()
+            if asked.done():
+                child.kill()
+            else:
+                asked.set_result(child)
+        elif "ended" in said:
+            if (child := self._children.pop(said["ended"], None)) is not None:
+                child.ended.set_result(End(said.get("signal"), said.get("status")))
+        elif "unavailable" in said:
+            reason = f"the sandbox's process cannot load what it needs: {said['unavailable']}"
+            self._ready.set_exception(SandboxUnavailable(reason))
+        elif not self._ready.done():
+            self._ready.set_result(None)
+
+    def _lose(self) -> None:
+        """The zygote is gone, or is to go: so are its children."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        self._loop.remove_reader(self._control.fileno())
+        self._control.close()
+        gone = SandboxUnavailable("the sandbox's process has ended")
+        for waiting in [self._ready, *self._asked]:
+            if not waiting.done():
+                waiting.set_exception(gone)
+        if not self._ready.cancelled():
+            # Whether or not somebody waits for it still, it has been seen.
+            self._ready.exception()
+        for child in self._children.values():
+            child.ended.set_result(End())
+        for number in self._sockets:
+            os.close(number)
+        self._children.clear()
+        self._sockets.clear()
+        self._asked.clear()

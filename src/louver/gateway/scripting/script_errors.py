@@ -1,0 +1,126 @@
+"""How a script ended, as an error.
+
+{"error": {"code": "SANDBOX_RUNTIME", "message": "...", "line": 3}}      what the child says itself
+signal 24 (SIGXCPU)                                                      how the kernel ended it
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.core.json import members
+from louver.core.nearest import nearest
+from louver.errors import (
+    LouverError,
+    SandboxCallLimit,
+    SandboxCrashed,
+    SandboxError,
+    SandboxMemory,
+    SandboxOutputLimit,
+    SandboxRuntime,
+    SandboxSyntax,
+    SandboxTimeout,
+    UnknownName,
+)
+from louver.gateway.scripting.channel import nonsense
+from louver.gateway.scripting.process_pool import End
+from louver.limits import MAX_SCRIPT_HEAP, MAX_SCRIPT_MESSAGE, SCRIPT_CPU_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+_OUT_OF_MEMORY: Final = 3
+"""The status of a child without memory, as in `child.py`, which the gateway cannot import without Lua."""
+
+_SAID: Final[dict[str, type[SandboxError]]] = {
+    kind.code: kind
+    for kind in (SandboxSyntax, SandboxRuntime, SandboxTimeout, SandboxMemory, SandboxCallLimit, SandboxOutputLimit)
+}
+
+
+def error_of(said: Any, failures: Mapping[int, LouverError], servers: Sequence[str]) -> SandboxError:
+    """The error that a child has told.
+
+    Args:
+        said: What stands under `error`.
+        failures: What calls have failed of, by their number.
+        servers: The names of the servers that the script has.
+    """
+    fields = members(said)
+    message, line = fields.get("message"), _number(fields, "line")
+    if not isinstance(message, str) or not isinstance(fields.get("code"), str):
+        return nonsense()
+    if (failure := failures.get(_number(fields, "number") or 0)) is not None:
+        return _of_failure(failure, line)
+    kind = _SAID.get(fields["code"])
+    if kind is None:
+        return nonsense()
+    key = fields.get("hint")
+    hint = hint_of(message, key if isinstance(key, str) else None, servers) if kind is SandboxRuntime else None
+    return kind(message[:MAX_SCRIPT_MESSAGE], line=line, hint=hint, limit=_number(fields, "limit"))
+
+
+def _of_failure(failure: LouverError, line: int | None) -> SandboxError:
+    """What a call failed of, and the script did not catch."""
+    if isinstance(failure, SandboxError):
+        return type(failure)(failure.message, line=line, hint=failure.hint, limit=failure.fields.get("limit"))
+    near = failure.nearest if isinstance(failure, UnknownName) else []
+    hint = f"Did you mean '{near[0]}'?" if near else None
+    error = SandboxRuntime(f"{failure.code}: {failure.message}", line=line, hint=hint)
+    error.__cause__ = failure
+    return error
+
+
+def error_of_end(end: End) -> SandboxError:
+    """The error of a child that has ended without a word."""
+    if end.signal == signal.SIGXCPU:
+        return SandboxTimeout("the script has used up its CPU time", limit=SCRIPT_CPU_S)
+    if end.status == _OUT_OF_MEMORY:
+        return SandboxMemory("the script has used up its memory", limit=MAX_SCRIPT_HEAP)
+    if end == End():
+        return SandboxCrashed("the sandbox's process has ended while the script ran: try again")
+    return SandboxCrashed("the script's process has ended without a word")
+
+
+def _number(fields: Mapping[str, Any], key: str) -> int | None:
+    value = fields.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else None
+
+
+_GLOBAL: Final = re.compile(r"attempt to (?:index|call) a nil value \(global '(\w+)'\)")
+
+_KNOWN: Final = {
+    "await": "A call gives a promise: write server.tool({...}):await() to get its value.",
+    "result": "Call result(value) once with what the script is to answer.",
+}
+_ABSENT: Final = {
+    "print": "There is no print: give what you want to see to result(...).",
+    "require": "There are no modules: a script has string, table, math, utf8, coroutine and json.",
+    "os": "A script has neither files nor a clock: all it can do is call tools.",
+    "io": "A script has neither files nor a clock: all it can do is call tools.",
+    "getmetatable": "Metatables can be set and not read.",
+    "load": "A script cannot load another.",
+}
+
+
+def hint_of(message: str, key: str | None, servers: Sequence[str]) -> str | None:
+    """A sentence that helps, if there is one.
+
+    Args:
+        message: What the script's error says.
+        key: What the prelude has seen itself.
+        servers: The names of the servers that the script has.
+    """
+    if key is not None:
+        return _KNOWN.get(key)
+    if (found := _GLOBAL.search(message)) is None:
+        return None
+    name = found[1]
+    if name in _ABSENT:
+        return _ABSENT[name]
+    near = nearest(name, servers)
+    known = ", ".join(servers[:20]) if servers else "none"
+    return f"Did you mean the server '{near[0]}'?" if near else f"There is no '{name}' here; the servers are: {known}."

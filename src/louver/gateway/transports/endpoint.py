@@ -1,0 +1,161 @@
+"""One HTTP endpoint of an upstream: what is sent to it and how.
+
+    POST   a message; the answer is JSON, or a stream of events
+    GET    a stream of events of its own, or the rest of one (`Last-Event-ID`); 2025 only
+    DELETE the end of the session; likewise
+
+Every request has the revision and the session in its headers, for 2026-07-28 also the method and the name that the
+body says. A redirect is never followed, a cookie never kept, no proxy taken from the environment. What comes back is
+`response.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.gateway.transports.response import Response
+from louver.http1.pool import Connections
+from louver.limits import UPSTREAM_GOODBYE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from louver.jsonrpc.codec import Params
+
+_SESSION_HEADER = "mcp-session-id"
+_STREAM = "text/event-stream"
+
+
+class Endpoint:
+    """One endpoint, over connections that are kept.
+
+    Args:
+        url: Where it is; `http` or `https`.
+        headers: What every request has beside the protocol's own headers.
+        over: Called with the reason when the upstream knows the session no more.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], over: Callable[[str], None]) -> None:
+        self.version: str | None = None
+        self._session: str | None = None
+        self._url = url
+        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._over = over
+        self._connections: Connections | None = None
+        self._resuming = 0
+        self._nobody_resumes = asyncio.Event()
+        self._nobody_resumes.set()
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it is spoken to in the stateless era."""
+        return self.version in MODERN_PROTOCOL_VERSIONS
+
+    def open(self) -> None:
+        """Be ready to connect.
+
+        Raises:
+            UpstreamUnavailable: The URL is none.
+        """
+        self._connections = Connections(self._url)
+
+    async def close(self) -> None:
+        """End the session and all connections."""
+        if self._connections is None:
+            return
+        if self._current is not None:
+            with suppress(TimeoutError, UpstreamError):
+                async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
+                    (await self._send("DELETE", self._common())).close()
+        await self._connections.close()
+
+    async def post(
+        self, message: bytes, method: str | None = None, params: Params = None, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Send a message; `method` and `params` are what it says.
+
+        Raises:
+            UpstreamUnavailable: It does not get there, or the session is over.
+        """
+        own = {"accept": f"application/json, {_STREAM}", "content-type": "application/json"}
+        if method == "initialize":
+            # It agrees on a revision and begins a session: it is of none.
+            self._session = None
+        else:
+            own |= self._common()
+        if self.is_modern and method is not None:
+            own |= _routing(method, params or {})
+        named = {name.lower(): value for name, value in (headers or {}).items()}
+        response = await self._send("POST", {**own, **named}, message)
+        if method == "initialize" and response.status == 200:
+            self._session = response.header(_SESSION_HEADER)
+        return response
+
+    async def get(self, after: str | None) -> Response:
+        """Open a stream of events; or take one up, after the event of that id.
+
+        Raises:
+            UpstreamUnavailable: That is not possible, or the session is over.
+        """
+        last = {} if after is None else {"last-event-id": after}
+        return await self._send("GET", {"accept": _STREAM, **self._common(), **last})
+
+    @contextmanager
+    def resuming(self) -> Generator[None]:
+        """While a call waits to take its stream up again no other stream is opened: it could get the answer."""
+        self._resuming += 1
+        self._nobody_resumes.clear()
+        try:
+            yield
+        finally:
+            self._resuming -= 1
+            if not self._resuming:
+                self._nobody_resumes.set()
+
+    async def nobody_resumes(self) -> None:
+        """Wait until no call does that."""
+        await self._nobody_resumes.wait()
+
+    @property
+    def _current(self) -> str | None:
+        """The session of requests: none in the stateless era, though a refused `initialize` may have begun one."""
+        return None if self.is_modern else self._session
+
+    def _common(self) -> dict[str, str]:
+        known = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._current}
+        return {name: value for name, value in known.items() if value is not None}
+
+    async def _send(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Response:
+        if self._connections is None:
+            raise UpstreamUnavailable("the connection is closed")
+        session = self._current
+        response = Response(await self._connections.request(verb, {**self._headers, **headers}, content))
+        if verb == "POST" and response.status == 404 and session is not None:
+            response.close()
+            if self._session == session:
+                self._session = None
+                self._over(_SESSION_OVER)
+            raise UpstreamUnavailable(_SESSION_OVER)
+        return response
+
+
+_SESSION_OVER = "the upstream knows the session no more: HTTP 404"
+
+
+def _routing(method: str, params: dict[str, Any]) -> dict[str, str]:
+    """The headers by which 2026-07-28 lets a request be routed without reading it."""
+    name = params.get(NAME_BEARING_METHODS.get(method, ""))
+    named = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
+    return {MCP_METHOD_HEADER: method, **named}

@@ -1,0 +1,115 @@
+"""One call over HTTP: a POST, and what comes because of it.
+
+    -> POST {"id": 3, "method": "tools/call", ...}
+    <- 200 {"id": 3, "result": {...}}                       that is all; or a stream of events, as in `stream.py`:
+    <- data: {"method": "notifications/progress", ...}
+    <- id: 7, retry: 500, no data, and the stream ends      2025: taken up again by a GET after that time
+    <- data: {"id": 3, "result": {...}}
+
+A stream that ends without an answer and without an id to take it up after is an upstream that has gone, or that is at
+the request still and does not know that nobody hears it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
+from louver.jsonrpc import codec
+from louver.limits import MAX_RESUMPTIONS
+
+if TYPE_CHECKING:
+    from louver.concurrency.background import Tasks
+    from louver.gateway.transports.endpoint import Endpoint
+    from louver.gateway.transports.event_stream import Stream
+    from louver.gateway.transports.response import Response
+    from louver.gateway.transports.transport import Call
+    from louver.jsonrpc.codec import Message
+
+
+class Exchange:
+    """One call.
+
+    Args:
+        endpoint: Where it goes.
+        number: The id of the request.
+        call: What is called.
+        stream: Hears what is said meanwhile.
+        tasks: Runs what nobody waits for.
+    """
+
+    def __init__(self, endpoint: Endpoint, number: int, call: Call, stream: Stream, tasks: Tasks) -> None:
+        self.ended = False
+        """Whether the upstream is at it no more, or never was, as far as is known."""
+        self._is_streamed = False
+        self._endpoint = endpoint
+        self._number = number
+        self._call = call
+        self._stream = stream
+        self._tasks = tasks
+
+    async def result(self) -> dict[str, Any]:
+        """The result.
+
+        Raises:
+            MCPError: The upstream answers with an error, or the params cannot be written.
+            UpstreamError: There is no answer, or none that can be used.
+        """
+        try:
+            answer = await self._posted()
+            if answer is None:
+                with self._endpoint.resuming():
+                    answer = await self._resumed()
+        except UpstreamError as error:
+            error.goes_on = error.goes_on or (self._is_streamed and not self._stream.is_answered)
+            self.ended = not error.goes_on
+            raise
+        self.ended = True
+        return answer.result()
+
+    async def _posted(self) -> Message | None:
+        call = self._call
+        request = codec.request(self._number, call.method, call.params)
+        response = await self._endpoint.post(request, call.method, call.params, call.headers)
+        self.ended = response.status != 200
+        self._is_streamed = not self.ended and response.is_stream
+        return await self._answer(response)
+
+    async def _resumed(self) -> Message:
+        stream = self._stream
+        left = MAX_RESUMPTIONS
+        while left and stream.last is not None and not self._endpoint.is_modern:
+            await self._call.paused()
+            await asyncio.sleep(stream.retry_s)
+            before = stream.events
+            try:
+                answer = await self._answer(await self._endpoint.get(stream.last))
+            except UpstreamUnavailable as error:
+                if "status" in error.fields:
+                    raise
+                answer = None
+            if answer is not None:
+                return answer
+            left = MAX_RESUMPTIONS if stream.events > before else left - 1
+        raise UpstreamUnavailable("the upstream's stream has ended without an answer")
+
+    async def _answer(self, response: Response) -> Message | None:
+        """The answer in a response; `None` where it ends without."""
+        try:
+            if response.status != 200:
+                raise await response.refusal()
+            if not response.is_stream:
+                return self._checked(await response.message())
+            answer = await self._stream.answer(response)
+        except BaseException:  # whoever is cancelled leaves no response open either
+            response.close()
+            raise
+        # Its connection can be used again once its end has been read, for which the answer need not wait.
+        self._tasks.start(response.finish())
+        return answer
+
+    def _checked(self, message: Message) -> Message:
+        if not self._stream.is_answer(message):
+            raise UpstreamInvalidOutput("the upstream answers another request than it was sent")
+        return message

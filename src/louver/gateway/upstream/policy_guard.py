@@ -1,0 +1,153 @@
+"""The guard of one upstream: requests and answers pass through its policy (`louver.server.policy.enforcer`).
+
+::
+
+    client ── ... ── calls ── guard ── session ── upstream
+                               policy: raw -> visible
+
+It stands next to the upstream, so that nothing else of the gateway, its own tools and scripts included, ever holds
+what the caller may not see.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import anyio
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST
+
+from louver.concurrency.offload import in_thread, until_given_up
+from louver.gateway.clients.revisions import modern_result
+from louver.server.identity import principal_of
+from louver.server.policy.raw import Raw
+from louver.server.policy.visible_tools import apart
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.upstream.session import Session
+    from louver.jsonrpc.codec import Params
+    from louver.server.policy.enforcer import Policed
+
+_LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+
+
+class Guard:
+    """The guard.
+
+    Args:
+        policed: The upstream's policy.
+    """
+
+    def __init__(self, policed: Policed) -> None:
+        self.policed = policed
+        self._tools: WeakKeyDictionary[Session, tuple[int, dict[str, dict[str, Any]]]] = WeakKeyDictionary()
+        # The schemas of tools are derived when a list is first shown, once; lists stay in the order in which they came.
+        self._in_order = anyio.Lock(fast_acquire=True)
+
+    def quiet(self, turn: Caller) -> Caller:
+        """Who asks, hearing only what the policy lets through."""
+        return Quiet(turn, self.policed)
+
+    async def send(
+        self,
+        session: Session,
+        turn: Caller,
+        method: str,
+        params: dict[str, Any],
+        ask: Callable[[Caller, dict[str, Any]], Awaitable[dict[str, Any]]],
+    ) -> dict[str, Any]:
+        """What the caller sees of the answer to a request.
+
+        Args:
+            session: With the upstream.
+            turn: Who asks.
+            method: The request's.
+            params: Likewise.
+            ask: Sends the request, and brings the answer into the client's era.
+
+        Raises:
+            MCPError: It is an error, or the policy does not let the request through.
+            UpstreamError: The upstream does not answer as it should.
+        """
+        answer = self.policed.check_may_ask(method, params)
+        if answer is not None:
+            return modern_result(method, answer, None) if turn.client.is_modern else answer
+        tool = await self._tool(session, params["name"]) if method == "tools/call" else None
+        principal = principal_of()
+        try:
+            raw = Raw(await ask(self.quiet(turn), params))
+        except MCPError as error:
+            raise self.policed.refusal(error) from None
+        if method in _LISTS:
+            in_order = self._in_order if method == "tools/list" else nullcontext()
+            async with in_order:
+                return (await until_given_up(partial(self.policed.listed, method, raw, principal))).value
+        if tool is not None:
+            made = partial(self.policed.answered, raw, tool, principal)
+        else:
+            made = partial(self.policed.let_through, raw)
+        return (await in_thread(made) if raw.is_large else made()).value
+
+    async def _tool(self, session: Session, name: str) -> dict[str, Any]:
+        """The definition of a tool that is there.
+
+        Raises:
+            MCPError: There is none of this name; whether the upstream has it or not is one to who asks.
+            UpstreamError: The upstream does not answer as it should.
+        """
+        known = self._tools.get(session)
+        if known is None or known[0] != session.lists.state or name not in known[1]:
+            state = session.lists.state
+            try:
+                tools = await session.tools()
+            except MCPError as error:
+                raise self.policed.refusal(error) from None
+            known = self._tools[session] = (state, {tool["name"]: tool for tool in apart(tools)})
+        tool = known[1].get(name)
+        if tool is None or self.policed.rules_of(tool) is None:
+            raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
+        return tool
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Who asks, hearing only what the policy lets through.
+
+    Args:
+        turn: Who asks.
+        policed: The policy.
+    """
+
+    turn: Caller
+    policed: Policed
+
+    @property
+    def client(self) -> Client:
+        """Whose call it is."""
+        return self.turn.client
+
+    async def heard(self, method: str, params: Params) -> None:
+        """Tell the client, if that may be told."""
+        if self.policed.may_say(method, (params or {}).get("uri")):
+            await self.turn.heard(method, self.policed.said(method, params))
+
+    async def paused(self) -> None:
+        """The upstream has let go of the call's stream for a while."""
+        await self.turn.paused()
+
+    async def asked(self, method: str, params: Params) -> dict[str, Any]:
+        """Ask the client, if that may be asked.
+
+        Raises:
+            MCPError: It may not, or the client answers with an error.
+        """
+        if not self.policed.may_say(method):
+            raise MCPError(code=INVALID_REQUEST, message="the policy for this server lets no such question through")
+        return await self.turn.asked(method, self.policed.said(method, params))

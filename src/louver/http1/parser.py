@@ -1,0 +1,314 @@
+r"""HTTP/1.1 answers, read from bytes as they come.
+
+    feed(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel"), feed(b"lo")
+    next() -> Head(200, {b"content-length": b"5"}), b"hel", b"lo", END, and `None` while there is nothing more
+
+Plain answers are read here. Those in chunks and all others are read by httptools, where it is installed, else by h11.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import h11
+import httptools
+
+from louver.http1.fast_heads import PlainHeads, plain_answer
+from louver.limits import MAX_HTTP_HEAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Reader(Protocol):
+    """Reads one answer."""
+
+    @property
+    def is_last(self) -> bool:
+        """Once it has been read: whether the connection cannot be used for another."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Take in what has come; nothing is the end of the connection."""
+        ...
+
+    def next(self) -> Part | None:
+        """The next part, if it has come.
+
+        Raises:
+            NotHttp: What has come is no answer.
+        """
+        ...
+
+
+class Head(NamedTuple):
+    """What comes before a body.
+
+    Args:
+        status: The status code.
+        headers: By their names in lower case.
+    """
+
+    status: int
+    headers: dict[bytes, bytes]
+
+
+class End:
+    """The end of an answer."""
+
+
+END: Final = End()
+Part = Head | bytes | End
+
+
+class NotHttp(Exception):
+    """What has come is no answer.
+
+    Args:
+        is_cut: Whether it could have become one, had the connection not ended.
+    """
+
+    def __init__(self, *, is_cut: bool) -> None:
+        super().__init__()
+        self.is_cut = is_cut
+
+
+class PlainFirst:
+    """Reads a plain answer, and leaves any other to another reader.
+
+    Args:
+        heads: The heads on its connection.
+        other: Makes that reader.
+    """
+
+    def __init__(self, heads: PlainHeads, other: Callable[[], Reader]) -> None:
+        self._heads = heads
+        self._make_other = other
+        self._other: Reader | None = None
+        self._parts: deque[Part] = deque()
+        self._has_begun = False
+        self._missing = 0
+        self._is_last = False
+        self._is_cut = False
+
+    @property
+    def is_last(self) -> bool:
+        """Once it has been read: whether the connection cannot be used for another."""
+        return self._is_last if self._other is None else self._other.is_last
+
+    def feed(self, data: bytes) -> None:
+        """Take in what has come; nothing is the end of the connection."""
+        if self._other is not None:
+            self._other.feed(data)
+        elif self._has_begun and not data:
+            self._is_last, self._is_cut = True, self._missing > 0
+        elif self._has_begun:
+            self._read_body(data)
+        elif (head := self._heads.read(data)) is not None:
+            self._has_begun = True
+            self._missing = head.length
+            self._parts.append(Head(200, head.fields))
+            if not head.length:
+                self._parts.append(END)
+            if len(data) > head.end:
+                self._read_body(data[head.end :])
+        else:
+            self._other = self._make_other()
+            self._other.feed(data)
+
+    def next(self) -> Part | None:
+        """The next part, if it has come.
+
+        Raises:
+            NotHttp: What has come is no answer.
+        """
+        if self._other is not None:
+            return self._other.next()
+        if self._parts:
+            return self._parts.popleft()
+        if self._is_cut:
+            raise NotHttp(is_cut=True)
+        return None
+
+    def _read_body(self, data: bytes) -> None:
+        """What comes after the head. More than the body is an answer to nobody."""
+        if len(data) > self._missing:
+            self._is_last = True
+        if self._missing:
+            part = data[: self._missing]
+            self._parts.append(part)
+            self._missing -= len(part)
+            if not self._missing:
+                self._parts.append(END)
+
+
+def readers() -> Callable[[], Reader]:
+    """What reads the next answer of a connection, again and again."""
+    heads = PlainHeads(plain_answer)
+    return lambda: PlainFirst(heads, _made)
+
+
+def _made() -> Reader:
+    return _other()()
+
+
+@cache
+def _other() -> type[Reader]:
+    # Imported only now: many gateways meet plain answers alone.
+    if find_spec("httptools") is None:
+        from louver.http1.parser import ByH11
+
+        return ByH11
+    from louver.http1.parser import ByHttptools
+
+    return ByHttptools
+
+
+class ByH11:
+    """Reads with h11."""
+
+    def __init__(self) -> None:
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HTTP_HEAD)
+        # It has to know what was asked; the answers to GET, POST and DELETE are read alike.
+        self._http.send(_ANY_REQUEST)
+        self._http.send(h11.EndOfMessage())
+
+    @property
+    def is_last(self) -> bool:
+        """Once it has been read: whether the connection cannot be used for another."""
+        is_done = self._http.our_state is self._http.their_state is h11.DONE
+        return not is_done or self._http.trailing_data != (b"", False)
+
+    def feed(self, data: bytes) -> None:
+        """Take in what has come; nothing is the end of the connection."""
+        self._http.receive_data(data)
+
+    def next(self) -> Part | None:
+        """The next part, if it has come.
+
+        Raises:
+            NotHttp: What has come is no answer.
+        """
+        try:
+            while isinstance(event := self._http.next_event(), h11.InformationalResponse):
+                pass
+        except h11.RemoteProtocolError:
+            raise NotHttp(is_cut=self._http.trailing_data[1]) from None
+        match event:
+            case h11.Response() if event.http_version not in (b"1.0", b"1.1"):
+                raise NotHttp(is_cut=False)
+            case h11.Response():
+                return Head(event.status_code, dict(event.headers))
+            case h11.Data():
+                return bytes(event.data)
+            case h11.EndOfMessage():
+                return END
+            case _:
+                return None
+
+
+_ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("host", "any"), ("content-length", "0")])
+
+
+class ByHttptools:
+    """Reads with httptools."""
+
+    def __init__(self) -> None:
+        self.is_last = True
+        self._parser = httptools.HttpResponseParser(self)
+        self._parts: deque[Part] = deque()
+        self._body: list[bytes] = []
+        self._headers: dict[bytes, bytes] = {}
+        self._fault: NotHttp | None = None
+        self._has_head = False
+        self._lasts_until_close = False
+        self._is_over = False
+        self._fruitless = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take in what has come; nothing is the end of the connection."""
+        if not data:
+            self._ended()
+            return
+        before = len(self._parts)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._failed(is_cut=False)
+        self._put_body()
+        self._fruitless = 0 if len(self._parts) > before else self._fruitless + len(data)
+        if self._fruitless > MAX_HTTP_HEAD:
+            self._failed(is_cut=False)
+
+    def next(self) -> Part | None:
+        """The next part, if it has come.
+
+        Raises:
+            NotHttp: What has come is no answer.
+        """
+        if self._parts:
+            return self._parts.popleft()
+        if self._fault is not None:
+            raise self._fault
+        return None
+
+    # What httptools calls
+
+    def on_message_begin(self) -> None:
+        """An answer begins; a second one is more than was asked for."""
+        self._headers = {}
+        self.is_last = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or one after the body, which nobody asks for."""
+        self._headers[name.lower()] = value.rstrip(b" \t")
+
+    def on_headers_complete(self) -> None:
+        """The body comes next, if this is not an interim answer."""
+        status = self._parser.get_status_code()
+        is_known = self._headers.get(b"transfer-encoding", b"chunked").lower() == b"chunked"
+        if status < 100 or status == 101 or self._parser.get_http_version() not in ("1.0", "1.1") or not is_known:
+            self._failed(is_cut=False)
+        elif status >= 200 and not self._is_over:
+            self._has_head = True
+            self._lasts_until_close = self._headers.keys().isdisjoint((b"content-length", b"transfer-encoding"))
+            self._parts.append(Head(status, self._headers))
+            self._headers = {}
+
+    def on_body(self, data: bytes) -> None:
+        """A part of the body."""
+        if self._has_head and not self._is_over:
+            self._body.append(data)
+
+    def on_message_complete(self) -> None:
+        """The end of an answer."""
+        if self._has_head and not self._is_over:
+            self.is_last = not self._parser.should_keep_alive()
+            self._over()
+
+    # Within
+
+    def _ended(self) -> None:
+        if self._has_head and self._lasts_until_close and not self._is_over:
+            self._over()
+        else:
+            self._failed(is_cut=True)
+
+    def _over(self) -> None:
+        self._put_body()
+        self._parts.append(END)
+        self._is_over = True
+
+    def _put_body(self) -> None:
+        """One part of all that has come at once: pieces can be tiny."""
+        if self._body:
+            self._parts.append(b"".join(self._body))
+            self._body.clear()
+
+    def _failed(self, *, is_cut: bool) -> None:
+        self.is_last = True
+        if not self._is_over:
+            self._fault = self._fault or NotHttp(is_cut=is_cut)

@@ -1,0 +1,191 @@
+"""The connections to one HTTP upstream: made when they are needed, and kept for the next request.
+
+The kept one that was used last is taken first. One that has been idle for long is ended instead, since the upstream is
+about to do so: `UPSTREAM_IDLE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from base64 import b64encode
+from collections import deque
+from concurrent.futures import Future
+from functools import cache
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from louver.errors import UpstreamUnavailable
+from louver.http1.connection import Connection, request_head
+from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
+
+if TYPE_CHECKING:
+    from louver.http1.connection import Reply
+
+
+class Connections:
+    """All of one upstream.
+
+    Args:
+        url: Where it is; `http` or `https`.
+
+    Raises:
+        UpstreamUnavailable: The URL is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._url = httpx2.URL(url)
+        except httpx2.InvalidURL:
+            self._url = httpx2.URL()
+        if self._url.scheme not in ("http", "https") or not self._url.host:
+            raise UpstreamUnavailable("the upstream's URL is neither http nor https")
+        self._target = self._url.raw_path.decode("ascii")
+        self._own = {"host": self._url.netloc.decode("ascii"), "user-agent": "louver", "accept-encoding": "gzip"}
+        if self._url.userinfo:
+            said = f"{self._url.username}:{self._url.password}".encode()
+            self._own["authorization"] = f"Basic {b64encode(said).decode()}"
+        self._is_secure = self._url.scheme == "https"
+        self._host = self._url.raw_host.decode("ascii")
+        self._port = self._url.port or (443 if self._is_secure else 80)
+        self._resolver = Resolver(self._host, self._port)
+        self._kept: deque[tuple[float, Connection]] = deque()
+        self._all: set[Connection] = set()
+        self._none_left = asyncio.Event()
+        self._none_left.set()
+        self._is_closed = False
+
+    async def request(self, verb: str, headers: dict[str, str], body: bytes = b"") -> Reply:
+        """The head of the answer to a request; `headers` are named in lower case.
+
+        Raises:
+            UpstreamUnavailable: There is none.
+        """
+        if self._is_closed:
+            raise UpstreamUnavailable("the connection is closed")
+        length = {"content-length": str(len(body))} if verb == "POST" else {}
+        head = request_head(verb, self._target, {**self._own, **headers, **length})
+        return await (await self._taken()).request(head, body)
+
+    async def close(self) -> None:
+        """End all."""
+        self._is_closed = True
+        for connection in list(self._all):
+            connection.close()
+        await self._none_left.wait()
+
+    async def _taken(self) -> Connection:
+        oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
+        while self._kept and self._kept[0][0] < oldest:
+            self._kept.popleft()[1].close()
+        while self._kept:
+            if (connection := self._kept.pop()[1]).is_open:
+                return connection
+            connection.close()
+        return await self._made()
+
+    async def _made(self) -> Connection:
+        try:
+            async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
+                connection = await self._connected()
+        except (OSError, UnicodeError) as error:  # of time that has run out, and of hosts that no address can have
+            raise UpstreamUnavailable(f"the upstream cannot be reached: {_reason(error)}") from None
+        self._all.add(connection)
+        self._none_left.clear()
+        if self._is_closed:
+            connection.close()
+        return connection
+
+    async def _connected(self) -> Connection:
+        """A connection to the first of the host's addresses that takes one."""
+        failed: OSError = OSError()
+        for address in await self._resolver.addresses():
+            try:
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: Connection(self._free, self._lost),
+                    address,
+                    self._port,
+                    ssl=trust() if self._is_secure else None,
+                    server_hostname=self._host if self._is_secure else None,
+                )
+            except OSError as error:
+                failed = error
+            else:
+                return connection
+        raise failed
+
+    def _free(self, connection: Connection) -> None:
+        self._kept.append((asyncio.get_running_loop().time(), connection))
+
+    def _lost(self, connection: Connection) -> None:
+        self._all.discard(connection)
+        if not self._all:
+            self._none_left.set()
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    """Why there is no connection, without the URL, which may hold a secret."""
+    match error:
+        case UnicodeError():
+            return "its host is no name of one"
+        case socket.gaierror():
+            return "its host is not known"
+        case TimeoutError() if error.errno is None:
+            return f"it has not connected within {UPSTREAM_CONNECT_SECONDS:g} s"
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
+        case ssl.SSLError():
+            return "it does not speak TLS as it should, or not at all"
+        case _:
+            # asyncio's own words hold the address.
+            return os.strerror(error.errno).lower() if error.errno is not None else type(error).__name__
+
+
+@cache
+def trust() -> ssl.SSLContext:
+    """Whom `https` trusts; made once, since that takes 15 ms."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+class Resolver:
+    """Looks up one host; whoever asks meanwhile waits for the same answer.
+
+    Args:
+        host: Its name, or its address.
+        port: Where it is connected to.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host = host
+        self._port = port
+        self._found: Future[list[str]] | None = None
+
+    async def addresses(self) -> list[str]:
+        """Those to connect to, the one to be tried first before the others.
+
+        Raises:
+            OSError: There are none.
+            UnicodeError: No host can be named so.
+        """
+        if self._found is None or self._found.done():
+            self._found = Future()
+            # Begun: whoever gives up waiting does not end it for others.
+            self._found.set_running_or_notify_cancel()
+            Thread(target=self._look_up, args=(self._found,), name="louver-resolver", daemon=True).start()
+        return await asyncio.wrap_future(self._found)
+
+    def _look_up(self, found: Future[list[str]]) -> None:
+        try:
+            said = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+            found.set_result([_text(address) for *_, address in said])
+        except (OSError, UnicodeError) as error:
+            found.set_exception(error)
+
+
+def _text(address: tuple[Any, ...]) -> str:
+    """An address, of a local one with its scope."""
+    return f"{address[0]}%{address[3]}" if len(address) == 4 and address[3] else str(address[0])

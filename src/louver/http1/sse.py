@@ -1,0 +1,110 @@
+r"""Server-sent events, as they come.
+
+    b"id: 5\nretry: 500\ndata: {...}\n\n"   ->   Event(data=b"{...}", id="5", retry_s=0.5)
+
+An event without data says after which id, and when, the stream can be taken up again. Lines may end as they like, a
+line and the data of an event have the bound of a message. Source: the HTML standard, "Server-sent events". A value
+of `retry` is brought between `MIN_UPSTREAM_RETRY_SECONDS` and `MAX_UPSTREAM_RETRY_SECONDS`; that is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from louver.http1.lines import Lines
+from louver.jsonrpc.strict_json import too_large
+from louver.limits import MAX_EVENT_ID, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_RETRY_SECONDS, MIN_UPSTREAM_RETRY_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BOM = b"\xef\xbb\xbf"
+
+_FEW = 16
+"""Returns that are looked for one by one, in a tenth of the time of replacing them: a large event has three or four."""
+
+
+@dataclass(slots=True)
+class Event:
+    """One event.
+
+    Args:
+        data: The message; empty where there is none.
+        id: After what to take the stream up; `None` where it does not say.
+        retry_s: After how many seconds; likewise.
+        type: `message`, or what it says.
+    """
+
+    data: bytes = b""
+    id: str | None = None
+    retry_s: float | None = None
+    type: str = "message"
+
+
+class Events:
+    """The reader of one stream."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+        self._begun = False
+        self._after_return = False
+        self._event = Event()
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """The events that are whole now.
+
+        Raises:
+            UpstreamTooLarge: One is too large.
+        """
+        for line in self._lines.feed(self._unified(chunk)):
+            if not self._begun:
+                self._begun = True
+                line = line.removeprefix(_BOM)
+            if line:
+                self._take(line)
+            elif (event := self._whole()) is not None:
+                yield event
+
+    def _unified(self, chunk: bytes) -> bytes:
+        """The bytes with a line feed wherever a line ends."""
+        if self._after_return and chunk:
+            # What follows a return at the end of a piece is the same end of line.
+            self._after_return = False
+            chunk = chunk.removeprefix(b"\n")
+        self._after_return |= chunk.endswith(b"\r")
+        pieces, start = list[bytes](), 0
+        while (end := chunk.find(b"\r", start)) >= 0 and len(pieces) < _FEW:
+            pieces.append(chunk[start:end])
+            start = end + (2 if chunk.startswith(b"\n", end + 1) else 1)
+        rest = chunk[start:]
+        if end >= 0:
+            rest = rest.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return b"\n".join([*pieces, rest])
+
+    def _take(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        match name:
+            case b"data":
+                self._size += len(value) + 1
+                if self._size > MAX_UPSTREAM_BYTES:
+                    raise too_large()
+                self._data.append(value)
+            case b"id" if len(value) <= MAX_EVENT_ID and value.isascii() and b"\0" not in value:
+                self._event.id = value.decode()
+            case b"retry" if value.isdigit() and len(value) < 16:
+                wanted_s = max(int(value) / 1000, MIN_UPSTREAM_RETRY_SECONDS)
+                self._event.retry_s = min(wanted_s, MAX_UPSTREAM_RETRY_SECONDS)
+            case b"event":
+                self._event.type = value.decode("utf-8", "replace") or "message"
+            case _:
+                pass
+
+    def _whole(self) -> Event | None:
+        event, data = self._event, self._data
+        self._event, self._data, self._size = Event(), [], 0
+        event.data = b"\n".join(data)
+        return event if data or event.id is not None or event.retry_s is not None else None

@@ -1,0 +1,73 @@
+"""Messages of clients that are not read: why not, and which request it was.
+
+::
+
+    {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{...    a request, as SDKs write it in most languages
+    {"jsonrpc":"2.0","method":"tools/call","id":1,"params":{...    likewise, in Java
+    {"method":"tools/call",    ...    ,"jsonrpc":"2.0","id":1}     likewise, in TypeScript
+
+Four megabytes of `[],` take seconds to read and to send on, and nobody else is served meanwhile. How many bytes there
+may be is seen to before: by `stdio_lines.py`, and over HTTP by the SDK.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from mcp import MCPError
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
+
+from louver.core.json import holds_more, is_deeper, is_object
+from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
+
+if TYPE_CHECKING:
+    from louver.jsonrpc.codec import RequestId
+
+
+def check(raw: bytes) -> None:
+    """Refuse a message that has more in it than is read.
+
+    Raises:
+        MCPError: It has. The error holds nothing of it.
+    """
+    if b"\0" in raw:
+        # Python's own reader takes it for UTF-16, in which nothing could be counted.
+        raise MCPError(PARSE_ERROR, "a message is JSON in UTF-8, which has no byte 0")
+    for marks, what, most in _COUNTED:
+        if len(raw) > most and holds_more(raw, marks, most):
+            raise MCPError(INVALID_REQUEST, f"a message has at most {most} {what}, this one has more")
+    if is_deeper(raw, MAX_CLIENT_DEPTH):
+        message = f"a message is nested at most {MAX_CLIENT_DEPTH} levels deep, this one is deeper"
+        raise MCPError(INVALID_REQUEST, message)
+
+
+def asked(raw: bytes) -> RequestId | None:
+    """The id of a request; where it is no JSON, or is not read, as far as its beginning or its end shows it."""
+    with suppress(MCPError, ValueError, RecursionError):
+        check(raw)
+        said = json.loads(raw.decode(errors="replace"))
+        number = said.get("id") if is_object(said) and "method" in said else None
+        return number if isinstance(number, int | str) and not isinstance(number, bool) else None
+    if (found := _ID_FIRST.match(raw) or _METHOD_FIRST.match(raw)) is None and _IS_REQUEST.match(raw):
+        found = _ID_LAST.search(raw[-200:])
+    return None if found is None else json.loads(found[1])
+
+
+_COUNTED: Final = (
+    # Each value but the first comes after one of them.
+    (b"[{,", "values", MAX_CLIENT_VALUES),
+    (b"[{", "arrays and objects", MAX_CLIENT_CONTAINERS),
+)
+
+
+_JSONRPC: Final = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?'
+_ID: Final = rb'"id"\s*:\s*(0|[1-9]\d{0,14}|"[ !#-\[\]-~]{0,100}")\s*'
+_METHOD: Final = rb'"method"\s*:\s*"[^"\\]{0,100}"\s*,\s*'
+_IS_REQUEST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + rb'"method"\s*:')
+_ID_FIRST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + _ID + rb",\s*" + _JSONRPC + rb'"(?:method|params)"\s*:')
+_METHOD_FIRST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + _METHOD + _JSONRPC + _ID + rb"[,}]")
+# Together: what is cut off may end with an id of something else.
+_ID_LAST: Final = re.compile(rb',\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID + rb"\}\s*\Z")

@@ -1,0 +1,97 @@
+"""What a file of audit records tells: sums by tool, by principal, by field, and the records themselves.
+
+    by_tool         server, tool             calls, answered, refused, withheld, error, principals, last
+    by_principal    principal                calls, answered, refused, withheld, error, tools, last
+    by_field        server, tool, field      calls, principals, last       of answers alone: what went out
+
+The file is only read, also while servers write to it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.catalogue.policy.audit_record import Record, moment
+from louver.errors import InvalidInput
+from louver.server.audit.database import opened_to_read, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Row = dict[str, Any]
+"""A sum, as a JSON object."""
+
+_OUTCOMES: Final = ", ".join(
+    f"sum(outcome = '{outcome}') AS {outcome}" for outcome in ("answered", "refused", "withheld", "error")
+)
+_BY_TOOL: Final = f"""
+SELECT server, tool, count(*) AS calls, {_OUTCOMES}, count(DISTINCT principal) AS principals, max(time) AS last
+FROM records WHERE time >= ? GROUP BY server, tool ORDER BY calls DESC, server, tool
+"""
+_BY_PRINCIPAL: Final = f"""
+SELECT principal, count(*) AS calls, {_OUTCOMES}, count(DISTINCT server || char(0) || tool) AS tools, max(time) AS last
+FROM records WHERE time >= ? GROUP BY principal ORDER BY calls DESC, principal
+"""
+_BY_FIELD: Final = """
+SELECT server, tool, path AS field, count(*) AS calls, count(DISTINCT principal) AS principals, max(time) AS last
+FROM records JOIN fields ON record = number WHERE time >= ? AND outcome = 'answered'
+GROUP BY server, tool, path ORDER BY calls DESC, server, tool, path
+"""
+_RECORDS: Final = """
+SELECT *, (SELECT json_group_array(path) FROM (SELECT path FROM fields WHERE record = number ORDER BY path)) AS fields
+FROM records WHERE time >= ? ORDER BY time, number
+"""
+
+
+class Trail:
+    """The records of one file, from some time on.
+
+    Args:
+        file: The file.
+        since: From when on, in seconds since the epoch.
+
+    Raises:
+        InvalidInput: It is not there, cannot be opened, or is a file of another kind.
+    """
+
+    def __init__(self, file: Path, since: float = 0.0) -> None:
+        self._database = opened_to_read(file)
+        self._since = since
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._database.close()
+
+    def by_tool(self) -> list[Row]:
+        """A sum for each tool, of the one that is called most first."""
+        return self._sums(_BY_TOOL)
+
+    def by_principal(self) -> list[Row]:
+        """A sum for each principal, likewise."""
+        return self._sums(_BY_PRINCIPAL)
+
+    def by_field(self) -> list[Row]:
+        """A sum for each field that was in an answer, likewise."""
+        return self._sums(_BY_FIELD)
+
+    def records(self) -> Iterator[Record]:
+        """The records, the oldest first."""
+        for row in self._rows(_RECORDS):
+            del row["number"]
+            row["fields"] = tuple(json.loads(row["fields"]))
+            yield Record(**row)
+
+    def _sums(self, question: str) -> list[Row]:
+        return [{**row, "last": moment(row["last"])} for row in self._rows(question)]
+
+    def _rows(self, question: str) -> Iterator[Row]:
+        try:
+            cursor = self._database.execute(question, (self._since,))
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+        except sqlite3.Error as error:
+            raise InvalidInput(f"audit records cannot be read: {reason(error)}") from None

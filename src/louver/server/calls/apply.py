@@ -1,0 +1,102 @@
+"""What is kept of one output, by which plan, and what the receipt tells of it.
+
+By what is known of the output::
+
+    its declared schema     the plan that was made for it before the tool ran
+    nothing                 the plan without schema; what is told is inferred from what it kept
+
+Nothing is known of JSON text, and of any output of a tool without an output schema.
+What is inferred is for one answer and never gets into a listing. It is inferred from the
+kept part alone, so it cannot name what was left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from louver.concurrency.offload import in_thread
+from louver.core.schema.infer import infer
+from louver.core.size import is_larger
+from louver.limits import MAX_ON_LOOP
+from louver.protocol.receipt import Applied
+from louver.protocol.shaped import Shaped
+
+if TYPE_CHECKING:
+    from louver.catalogue.entry import Entry
+    from louver.catalogue.plan_cache import ReadyPlan
+    from louver.core.json import Json
+    from louver.core.projection.request import Projection
+    from louver.protocol.output import Output
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is left of an output.
+
+    Args:
+        value: The kept part.
+        by: The plan, and what it tells.
+        is_valid: Whether it satisfies the projected schema.
+        is_partial: Whether something was left out.
+    """
+
+    value: Json
+    by: ReadyPlan
+    is_valid: bool
+    is_partial: bool
+
+
+async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
+    """What is kept of an output; what takes long is done off the event loop.
+
+    Raises:
+        InvalidProjection: The request is not possible for this output, which was not foreseen.
+    """
+    wrapper = output.wrapper or entry.text_wrapper
+    declared = None
+    if entry.output_schema is not None and output.seat == "structured":
+        # Where the string was expected to be JSON text, no field could be unknown before the tool ran.
+        declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
+    plan = entry.plan_without_schema(projection, wrapper) if declared is None else declared.plan
+
+    def judged(value: Json) -> Kept:
+        by = declared
+        if by is None:
+            told_within = output.seat == "wrapped text"
+            by = entry.plan_inferred(projection, infer([value]), wrapper, told_within=told_within)
+        return Kept(value, by, by.validator.is_valid(value), is_partial=value != output.value)
+
+    if plan.looks_at_more(output.value, MAX_ON_LOOP):
+        return await in_thread(lambda: judged(plan(output.value)))
+    value = plan(output.value)
+    is_quick = (declared is not None and declared.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
+    return judged(value) if is_quick else await in_thread(lambda: judged(value))
+
+
+def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
+    """The receipt of a projected answer.
+
+    Args:
+        ready: The plan, and what it tells.
+        projection: The request.
+        partial: Whether something was left out.
+        dropped: How many blocks of its content were.
+    """
+    plan = ready.plan
+    return Applied(
+        mode=projection.mode,
+        fields=list(plan.fields),
+        view=projection.name,
+        excluded=list(plan.excluded) or None,
+        always=list(plan.always) or None,
+        shaped=None if plan.shaped is None else Shaped.model_validate(plan.shaped),
+        unmatched=list(plan.unmatched) or None,
+        suggestions=plan.suggestions or None,
+        partial=partial,
+        content_dropped=dropped or None,
+        schema_digest=ready.digest if projection.schema != "none" else None,
+        projected_schema=ready.schema if projection.schema == "inline" else None,
+        schema_precision="shape" if plan.precision == "shape" else None,
+        schema_source="inferred" if plan.is_inferred else None,
+    )

@@ -1,0 +1,255 @@
+"""One projected call: from the request to the answer.
+
+The order is the promise. What can be refused is refused before the tool runs::
+
+    find the tool -> read the request -> make the plan -> take the argument off
+    -> run -> keep -> validate -> write the answer and its receipt
+
+The value that is written was validated, and nothing but that value is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from anyio.lowlevel import checkpoint
+
+from louver.catalogue.entry import Entry
+from louver.concurrency.offload import aside
+from louver.core.json import is_object, members
+from louver.core.projection.view import Views
+from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
+from louver.limits import MAX_READ_ON_LOOP
+from louver.protocol.receipt import Applied, NotApplied, Reason, brief
+from louver.server.calls.apply import keep, receipt
+from louver.server.calls.output import found_output, write_output
+from louver.server.calls.request import Asked, Asking, RefusedArgument, refuse
+from louver.server.calls.unmatched import note_by_schema, note_by_value
+from louver.server.recipient import recipient_of
+from louver.server.refusals import error_result, told_to_model
+from louver.server.wire import envelope_of, result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.catalogue.plan_cache import ReadyPlan
+    from louver.core.json import Schema
+    from louver.protocol.output import Output
+    from louver.server.calls.schema_resource import ProjectedSchemas
+    from louver.server.tools.registry import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and how it was projected.
+
+    Args:
+        result: The answer.
+        asked: What was asked for, where the answer has a receipt of it.
+        by: The plan, if it was projected.
+        is_partial: Whether something was left out.
+        notes: What its model is to be told of it.
+    """
+
+    result: HandlerResult
+    asked: Asked | None = None
+    by: ReadyPlan | None = None
+    is_partial: bool = False
+    notes: tuple[str, ...] = ()
+
+    def schema_of(self, output: Output, declared: Schema | None) -> Schema | None:
+        """The schema of the output that stands in it; `None` if nothing is known of that.
+
+        Args:
+            output: What stands in it.
+            declared: The output schema of its tool.
+        """
+        if declared is None or output.seat != "structured":
+            return None
+        if self.by is None:
+            return declared
+        return None if self.by.plan.is_inferred else self.by.schema
+
+    def told_otherwise(self, result: dict[str, Any], reason: Reason) -> dict[str, Any]:
+        """Another result in place of it, whose receipt says why."""
+        if self.asked is None:
+            return result
+        meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.asked.key}
+        return _with_receipt({**result, "_meta": meta}, self.asked, NotApplied(reason=reason))
+
+
+class ProjectedCalls:
+    """Answers `tools/call`.
+
+    Args:
+        tools: The server's tools.
+        asking: How calls can ask.
+        schemas: Keeps the schemas that answers name.
+        can_project: Whether this client gets projections at all.
+        envelope: What every result to this client has, for answers made here.
+    """
+
+    def __init__(
+        self,
+        tools: Tools,
+        asking: Asking,
+        schemas: ProjectedSchemas,
+        can_project: Callable[[ServerRequestContext[Any, Any]], bool],
+        envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
+    ) -> None:
+        self._tools = tools
+        self._asking = asking
+        self._schemas = schemas
+        self._can_project = can_project
+        self._envelope = envelope
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Answered:
+        """The answer, projected if that was asked for; else whatever the server answers."""
+        name: object = (ctx.params or {}).get("name")
+        if not isinstance(name, str) or not self._asking.concerns(name, ctx.params or {}):
+            return Answered(await call_next(ctx))
+        try:
+            entry = await self._tools.find(name, ctx, call_next)
+            if entry is not None:
+                return await self._call(entry, ctx, call_next)
+            # Unknown, or hidden: if it answers, what it answers is projected all the same.
+            unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
+            return await self._call(unseen, ctx, call_next, listed=False)
+        except RefusedArgument as refused:
+            return Answered(told_to_model(refused.error, refused.name, self._envelope(ctx)))
+
+    async def _call(
+        self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext, *, listed: bool = True
+    ) -> Answered:
+        asked = self._asking.read(entry, ctx.params or {})
+        inner = _without_argument(ctx, self._asking.argument_of(entry))
+        if asked is None:
+            return Answered(await call_next(inner))
+        if not self._can_project(ctx):
+            if asked.projection.required:
+                return Answered(error_result(_required("not_supported"), self._envelope(ctx)))
+            return _not_applied(result_dict(await call_next(inner)), asked, "not_supported")
+        if not listed:
+            # What the request names is unknown with the tool, whose own answer comes first.
+            result = result_dict(await call_next(inner))
+            if left_alone(result):
+                return Answered(result)
+            entry = await self._check(entry, asked, ctx, call_next)
+            return await self._answer(entry, asked, result, ctx, call_next)
+        entry = await self._check(entry, asked, ctx, call_next)
+        result = result_dict(await call_next(inner))
+        if reason := left_alone(result):
+            return _not_applied(result, asked, reason)
+        return await self._answer(entry, asked, result, ctx, call_next)
+
+    async def _check(
+        self, entry: Entry, asked: Asked, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> Entry:
+        """Refuse what can be, before the tool runs; what an old listing does not know is looked up in a new one."""
+        try:
+            try:
+                entry.check(asked.projection)
+            except (UnknownField, UnknownView):
+                newer = await self._tools.refresh(entry.name, ctx, call_next)
+                if newer is None or newer is entry:
+                    raise
+                newer.check(asked.projection)
+                entry = newer
+            if asked.by == "argument":
+                note_by_schema(entry, asked.projection)
+        except LouverError as error:
+            refuse(error, asked)
+        return entry
+
+    async def _answer(
+        self,
+        entry: Entry,
+        asked: Asked,
+        result: dict[str, Any],
+        ctx: ServerRequestContext[Any, Any],
+        call_next: CallNext,
+    ) -> Answered:
+        """The projected answer to a call that has run."""
+        output = await found_output(result, entry.text_wrapper_in(result.get("structuredContent")))
+        if output is None:
+            if asked.projection.required:
+                return Answered(error_result(_required("no_structured_output"), envelope_of(result)))
+            return _not_applied(result, asked, "no_structured_output")
+        try:
+            kept = await keep(entry, asked.projection, output)
+            if not kept.is_valid:
+                # The server may have changed the tool since it was last listed.
+                entry = await self._tools.refresh(entry.name, ctx, call_next) or entry
+                entry.check(asked.projection)
+                kept = await keep(entry, asked.projection, output)
+            if not kept.is_valid:
+                raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
+            note = None
+            if asked.by == "argument":
+                if kept.by.plan.is_inferred:
+                    wrapper = output.wrapper or entry.text_wrapper
+                    look = partial(note_by_value, output.value, asked.projection, wrapper)
+                    note = await aside(output.value, look)
+                else:
+                    note = note_by_schema(entry, asked.projection)
+        except LouverError as error:
+            if asked.by == "argument":
+                raise RefusedArgument(error, asked.argument) from None
+            return Answered(error_result(error, envelope_of(result)))
+        dropped = 0
+        if entry.content == "keep" and output.seat == "structured":
+            result["structuredContent"] = kept.value
+        else:
+            dropped = write_output(result, output, kept.value, keep_blocks=asked.projection.mode == "exclude")
+            if len(result["content"][0]["text"]) > MAX_READ_ON_LOOP:
+                # It will be written once more, for the wire: before that others have their turn.
+                await checkpoint()
+        self._schemas.remember(kept.by)
+        said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
+        is_program = asked.by != "argument" and recipient_of(ctx).is_program
+        answer = _with_receipt(result, asked, said, is_brief=not is_program)
+        return Answered(answer, asked, kept.by, kept.is_partial, () if note is None else (note,))
+
+
+def left_alone(result: dict[str, Any]) -> Reason | None:
+    """Why a result is passed on as it is, if it is: an error stays that error, a question is no output."""
+    if result.get("isError"):
+        return "error_result"
+    if result.get("resultType", "complete") != "complete":
+        return "not_complete"
+    return None
+
+
+def _with_receipt(
+    result: dict[str, Any], asked: Asked, said: Applied | NotApplied, *, is_brief: bool = False
+) -> dict[str, Any]:
+    if not said.applied and asked.by == "default view":
+        # Nobody asked, and nothing was done.
+        return result
+    receipt = said.to_wire()
+    return {**result, "_meta": {**members(result.get("_meta")), asked.key: brief(receipt) if is_brief else receipt}}
+
+
+def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:
+    return Answered(_with_receipt(result, asked, NotApplied(reason=reason)), asked)
+
+
+def _required(reason: Reason) -> ProjectionRequired:
+    why = {
+        "not_supported": "this server does not project for clients that do not declare the extension",
+        "no_structured_output": "the tool's output is neither structured nor JSON text",
+    }
+    return ProjectionRequired(f"a projection is required, and not possible: {why[reason]}", reason=reason)
+
+
+def _without_argument(ctx: ServerRequestContext[Any, Any], argument: str | None) -> ServerRequestContext[Any, Any]:
+    params = ctx.params or {}
+    arguments: Any = params.get("arguments")
+    if argument is None or not is_object(arguments) or argument not in arguments:
+        return ctx
+    rest = {name: value for name, value in arguments.items() if name != argument}
+    return replace(ctx, params={**params, "arguments": rest})

@@ -1,0 +1,95 @@
+r"""Answers of tools whose output a file declares (`catalogue.files.output_schemas`) while their server gives text.
+
+::
+
+    {"content": [{"type": "text", "text": "{\"id\": 1}"}]}
+    {"content": [{"type": "text", "text": "{\"id\": 1}"}], "structuredContent": {"id": 1}}
+
+Clients throw where a tool lists an output schema and its answer has no structured content, or none that fits. So each
+answer gets some, whether it is projected then or not; an answer that has nothing which fits what is listed is an error
+(`OUTPUT_INVALID`), for that is what clients take. Errors and questions stay as they are.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.concurrency.offload import aside
+from louver.core.json import is_object, members
+from louver.core.projection.request import Projection
+from louver.core.wrapper import WRAPPER, as_object, text_wrapper_in
+from louver.errors import OutputInvalid
+from louver.limits import MAX_LOG_LINE
+from louver.protocol.output import find_output, texts_of
+from louver.server.calls.call import left_alone
+from louver.server.refusals import error_result
+from louver.server.wire import envelope_of, result_dict
+
+if TYPE_CHECKING:
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.catalogue.entry import Entry
+    from louver.server.tools.listing import Listing
+    from louver.server.tools.registry import Tools
+
+logger = logging.getLogger(__name__)
+
+_EVERYTHING: Final = Projection.include("*")
+
+
+class DeclaredAnswers:
+    """Gives answers their structured content.
+
+    Args:
+        tools: The server's tools.
+        listing: What `tools/list` shows as output schema.
+    """
+
+    def __init__(self, tools: Tools, listing: Listing) -> None:
+        self._tools = tools
+        self._listing: Listing = listing
+
+    def before(self, call_next: CallNext) -> CallNext:
+        """What answers calls as they are declared, before what answers them as it does."""
+        schemas = self._tools.views.schemas
+        if not schemas:
+            return call_next
+
+        async def answered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
+            result = await call_next(ctx)
+            name: object = (ctx.params or {}).get("name")
+            # A call that is projected lists tools on its way.
+            if ctx.method != "tools/call" or not isinstance(name, str):
+                return result
+            schemas.refresh()
+            if schemas.find(name) is None or left_alone(found := result_dict(result)):
+                return result
+            entry = await self._tools.find_if_listed(name, ctx, call_next)
+            if entry is None or entry.declared is None:
+                return result
+            looked_at = [*texts_of(found), found.get("structuredContent")]
+            return await aside(looked_at, partial(self._structured, found, entry))
+
+        return answered
+
+    def _structured(self, result: dict[str, Any], entry: Entry) -> dict[str, Any]:
+        """An answer with its output as structured content; the error that there is none."""
+        text = None if entry.text_wrapper else text_wrapper_in(result.get("structuredContent"))
+        output = find_output(result, text)
+        if output is None:
+            return _invalid(result, entry, "is neither structured nor one text that holds JSON")
+        value = as_object(output.value)
+        # A schema that is open would else take any list for one of the objects that it is about.
+        is_one = is_object(output.value) or WRAPPER in members(members(entry.output_schema).get("properties"))
+        by = entry.plan(_EVERYTHING).validator if self._listing == "strict" else entry.listing_validator
+        if not (is_one and by.is_valid(value)):
+            return _invalid(result, entry, "does not fit the schema")
+        return {**result, "structuredContent": value}
+
+
+def _invalid(result: dict[str, Any], entry: Entry, why: str) -> dict[str, Any]:
+    logger.warning("tool %r: a file declares its output, and an answer %s", entry.name[:MAX_LOG_LINE], why)
+    error = OutputInvalid(f"the output of this tool is declared by a file of the gateway, and its answer {why}")
+    return error_result(error, envelope_of(result))

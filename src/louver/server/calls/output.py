@@ -1,0 +1,94 @@
+"""What an answer holds as text: the output written once more, for hosts that show text.
+
+Of a projected answer `structuredContent` and `content` come from the one kept value; where that stands says
+`louver.protocol.output`. Text that is not this value is dropped: it may hold what was left out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcp_types import CallToolResult, TextContent
+
+from louver.concurrency.offload import aside
+from louver.core import json
+from louver.core.json import is_array, is_object
+from louver.protocol.output import blocks, find_output, may_be_output
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from mcp.server.context import HandlerResult
+
+    from louver.core.json import Json
+    from louver.protocol.output import Output
+
+
+_SPACED = ("\n", " ", "\t", "\r")
+
+
+def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blocks: bool) -> int:
+    """Put the kept value into `result`, in `content` too.
+
+    Args:
+        result: The result, which is changed.
+        output: The output, for where it stood.
+        kept: What is left of it.
+        keep_blocks: Whether blocks that are not text stay.
+
+    Returns:
+        The number of such blocks that were dropped.
+    """
+    text = json.compact(kept)
+    if output.seat == "structured":
+        result["structuredContent"] = kept
+    elif output.seat == "wrapped text":
+        result["structuredContent"] = {output.wrapper: text}
+    others = [block for block in blocks(result) if block.get("type") != "text"]
+    result["content"] = [{"type": "text", "text": text}, *(others if keep_blocks else [])]
+    return 0 if keep_blocks else len(others)
+
+
+async def without_white_space(result: HandlerResult) -> HandlerResult:
+    """A result whose text is written without white space, if it is just the structured content spelled out."""
+    structured, text = _both(result)
+    if text is None or not _is_spaced(text):
+        return result
+    short = await aside(structured, lambda: json.unspaced(text))
+    if short == text or short != json.compact(structured):
+        return result
+    said = result_dict(result)
+    (block,) = said["content"]
+    return {**said, "content": [{**block, "text": short}]}
+
+
+def _both(result: HandlerResult) -> tuple[Json, str | None]:
+    """The structured content and the one text of a result; no text where there are none or several."""
+    if isinstance(result, CallToolResult):
+        block = result.content[0] if len(result.content) == 1 else None
+        return result.structured_content, block.text if isinstance(block, TextContent) else None
+    content: Any = result.get("content") if is_object(result) else None
+    if not is_array(content) or len(content) != 1 or not is_object(content[0]):
+        return None, None
+    text: object = content[0].get("text")
+    return result.get("structuredContent"), text if isinstance(text, str) else None  # pyright: ignore
+
+
+def _is_spaced(text: str) -> bool:
+    """Whether a text begins like an object that is written with white space."""
+    if not text.startswith("{"):
+        return False
+    if text[1:2] in _SPACED:
+        return True
+    colon = text.find('":')
+    return colon >= 0 and text[colon + 2 : colon + 3] in _SPACED
+
+
+async def found_output(result: dict[str, Any], wrapper: str | None) -> Output | None:
+    """The output that can be projected; `None` if there is none.
+
+    Args:
+        result: The wire object of a complete result.
+        wrapper: The property of the structured content, if any, whose string may be JSON text.
+    """
+    return await aside(may_be_output(result, wrapper), partial(find_output, result, wrapper))

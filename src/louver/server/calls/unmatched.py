@@ -1,0 +1,98 @@
+"""What a model is told of fields that it has named and that the tool's output does not have.
+
+::
+
+    some are there      NOTE: the output has no field 'nmae'; did you mean 'name'?
+    none is             an error: the output has no field 'nmae'; did you mean 'name'? Its fields: id, name, email
+
+The error comes before the tool runs, where its output schema is known. A model would else take `{}` for all that there
+is. Programs read the same in the receipt, which models are not shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import members, strings
+from louver.core.preview.field_sizes import weigh
+from louver.core.schema.infer import infer
+from louver.core.schema.known_fields import unmatched
+from louver.core.wrapper import within_text
+from louver.errors import UnknownField
+from louver.limits import MAX_NAMED_FIELDS, MAX_TOLD_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from louver.catalogue.entry import Entry
+    from louver.core.json import Json
+    from louver.core.projection.request import Projection
+
+
+def unmatched_in(receipt: Mapping[str, Any]) -> list[str]:
+    """A clause for each of the first few fields of which a receipt says so.
+
+    Args:
+        receipt: As it stands on the wire.
+    """
+    names, meant = strings(receipt.get("unmatched")), members(receipt.get("suggestions"))
+    return _clauses(names, meant)
+
+
+def note_by_schema(entry: Entry, projection: Projection) -> str | None:
+    """The note on fields that the tool's output schema does not know, if it has one, before the tool runs.
+
+    Raises:
+        UnknownField: It knows none of those that are included.
+    """
+    if entry.output_schema is None or entry.text_wrapper is not None:
+        return None
+    plan = entry.plan(projection).plan
+    if projection.mode == "include" and len(plan.unmatched) == len(plan.fields):
+        raise _nothing(plan.unmatched, plan.suggestions, entry.leaf_fields)
+    return _note(plan.unmatched, plan.suggestions)
+
+
+def note_by_value(value: Json, projection: Projection, wrapper: str | None) -> str | None:
+    """The note on fields that the answer of a tool without an output schema does not have.
+
+    Args:
+        value: The output.
+        projection: The request.
+        wrapper: The property that held the output as JSON text; paths may begin with it.
+
+    Raises:
+        UnknownField: It has none of those that are included.
+    """
+    if projection.mode != "include":
+        return None
+    fields = within_text(wrapper, projection.fields)
+    missing = unmatched(infer([value]), fields, ())
+    names = [str(path) for path in missing]
+    meant = {str(path): str(near) for path, near in missing.items() if near is not None}
+    if len(names) == len(fields):
+        leaves = sorted((weight for weight in weigh(value) if weight.is_leaf), key=lambda weight: -weight.bytes)
+        raise _nothing(names, meant, [str(weight.path) for weight in leaves])
+    return _note(names, meant)
+
+
+def _note(names: Sequence[str], meant: Mapping[str, str]) -> str | None:
+    return f"NOTE: {'; '.join(_clauses(names, meant))}" if names else None
+
+
+def _nothing(names: Sequence[str], meant: Mapping[str, str], fields: Sequence[str]) -> UnknownField:
+    shown = ", ".join(fields[:MAX_NAMED_FIELDS])
+    more = f" and {len(fields) - MAX_NAMED_FIELDS} more" if len(fields) > MAX_NAMED_FIELDS else ""
+    told = "; ".join(_clauses(names, meant))
+    end = "" if told.endswith("?") else "."
+    return UnknownField(f"{told}{end} Its fields: {shown}{more}" if fields else f"{told}, nor any other")
+
+
+def _clauses(names: Sequence[str], meant: Mapping[str, str]) -> list[str]:
+    told = [f"the output has no field {name!r}{_meant(meant.get(name))}" for name in names[:MAX_TOLD_PATHS]]
+    more = len(names) - len(told)
+    return [*told, *([f"nor {more} more that were asked for"] if more else [])]
+
+
+def _meant(name: str | None) -> str:
+    return "" if name is None else f"; did you mean {name!r}?"

@@ -1,0 +1,113 @@
+"""Warnings: that an answer is large, and how to ask for less.
+
+    {"code": "WARNING", "message": "The array 'issues' has 312 elements, more than 100. Ask for ...",
+     "path": "issues", "items": 312, "limit": 100}
+    {"code": "TOKEN_WARNING", "message": "About 17,495 tokens (61,234 characters), over 50,000 characters. ...",
+     "characters": 61234, "tokens": 17495, "limit": 50000}
+
+They stand in `_meta["dev.louver/warnings"]`, and as text in `content`. What is counted is what the client gets.
+Source: 001, "Proactive Warnings"; the limits are its own, the estimate of tokens is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.core.json import compact, is_array, is_object
+from louver.core.paths.arrays import longest
+from louver.errors import LouverError
+from louver.limits import CHARACTERS_A_TOKEN, MANY_CHARACTERS, MANY_ITEMS
+from louver.protocol.output import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from louver.core.json import Json
+
+
+CODES: Final = ("WARNING", "TOKEN_WARNING")
+"""What a warning can be: of elements, and of characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """When is warned.
+
+    Args:
+        items: Over how many elements of one array.
+        characters: Over how many characters of the answer.
+
+    Raises:
+        LouverError: One of them is below 1.
+    """
+
+    items: int = MANY_ITEMS
+    characters: int = MANY_CHARACTERS
+
+    def __post_init__(self) -> None:
+        if self.items < 1 or self.characters < 1:
+            raise LouverError("warnings: expected 1 or more for both 'items' and 'characters'")
+
+    def of(self, result: dict[str, Any], value: Json) -> list[dict[str, Any]]:
+        """The warnings of an answer; what to do is said by `less`.
+
+        Args:
+            result: The answer, in its wire form.
+            value: The output that stands in it, or its texts.
+        """
+        said: list[dict[str, Any]] = []
+        largest = longest(value, within_arrays=True)
+        if largest is not None and (items := len(largest.items)) > self.items:
+            where = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
+            message = f"{where} has {items:,} elements, more than {self.items:,}."
+            said.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=self.items))
+        if (characters := _characters(result)) > self.characters:
+            tokens = ceil(characters / CHARACTERS_A_TOKEN)
+            message = f"About {tokens:,} tokens ({characters:,} characters), over {self.characters:,} characters."
+            counted = {"characters": characters, "tokens": tokens, "limit": self.characters}
+            said.append(_warning("TOKEN_WARNING", message, **counted))
+        return said
+
+
+def less(by: Sequence[str], *, has_views: bool = False) -> str:
+    """What to do for a smaller answer.
+
+    Args:
+        by: What names fields in a call, and what a view if that is another; empty if nothing does.
+        has_views: Whether there is a view to name.
+    """
+    if not by:
+        return "Narrow the arguments."
+    what = "the fields that you need, or a view," if has_views else "the fields that you need"
+    return f"Name {what} by {' or '.join(by if has_views else by[:1])}; or narrow the arguments."
+
+
+def has_fields(value: Json) -> bool:
+    """Whether something of a value can be left out by naming the rest: somewhere in it an object has two members."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if is_object(part):
+            if len(part) > 1:
+                return True
+            todo += part.values()
+        elif is_array(part):
+            todo += part
+    return False
+
+
+def text_of(warning: dict[str, Any]) -> str:
+    """A warning as a model reads it."""
+    return f"{warning['code']}: {warning['message']}"
+
+
+def _warning(code: str, message: str, **fields: Any) -> dict[str, Any]:
+    return {"code": code, "message": message, **fields}
+
+
+def _characters(result: dict[str, Any]) -> int:
+    """The characters that a model reads: of the texts, or of the structured content where that says more."""
+    structured = len(compact(result["structuredContent"])) if "structuredContent" in result else 0
+    return max(sum(map(len, texts_of(result))), structured)

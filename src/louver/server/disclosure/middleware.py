@@ -1,0 +1,241 @@
+"""Progressive disclosure: a server's tools listed in a few words, and described in full to who asks.
+
+::
+
+    client ── disclosure ── projection ── server
+              stage 1 of what is listed, stage 2 of what is read, a gate before each call
+
+A middleware before that of projection, so that the description of a tool has what projection adds to
+it, and a call that passes the gate is projected as ever. Source: 000.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from mcp import MCPError
+from mcp_types import METHOD_NOT_FOUND
+from mcp_types.methods import validate_client_request
+
+from louver.catalogue.files.descriptions import DescriptionFiles
+from louver.catalogue.grants import Grants
+from louver.catalogue.hosts import HOSTS, host_of
+from louver.concurrency.offload import aside
+from louver.core.choices import check_choice
+from louver.core.json import members
+from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
+from louver.protocol.names import (
+    DESCRIPTIONS_PROMPT,
+    DESCRIPTIONS_TOOL,
+    DESCRIPTIONS_URI,
+    DISCLOSURE,
+    GRANT_ARGUMENT,
+    SERVER,
+)
+from louver.protocol.results import READ_RESULT
+from louver.server.calls.response import for_model
+from louver.server.calls.schema_resource import own_list
+from louver.server.disclosure import texts
+from louver.server.disclosure.definitions import Definitions
+from louver.server.disclosure.describe import Describing
+from louver.server.disclosure.gate import Gate
+from louver.server.disclosure.read_limits import Reads
+from louver.server.identity import connection, outlives
+from louver.server.recipient import client_name, recipient_of
+from louver.server.tools.list_changes import hear_bus, hear_connection
+from louver.server.wire import envelope, result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from mcp.server import Server
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+    from louver.catalogue.hosts import Host
+
+logger = logging.getLogger(__name__)
+
+Mode = Literal["enforce", "on-error", "advise", "off"]
+"""When a tool that is listed in a few words runs.
+
+`enforce`: after its description was read. `on-error`: if its arguments fit; else its description is the error.
+`advise`: always. With `off` all tools are listed whole.
+"""
+
+_NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)
+"""What servers answer for a resource that they do not have."""
+
+
+def disclosing_of(
+    server: Server[Any],
+    mode: Mode,
+    folder: str | PathLike[str] | None,
+    keys: Sequence[bytes | str],
+    reads_per_minute: int,
+) -> Disclosure:
+    """The middleware for the options of `louver.attach`.
+
+    Raises:
+        LouverError: The mode is none, or an option cannot be.
+        InvalidDescription: A file of descriptions is not well formed.
+    """
+    check_choice("disclosure", mode, get_args(Mode))
+    files = DescriptionFiles({} if folder is None else {"": Path(folder)})
+    grants = Grants(keys, audience=server.name) if mode == "enforce" else None
+    return Disclosure(server, files, grants, Reads(reads_per_minute), on_error=mode == "on-error")
+
+
+class Disclosure:
+    """The middleware: which method goes to whom.
+
+    Args:
+        server: The server.
+        files: What is added to descriptions.
+        grants: Makes grants and looks at them; `None` advises only.
+        reads: Counts reads.
+        on_error: Whether descriptions are read by calling wrongly; hosts that find tools themselves get the whole list.
+        hosts: What is known of hosts.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        files: DescriptionFiles,
+        grants: Grants | None,
+        reads: Reads,
+        *,
+        on_error: bool = False,
+        hosts: Mapping[str, Host] = HOSTS,
+    ) -> None:
+        self._server = server
+        self._on_error = on_error
+        self._hosts = hosts
+        self._files = files
+        self._enforced = grants is not None
+        self._definitions = Definitions(files)
+        self._describing = Describing(self._definitions, grants, reads, self._envelope)
+        self._gate = Gate(grants, self._envelope, on_error=on_error)
+        self._methods = {
+            "initialize": self._opening,
+            "server/discover": self._opening,
+            "tools/list": self._list,
+            "tools/call": self._call,
+            "resources/list": self._resources,
+            "resources/read": self._read,
+            "prompts/list": self._prompts,
+            "prompts/get": self._prompt,
+        }
+        self._unsubscribe = hear_bus(server, self._definitions.changed)
+
+    def close(self) -> None:
+        """Hear no more of what the server publishes: another one stands in this one's place."""
+        self._unsubscribe()
+
+    def check_names(self, tools: set[str]) -> None:
+        """Log what does not fit the tools that the server has."""
+        self._files.check_names(tools)
+        if DESCRIPTIONS_TOOL in tools:
+            logger.warning("the server has a tool %r itself: models must read the resource", DESCRIPTIONS_TOOL)
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """The answer to one message of a client."""
+        if ctx.method == "initialize" or outlives(ctx):
+            hear_connection(ctx, self._definitions.changed)
+        method = self._methods.get(ctx.method)
+        # Before the handshake the SDK refuses, and says how.
+        if method is None or not (ctx.method == "initialize" or connection(ctx).initialize_accepted):
+            return await call_next(ctx)
+        return await method(ctx, call_next)
+
+    async def _opening(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """What the server says when a client connects; one without tools has nothing to disclose."""
+        said = result_dict(await call_next(ctx))
+        capabilities = members(said.get("capabilities"))
+        if capabilities.get("tools") is None:
+            return said
+        ours = DisclosureCapability(enforced=self._enforced).to_wire()
+        instructions = [text] if (text := said.get("instructions")) else []
+        return {
+            **said,
+            "capabilities": {
+                **capabilities,
+                "prompts": capabilities.get("prompts") or {},
+                "resources": capabilities.get("resources") or {},
+                "extensions": {**members(capabilities.get("extensions")), DISCLOSURE: ours},
+            },
+            "instructions": "\n\n".join([*instructions, texts.GUIDANCE]),
+        }
+
+    async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Stage 1. The tool that describes tools comes last, but among those that were searched for."""
+        result = result_dict(await call_next(ctx))
+        params = ctx.params or {}
+        query: object = params.get("query")
+        is_search = isinstance(query, str) and query.strip() != ""
+        is_part = is_search or SERVER in members(params.get("_meta"))
+        is_end = not (is_search or result.get("nextCursor"))
+        first, last = not (is_part or params.get("cursor")), is_end and not is_part
+        tools: list[dict[str, Any]] = result.get("tools") or []
+        ours = [tool for tool in tools if tool == READ_RESULT]
+        learnt = await self._definitions.learn([tool for tool in tools if tool != READ_RESULT], first=first, last=last)
+        if self._on_error and host_of(client_name(ctx), self._hosts).defers:
+            return {**result, "tools": tools}
+        listed = await aside(tools, lambda: [*(described.listed for described in learnt), *ours])
+        if is_end and not self._definitions.knows(DESCRIPTIONS_TOOL):
+            listed.append(texts.tool(enforced=self._enforced))
+        return {**result, "tools": listed}
+
+    async def _call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        name: object = (ctx.params or {}).get("name")
+        if not isinstance(name, str):
+            return await call_next(ctx)
+        if name == DESCRIPTIONS_TOOL and not self._definitions.knows(name):
+            answer = await self._describing.call(ctx, call_next)
+            if answer is not None:
+                return answer if recipient_of(ctx).is_program else await for_model(answer)
+        described = None
+        if self._enforced or self._on_error or GRANT_ARGUMENT in members((ctx.params or {}).get("arguments")):
+            described = await self._definitions.find(name, ctx, call_next)
+        answer = await self._gate.call(described, ctx, call_next)
+        return answer if recipient_of(ctx).is_program else await for_model(answer)
+
+    async def _resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        return await self._with_ours("resources", texts.resource(enforced=self._enforced), ctx, call_next)
+
+    async def _prompts(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        return await self._with_ours("prompts", texts.PROMPT, ctx, call_next)
+
+    async def _with_ours(
+        self, kind: str, ours: dict[str, Any], ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """The server's own list with what is ours before it, on the first page."""
+        result = result_dict(await own_list(ctx, call_next, self._envelope(ctx)))
+        if (ctx.params or {}).get("cursor"):
+            return result
+        return {**result, kind: [ours, *(result.get(kind) or [])]}
+
+    async def _read(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        uri: object = (ctx.params or {}).get("uri")
+        if not isinstance(uri, str) or not is_about_descriptions(uri):
+            return await call_next(ctx)
+        if uri.startswith(DESCRIPTIONS_URI):
+            return await self._describing.read(ctx, call_next)
+        try:
+            # Somebody else's address may end like ours.
+            return await call_next(ctx)
+        except MCPError as error:
+            if error.code not in _NOT_FOUND:
+                raise
+        return await self._describing.read(ctx, call_next)
+
+    async def _prompt(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if (ctx.params or {}).get("name") != DESCRIPTIONS_PROMPT:
+            return await call_next(ctx)
+        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+        return {**self._envelope(ctx), **texts.prompt_result()}
+
+    def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+        return envelope(self._server, ctx.protocol_version)

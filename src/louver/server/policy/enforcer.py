@@ -1,0 +1,262 @@
+"""Raw in, visible out: what one server says, as its policy lets one caller see it.
+
+::
+
+    tools/list     the tools that are there for anybody, with the schema of what the caller may see
+    tools/call     PRUNE the output -> validate it against that schema -> write `content` anew from it
+    an error       constant words, and an id by which the operator finds it
+    all else       nothing, unless the policy lets it through
+
+This is the one place that looks into something raw (`louver.server.policy.raw`). Its output is all that anything else
+gets: projection, kept results, search, descriptions, scripts. Sources: PRIVACY.md, "One pipeline", P1 to P7, P18.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import secrets
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS
+
+from louver import __version__
+from louver.catalogue.redacted_text import plain
+from louver.core.json import canonical, is_object, members
+from louver.core.paths.find import fields_of
+from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
+from louver.errors import OutputInvalid, Withheld
+from louver.protocol.output import blocks, find_output
+from louver.server.call_record import account, is_kept
+from louver.server.calls.output import write_output
+from louver.server.policy.passthrough import info_of
+from louver.server.policy.raw import Raw, Visible
+from louver.server.policy.visible_tools import SeenTools, apart, of_texts
+from louver.server.refusals import error_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.catalogue.policy.policy import Policy
+    from louver.catalogue.policy.principal import Principal
+    from louver.core.json import Json
+    from louver.server.policy.visible_tools import Seen
+
+logger = logging.getLogger(__name__)
+
+_OF_OPENINGS: Final = ("protocolVersion", "supportedVersions", "resultType", "ttlMs")
+_OF_RESULTS: Final = {"resultType": ("complete", "input_required"), "isError": (True, False)}
+"""Members of results -> what they can be: anything else could hold anything."""
+
+_OF_LISTS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
+_LISTS: Final = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+
+
+class Policed(SeenTools):
+    """The policy of one server, at work.
+
+    Args:
+        server: The server's name, for the log.
+        policy: The policy.
+    """
+
+    def __init__(self, server: str, policy: Policy) -> None:
+        super().__init__(server, policy)
+        self.id = _id(server, policy)
+        """What is kept under another policy is kept under another one of these; under an equal one, under this."""
+
+    def opening(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
+        """What the server says of itself."""
+        said = raw.unpruned
+        able = members(said.get("capabilities"))
+        let = {"prompts": "prompts", "completions": "completion", "logging": "logging"}
+        shown = {name: able[name] for name, word in let.items() if name in able and word in self.policy.lets}
+        if "resources" in able and self.policy.resources:
+            shown["resources"] = able["resources"]
+        if "tools" in able:
+            shown["tools"] = {"listChanged": members(able["tools"]).get("listChanged") is True}
+        kept = {key: said[key] for key in _OF_OPENINGS if key in said}
+        if "cacheScope" in said:
+            kept["cacheScope"] = "private"
+        if "serverInfo" in said:
+            kept["serverInfo"] = info_of(said["serverInfo"])
+        told = said.get("instructions")
+        if isinstance(told, str) and "instructions" in self.policy.lets:
+            kept["instructions"] = plain(told)
+        return Visible({**kept, "capabilities": shown, **self._meta(said)})
+
+    def listed(
+        self, method: str, raw: Raw[dict[str, Any]], principal: Principal, look: Callable[[], None]
+    ) -> Visible[dict[str, Any]]:
+        """What a caller sees of a list.
+
+        Args:
+            method: Which.
+            raw: The list.
+            principal: The caller.
+            look: Called before each tool: it raises once nobody wants the list any more.
+        """
+        said, member = raw.unpruned, _LISTS[method]
+        listed: list[Any] = said.get(member) or []
+        entries = [entry for entry in listed if is_object(entry)]
+        kept = {key: said[key] for key, kind in _OF_LISTS.items() if isinstance(said.get(key), kind)}
+        if "cacheScope" in said:
+            kept["cacheScope"] = "private"
+        if method == "tools/list":
+            shown: list[Any] = []
+            for each in apart(entries):
+                look()
+                if (tool := self.shown(each, principal)) is not None:
+                    shown.append(tool)
+        else:
+            shown = [self.entry(entry) for entry in entries if self.is_shown(method, entry)]
+        return Visible({**kept, member: shown, **self._meta(said)})
+
+    def let_through(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
+        """What a caller sees of the answer to a request that the policy lets through as a whole."""
+        said = raw.unpruned
+        if said.get("resultType", "complete") != "complete":
+            return Visible(self._asking(said, self._meta(said)))
+        if "contents" in said:
+            said = {**said, "contents": self.readable(said["contents"])}
+        shown = {key: self._without_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
+        return Visible({**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._meta(said)})
+
+    def answered(self, raw: Raw[dict[str, Any]], tool: dict[str, Any], principal: Principal) -> Visible[dict[str, Any]]:
+        """What a caller sees of the answer to a call.
+
+        Args:
+            raw: The answer.
+            tool: The tool's definition, as the server lists it, of which the policy knows.
+            principal: The caller.
+        """
+        said = raw.unpruned
+        account().has_run = True
+        shown: dict[str, Any] = {key: said[key] for key, words in _OF_RESULTS.items() if said.get(key) in words}
+        shown |= self._meta(said)
+        if said.get("resultType", "complete") != "complete":
+            return Visible(self._asking(said, shown))
+        if said.get("isError"):
+            if self.policy.errors == "passthrough":
+                return Visible({**shown, "content": self.covered(said), "isError": True})
+            return Visible(error_result(self._failed(tool["name"]), _without_error(shown)))
+        return Visible(self._output(said, shown, tool, principal))
+
+    def _output(
+        self, said: dict[str, Any], shown: dict[str, Any], tool: dict[str, Any], principal: Principal
+    ) -> dict[str, Any]:
+        """An answer that is no error, as far as it is seen, with what is `shown` of it anyway."""
+        listed = self.seen(tool, principal)
+        structured = said.get("structuredContent")
+        # What stands there decides whether it is a text, not its schema: SDKs list many for one.
+        lone = text_wrapper_in(structured)
+        text = lone if lone is not None and listed.is_text(lone) else None
+        output = find_output(_told(structured) if isinstance(structured, str) else said, text)
+        in_text = output is not None and output.seat != "structured"
+        # A text holds a wrapped output without its wrapper.
+        unwrapped = WRAPPER if is_wrapped(of_texts(tool.get("outputSchema"))) else None
+        seen = self.seen(tool, principal, (text or unwrapped) if in_text else None, in_text=in_text or text is not None)
+        if output is not None and is_kept():
+            account().fields = len(fields_of(output.value, seen.names))
+        if seen.sight.is_whole:
+            whole = {"structuredContent": structured} if "structuredContent" in said else {}
+            return {**shown, **whole, "content": self.covered(said)}
+        if output is None or (text is not None and not in_text and not seen.sight.allows(text)):
+            return _prose(said, shown, text, listed)
+        result = dict(shown)
+        write_output(result, output, seen.sight.of(output.value), keep_blocks=False)
+        if isinstance(structured, str):
+            result["structuredContent"] = result["content"][0]["text"]
+        return _checked(result, shown, listed)
+
+    def _asking(self, said: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+        """An answer that asks for something, as far as the server may ask.
+
+        Raises:
+            MCPError: It may not.
+        """
+        questions = members(said.get("inputRequests"))
+        may = said["resultType"] == "input_required"
+        if not may or not all(
+            is_object(asked) and self.may_say(str(asked.get("method"))) for asked in questions.values()
+        ):
+            raise self.refusal(MCPError(code=INVALID_PARAMS, message=""))
+        asked = {key: self._question(each) for key, each in questions.items()}
+        state = {key: said[key] for key in ("requestState",) if key in said}
+        return {**shown, "resultType": "input_required", **({"inputRequests": asked} if asked else {}), **state}
+
+    def _question(self, asked: dict[str, Any]) -> dict[str, Any]:
+        params = self.said(asked["method"], members(asked.get("params")))
+        return {"method": asked["method"], **({} if params is None else {"params": params})}
+
+    def refusal(self, error: MCPError) -> MCPError:
+        """What a client gets of a protocol error of the server."""
+        if self.policy.errors == "passthrough":
+            return error
+        withheld = self._failed(None)
+        return MCPError(code=error.error.code, message=withheld.message, data={"error": withheld.to_json()})
+
+    def _failed(self, tool: str | None) -> Withheld:
+        number = account().correlation = secrets.token_hex(8)
+        logger.warning("server %r, tool %r: an error is withheld, correlation id %s", self.server, tool, number)
+        return Withheld("the server has answered with an error, whose text is withheld", correlation_id=number)
+
+
+def _id(server: str, policy: Policy) -> str:
+    """Names all that decides what is seen of a server; of the secret of pseudonyms it tells nothing."""
+    # Another version of ours may see less where the policy is the same.
+    content = canonical([__version__, server, _plain(replace(policy, key=b"", file=None))])
+    return hmac.new(policy.key, content, hashlib.sha256).hexdigest()
+
+
+def _plain(value: Any) -> Json:
+    """A policy, or a part of it, as JSON that is the same in each process: sets have an order of their own in each."""
+    if is_dataclass(value):
+        return [[each.name, _plain(getattr(value, each.name))] for each in fields(value)]
+    if isinstance(value, Mapping):
+        return [[name, _plain(each)] for name, each in cast("Mapping[str, Any]", value).items()]
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[Any, ...]", value)]
+    if isinstance(value, frozenset):
+        return sorted(cast("frozenset[str]", value))
+    return None if value == b"" else value
+
+
+def _prose(said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen) -> dict[str, Any]:
+    """An answer without anything that could be pruned; SDKs also send texts as the one member of an object."""
+    in_root = isinstance(said.get("structuredContent"), str)
+    if wrapper is None and not in_root and not blocks(said):
+        return {**shown, "content": []}
+    account().is_withheld = True
+    withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
+    note: Json = withheld.message if wrapper is None else {wrapper: withheld.message}
+    structured = {} if wrapper is None and not in_root else {"structuredContent": note}
+    if listed.is_declared and not (structured and listed.is_valid(note)):
+        return error_result(withheld, _without_error(shown))
+    return {**shown, **structured, **_told(withheld.message)}
+
+
+def _checked(result: dict[str, Any], shown: dict[str, Any], listed: Seen) -> dict[str, Any]:
+    """An answer that satisfies the schema that its caller was shown, if there is one; else the error that says so."""
+    if "structuredContent" not in result or not listed.is_declared or listed.is_valid(result["structuredContent"]):
+        return result
+    wrong = OutputInvalid("what may be seen of the tool's output does not satisfy the schema that is listed for it")
+    return error_result(wrong, _without_error(shown))
+
+
+def _told(text: str) -> dict[str, Any]:
+    """The answer that tells just a text."""
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def _without_error(shown: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in shown.items() if key != "isError"}

@@ -1,0 +1,72 @@
+"""How often a caller may ask: so many times in any minute, counted in memory.
+
+    {"code": -32602, "data": {"error": {"code": "RATE_LIMITED", "message": ..., "limit": 120, "retryAfterSeconds": 7}}}
+
+A caller is whoever is authenticated, else the address that a request comes from; over stdio there is but one.
+Source: SEP-1821, "Security Implications"; DISCLOSURE.md, "Search".
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from louver.errors import LouverError, RateLimited
+from louver.limits import MAX_CALLERS
+from louver.server.identity import principal_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from mcp.server.context import ServerRequestContext
+
+_MINUTE_S = 60.0
+
+
+class Rates:
+    """Counts requests of one kind by caller; callers that were not seen for longest are forgotten.
+
+    Args:
+        kind: What is counted, as a word in the plural.
+        per_minute: How many of one caller are let through within any minute.
+        clock: Seconds.
+
+    Raises:
+        LouverError: Nothing would be let through.
+    """
+
+    def __init__(self, kind: str, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        if per_minute < 1:
+            raise LouverError(f"a caller must be let make one of the {kind} a minute or more, not {per_minute}")
+        self._kind = kind
+        self._per_minute = per_minute
+        self._clock = clock
+        self._times: OrderedDict[Hashable, deque[float]] = OrderedDict()
+
+    def admit(self, who: Hashable) -> None:
+        """Count a request.
+
+        Raises:
+            RateLimited: There were too many within the last minute; those that are refused do not count.
+        """
+        now = self._clock()
+        times = self._times.setdefault(who, deque())
+        self._times.move_to_end(who)
+        if len(self._times) > MAX_CALLERS:
+            self._times.popitem(last=False)
+        while times and times[0] <= now - _MINUTE_S:
+            times.popleft()
+        if len(times) >= self._per_minute:
+            wait = ceil(times[0] + _MINUTE_S - now)
+            message = f"a caller may make {self._per_minute} {self._kind} a minute: ask again in {wait} s"
+            raise RateLimited(message, limit=self._per_minute, retryAfterSeconds=wait)
+        times.append(now)
+
+
+def asker(ctx: ServerRequestContext[Any, Any]) -> Hashable:
+    """Who makes a request."""
+    if (who := principal_key()) is not None:
+        return who
+    return getattr(getattr(ctx.request, "client", None), "host", None)

@@ -1,0 +1,134 @@
+"""Results kept in a SQLite file, which other processes and later ones read too.
+
+results(number, key, expires, bytes, about, value)      newest last; what has expired is gone from the file too
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from louver.errors import LouverError
+from louver.limits import MAX_RESULTS, MAX_RESULTS_BYTES, SWEEP_AGAIN_S
+from louver.server.results.store import weight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from louver.server.results.store import Stored
+
+logger = logging.getLogger(__name__)
+
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS results (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE NOT NULL, expires REAL NOT NULL,
+    bytes INTEGER NOT NULL, about BLOB NOT NULL, value BLOB NOT NULL)
+"""
+
+_NEW: Final = "INSERT OR IGNORE INTO results (key, expires, bytes, about, value) VALUES (?, ?, ?, ?, ?)"
+
+_EXPIRED: Final = "DELETE FROM results WHERE expires <= ?"
+
+_OLDEST: Final = """
+DELETE FROM results WHERE number IN (
+    SELECT number FROM (
+        SELECT number, row_number() OVER newest AS place, sum(bytes) OVER newest AS weight
+        FROM results WINDOW newest AS (ORDER BY number DESC))
+    WHERE place > ? OR weight > ?)
+"""
+
+
+class FileStore:
+    """In a file, which only its owner can read.
+
+    Args:
+        path: The file; it is made if it is not there, in a folder that is.
+        clock: Seconds since the epoch.
+
+    Raises:
+        LouverError: It cannot be made, is no SQLite file of ours, or somebody else can read it.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._path = path
+        self._clock = clock
+        try:
+            _check_private(path)
+            with closing(self._connect()) as database, database:
+                database.execute(_TABLE)
+            self.sweep()
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no database of results"
+            raise _unusable(path, reason) from None
+
+    def put(self, key: str, expires: float, stored: Stored) -> bool:
+        """Keep a value; what the file does not take is not kept."""
+        if weight(stored) > MAX_RESULTS_BYTES:
+            return False
+        row = (key, expires, weight(stored), *stored)
+        try:
+            with closing(self._connect()) as database, database:
+                database.execute(_EXPIRED, (self._clock(),))
+                database.execute(_NEW, row)
+                database.execute(_OLDEST, (MAX_RESULTS, MAX_RESULTS_BYTES))
+        except sqlite3.Error as error:
+            logger.error("a result is not kept: %s", error.sqlite_errorname)
+            return False
+        return True
+
+    def get(self, key: str) -> Stored | None:
+        """What is kept."""
+        question = "SELECT about, value FROM results WHERE key = ? AND expires > ?"
+        try:
+            with closing(self._connect()) as database:
+                return database.execute(question, (key, self._clock())).fetchone()
+        except sqlite3.Error as error:
+            logger.error("a result is not found: %s", error.sqlite_errorname)
+            return None
+
+    def sweep(self) -> float | None:
+        """Remove what has expired; when the next will, or when to try again what the file does not take now."""
+        try:
+            with closing(self._connect()) as database, database:
+                database.execute(_EXPIRED, (self._clock(),))
+                return database.execute("SELECT min(expires) FROM results").fetchone()[0]
+        except sqlite3.Error as error:
+            logger.error("results that have expired are not removed: %s", error.sqlite_errorname)
+            return self._clock() + SWEEP_AGAIN_S
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self._path, timeout=5)
+        # What has expired is to be gone from the file too.
+        database.execute("PRAGMA secure_delete = ON")
+        return database
+
+
+def _check_private(path: Path) -> None:
+    """Make a file that its owner alone can read; one that is there already must be such a file.
+
+    Raises:
+        LouverError: It is not.
+        OSError: It cannot be made, or not be opened.
+    """
+    number = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        found = os.fstat(number)
+    finally:
+        os.close(number)
+    if os.name != "posix":
+        # A mode says nothing there.
+        return
+    # Not mended here: who has let others read the file may have had a reason.
+    if found.st_uid != os.geteuid():
+        raise _unusable(path, "it is somebody else's file")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise _unusable(path, "others than its owner can use it: chmod 600")
+
+
+def _unusable(path: Path, reason: str | None) -> LouverError:
+    return LouverError(f"results cannot be kept in {os.fspath(path)!r}: {reason}")

@@ -1,0 +1,185 @@
+"""The views of a server's tools: what their authors hint, what stands in files, and what ships for public servers.
+
+They are held against the output schema of their tool, which may stand in a file itself.
+
+A view that names a field which its tool cannot have is an error. Before a server
+serves, that keeps it from starting; later (a file has changed, a lowlevel server is
+listed for the first time) it is logged and the last good views stay in force.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.catalogue.entry import Entry
+from louver.catalogue.files.output_schemas import SchemaFiles
+from louver.catalogue.files.shipped_views import COMPACT, ready_views
+from louver.catalogue.files.views import ViewFile, ViewFolder, misfit, misfits
+from louver.catalogue.plan_cache import Plans
+from louver.core.projection.view import Views
+from louver.errors import InvalidView
+from louver.protocol.hint import read_hint
+
+if TYPE_CHECKING:
+    from louver.catalogue.files.output_schemas import SchemaFile
+    from louver.core.paths.path import FieldPath
+
+logger = logging.getLogger(__name__)
+
+_SHOWN = 8
+"""Views that an error names."""
+
+
+class ToolViews:
+    """Makes entries.
+
+    Args:
+        views: A folder of files, or tool name -> views.
+        defaults: Tool name -> the view that a call without a request gets, which must exist.
+        folders: What the names of tools begin with -> a folder of files, of tools named without that.
+        ready: Likewise -> what the server says that it is called, for its ready views; a file in a folder goes before.
+        hides: Whether the caller may not know of a path of a tool: then views are without it.
+        schemas: The output schemas of tools whose server declares none.
+        learned: The fields that the answers of a tool had.
+
+    Raises:
+        InvalidView: A file of views, or a view, is not well formed.
+    """
+
+    def __init__(
+        self,
+        views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
+        defaults: Mapping[str, str],
+        folders: Mapping[str, Path] | None = None,
+        ready: Mapping[str, Callable[[], str | None]] | None = None,
+        hides: Callable[[str, FieldPath], bool] | None = None,
+        schemas: SchemaFiles | None = None,
+        learned: Callable[[str], tuple[str, ...]] | None = None,
+    ) -> None:
+        self.schemas = SchemaFiles({}) if schemas is None else schemas
+        self._hides = hides
+        self._learned = learned
+        self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
+        if isinstance(views, str | os.PathLike):
+            self._folders[""] = ViewFolder(Path(views))
+        given: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
+        self._given = {tool: Views.read(named) for tool, named in given.items()}
+        self._defaults = defaults
+        self._ready = ready or {}
+        self.plans = Plans()
+
+    def refresh(self) -> None:
+        """Read files again that have changed."""
+        self.schemas.refresh()
+        for folder in self._folders.values():
+            folder.refresh()
+
+    def are_current(self, entry: Entry) -> bool:
+        """Whether the files that the entry was made with are still as they were."""
+        return self._file(entry.name) is entry.file and (
+            entry.declares_itself or self.schemas.find(entry.name) is entry.declared
+        )
+
+    def entry(self, tool: dict[str, Any], before: Entry | None) -> Entry:
+        """The entry of a listed tool; views that do not fit it are logged and left out.
+
+        Args:
+            tool: As the server lists it.
+            before: The entry that it had.
+        """
+        # Found once: while they are held against the tool, they may be read again.
+        file, declared = self._file(tool["name"]), self.schemas.declaring(tool)
+        try:
+            return self._checked(tool, file, declared)
+        except InvalidView as error:
+            logger.error("the views of tool %r are not used: %s", tool["name"], error)
+            is_known = before is not None and before.is_of(tool) and before.declared is declared
+            views = before.views if before is not None and is_known else Views()
+            learned = self._fields_learned(tool["name"])
+            return Entry(tool, views, file=file, plans=self.plans, declared=declared, learned=learned)
+
+    def check(self, tool: dict[str, Any]) -> Entry:
+        """Likewise, but views that do not fit are an error.
+
+        Raises:
+            InvalidView: A view is not well formed, or names a field that the tool cannot have.
+        """
+        return self._checked(tool, self._file(tool["name"]), self.schemas.declaring(tool))
+
+    def _checked(self, tool: dict[str, Any], file: ViewFile | None, declared: SchemaFile | None) -> Entry:
+        name: str = tool["name"]
+        schema = tool.get("outputSchema") if declared is None else declared.schema
+        hinted, content = read_hint(tool.get("_meta"))
+        sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
+        if self._hides is not None:
+            # Whether they fit was seen by who may see all of the tool.
+            views = self._visible(tool, sources)
+            default = COMPACT if file is not None and file is self._ready_file(name) else None
+            return Entry(tool, views, content, file, self.plans, default, hides_views=True)
+        if file is not None and schema is not None:
+            file.check(schema)
+        for views in sources[:2]:
+            if schema is not None and (problem := misfit(views, schema)) is not None:
+                raise InvalidView(f"tool {name!r}: {problem.message}")
+        merged = sources[0].joined(sources[1]).joined(sources[2])
+        if name in self._defaults and self._defaults[name] not in merged.named:
+            has = _few(sorted(merged.named))
+            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {has}")
+        default = COMPACT if file is not None and file is self._ready_file(name) and COMPACT in merged.named else None
+        return Entry(
+            tool, merged, content, file, self.plans, default, declared=declared, learned=self._fields_learned(name)
+        )
+
+    def _fields_learned(self, tool: str) -> tuple[str, ...]:
+        return () if self._learned is None else self._learned(tool)
+
+    def check_names(self, tools: set[str]) -> None:
+        """Hold the tools that views were given for against those that there are.
+
+        Raises:
+            InvalidView: Views, or a default view, are given for a tool that the server does not have.
+        """
+        for name in (*self._given, *self._defaults):
+            if name not in tools:
+                raise InvalidView(f"views are given for a tool {name!r}, which the server does not have")
+        for name in self.in_files():
+            if name not in tools:
+                logger.warning("a file holds views of a tool %r, which the server does not have", name)
+
+    def in_files(self) -> list[str]:
+        """The tools that files hold views of."""
+        return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
+
+    def _visible(self, tool: dict[str, Any], sources: list[Views]) -> Views:
+        """The views that are left of what the caller may know; those that then fit what it sees."""
+        hides: Any = self._hides
+        left = sources[0].joined(sources[1]).joined(sources[2]).without(partial(hides, tool["name"]))
+        schema = tool.get("outputSchema")
+        if schema is None:
+            return left
+        always = left.always if misfit(Views({}, left.always), schema) is None else ()
+        unfit = {found.place for found in misfits(Views(left.named, always), schema)}
+        return Views({name: view for name, view in left.named.items() if ("views", name) not in unfit}, always)
+
+    def _file(self, tool: str) -> ViewFile | None:
+        for prefix, folder in self._folders.items():
+            if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
+                return file
+        return self._ready_file(tool)
+
+    def _ready_file(self, tool: str) -> ViewFile | None:
+        for prefix, name in self._ready.items():
+            if tool.startswith(prefix) and (views := ready_views(name())) is not None:
+                return views.find(tool.removeprefix(prefix))
+        return None
+
+
+def _few(names: list[str]) -> str:
+    """The views that there are; of many the first."""
+    shown = ", ".join(map(repr, names[:_SHOWN])) or "none"
+    return f"its views are {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
