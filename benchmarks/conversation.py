@@ -56,9 +56,10 @@ class Conversation:
     Args:
         url: Where it is.
         version: The revision that is spoken.
+        token: The bearer token, if one is asked for.
     """
 
-    def __init__(self, url: str, version: str) -> None:
+    def __init__(self, url: str, version: str, token: str | None = None) -> None:
         address = urlsplit(url)
         assert address.hostname is not None
         self._connection = HTTPConnection(address.hostname, address.port)
@@ -69,6 +70,8 @@ class Conversation:
             "accept": "application/json, text/event-stream",
             "mcp-protocol-version": version,
         }
+        if token is not None:
+            self.headers["authorization"] = f"Bearer {token}"
         if version == HANDSHAKE:
             self._open()
 

@@ -36,7 +36,16 @@ def main() -> None:
     parser.add_argument("--tools", type=int, default=len(SIZED))
     parser.add_argument("--stdio", action="store_true")
     given = parser.parse_args()
-    tools = [*map(_sized, SIZED), *map(_other, range(given.tools - len(SIZED)))]
+    server = build(given.tools)
+    if given.stdio:
+        anyio.run(_serve_stdio, server)
+    else:
+        _serve(server)
+
+
+def build(count: int = len(SIZED)) -> Server[Any]:
+    """The server, with so many tools."""
+    tools = [*map(_sized, SIZED), *map(_other, range(count - len(SIZED)))]
 
     async def list_tools(_ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         start = int((params and params.cursor) or 0)
@@ -48,10 +57,7 @@ def main() -> None:
     server = Server("issues", on_list_tools=list_tools, on_call_tool=_call_tool, on_subscriptions_listen=changes)
     # Without this the SDK lists all tools on every call, and what is in front of it would look the better for that.
     server.get_tool_input_schema = {tool.name: tool.input_schema for tool in tools}.get
-    if given.stdio:
-        anyio.run(_serve_stdio, server)
-    else:
-        _serve(server)
+    return server
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

@@ -1,0 +1,117 @@
+"""Which functions of Louver a program enters, in order: a call enters one, and so does the resume of a coroutine.
+
+    python -m benchmarks.traced ARGUMENTS    the command `louver ARGUMENTS`, recorded
+
+That command answers each line on its standard input with the entries since the line before, as JSON in one line.
+
+A comprehension is no function of its own, and generated code has no file: neither is an entry or a counted frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import louver
+from louver.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+PACKAGE = Path(louver.__file__).parent
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_LOOP = asyncio.Runner.run.__code__
+"""Below it on the stack are frames of the command, not of a request."""
+
+
+class Entry(NamedTuple):
+    """One call, or one resume of a coroutine.
+
+    Args:
+        file: The file of the function, relative to the package.
+        function: Its qualified name.
+        depth: The number of Louver's frames on the stack, this one included.
+    """
+
+    file: str
+    function: str
+    depth: int
+
+
+class Recorder:
+    """A profile function (`sys.setprofile`) that records entries."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._sent = 0
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Record an event."""
+        if event == "call" and (file := _file(frame)) is not None:
+            self._entries.append(Entry(file, frame.f_code.co_qualname, _depth(frame)))
+        elif event == "c_call" and _is_tcp_send(argument):
+            self._sent = len(self._entries)
+
+    def take(self) -> list[Entry]:
+        """The entries since the last time; where something was sent over TCP, up to the last send: the answer."""
+        entries, sent = self._entries, self._sent
+        self._entries, self._sent = [], 0
+        return entries[:sent] if sent else entries
+
+
+@contextmanager
+def recording() -> Iterator[Recorder]:
+    """Record this thread, and the threads that start in the block."""
+    recorder = Recorder()
+    before, before_in_threads = sys.getprofile(), threading.getprofile()
+    threading.setprofile(recorder)
+    sys.setprofile(recorder)
+    try:
+        yield recorder
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(before_in_threads)
+
+
+def _file(frame: FrameType) -> str | None:
+    """The file of a function of Louver."""
+    return None if frame.f_code.co_name in COMPREHENSIONS else _in_package(frame.f_code.co_filename)
+
+
+@cache
+def _in_package(name: str) -> str | None:
+    path = Path(name)
+    return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else None
+
+
+def _depth(frame: FrameType | None) -> int:
+    depth = 0
+    while frame is not None and frame.f_code is not _LOOP:
+        depth += _file(frame) is not None
+        frame = frame.f_back
+    return depth
+
+
+def _is_tcp_send(function: Any) -> bool:
+    # asyncio wakes its loop by a socket too, of another family.
+    to = getattr(function, "__self__", None)
+    return isinstance(to, socket.socket) and to.family == socket.AF_INET and function.__name__ in ("send", "sendmsg")
+
+
+def _answer_lines(recorder: Recorder) -> None:
+    for _ in sys.stdin:
+        print(json.dumps(recorder.take()), flush=True)
+
+
+if __name__ == "__main__":
+    with recording() as recorder:
+        threading.Thread(target=_answer_lines, args=[recorder], daemon=True).start()
+        sys.exit(main())
