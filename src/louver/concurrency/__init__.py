@@ -1,1 +1,1 @@
-"""TODO concurrency."""
+"""Threads, tasks, deadlines and backoff."""

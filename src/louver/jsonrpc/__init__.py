@@ -1,1 +1,1 @@
-"""TODO jsonrpc."""
+"""JSON-RPC messages: strict JSON, bytes in and out, limits."""

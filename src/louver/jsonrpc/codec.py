@@ -6,8 +6,7 @@ One line of a pipe, one body or one event of HTTP is one JSON-RPC message::
     b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}'  a notification
     b'{"jsonrpc":"2.0","id":1,"result":{...}}'                          an answer
 
-What is JSON is said by `strict_json.py`. Here is no transport; and it is not `server/wire.py`, which is about results as
-the SDK's middleware sees them.
+`strict_json.py` says what is JSON. `server/wire.py` is about results as the SDK's middleware sees them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""TODO files."""
+"""Files about tools: views, descriptions, output schemas."""

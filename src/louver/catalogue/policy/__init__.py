@@ -1,1 +1,1 @@
-"""TODO policy."""
+"""Policy files, principals and audit records."""

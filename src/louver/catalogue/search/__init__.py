@@ -1,1 +1,1 @@
-"""TODO search."""
+"""Search over tools: words, ranking, misspellings."""

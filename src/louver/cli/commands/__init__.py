@@ -1,1 +1,1 @@
-"""TODO commands."""
+"""The commands, a module each."""

@@ -1,1 +1,1 @@
-"""TODO paths."""
+"""Field paths and masks."""

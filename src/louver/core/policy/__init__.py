@@ -1,1 +1,1 @@
-"""TODO policy."""
+"""Visibility: values and schemas with denied fields removed or masked."""

@@ -8,7 +8,7 @@
     ->      {"properties": {"id": {"type": "integer"}, "kind": {}}}
 
 A text tells a name if it stands in it between characters that are neither letters nor digits, however it is written
-(`louver.core.policy.name_variants`). A keyword that tells one is dropped whole, unless it gets looser with its argument.
+(`louver.core.policy.name_variants`). A keyword that tells one is dropped, unless it gets looser with its argument.
 Source: PRIVACY.md, P6.
 """
 

@@ -1,1 +1,1 @@
-"""TODO preview."""
+"""Previews of values, and the sizes of their fields."""

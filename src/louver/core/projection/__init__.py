@@ -1,1 +1,1 @@
-"""TODO projection."""
+"""Requests, views and plans: what is kept of a value, compiled."""

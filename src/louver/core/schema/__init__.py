@@ -1,1 +1,1 @@
-"""TODO schema."""
+"""JSON Schema: references, keywords, derivation, relaxation, validation."""

@@ -1,1 +1,1 @@
-"""TODO shaping."""
+"""Shaping: selected members, shortened texts and arrays, with their schemas."""

@@ -1,1 +1,1 @@
-"""TODO clients."""
+"""The clients of the gateway, and the protocol revisions that they speak."""

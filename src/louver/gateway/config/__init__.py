@@ -1,1 +1,1 @@
-"""TODO config."""
+"""The configuration file: its model, its validation, its reload."""

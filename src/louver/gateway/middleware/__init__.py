@@ -1,1 +1,1 @@
-"""TODO middleware."""
+"""The gateway's own middleware: tools of its own, tracing, and forwarding."""

@@ -1,1 +1,1 @@
-"""TODO routing."""
+"""Routing: which upstream a request goes to, and one request to it."""

@@ -1,1 +1,1 @@
-"""TODO serve."""
+"""Serving clients, over stdio and over HTTP."""

@@ -1,1 +1,1 @@
-"""TODO transports."""
+"""Connections to upstreams, over the pipes of a process and over HTTP."""

@@ -1,1 +1,1 @@
-"""TODO upstream."""
+"""One upstream server: its sessions, its lists, its notifications, its availability."""

@@ -1,1 +1,1 @@
-"""TODO audit."""
+"""The audit trail: each call is recorded before it is answered."""

@@ -1,1 +1,1 @@
-"""TODO calls."""
+"""One projected call: from the request to the answer and its receipt."""

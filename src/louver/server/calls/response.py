@@ -4,8 +4,8 @@
 
     projected answer ─ guidance looks at it ─ kept, if it is too large, and previewed ─ else warned of, if it is large
 
-Each is there only where the server's author wants it. `louver.server.calls.extras` places notes and warnings. For a model,
- text that is just the structured content spelled out is written without white space.
+Each is there only where the server's author wants it; `extras.py` places them. For a model, text that is just the
+structured content spelled out is written without white space.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""TODO disclosure."""
+"""Progressive disclosure: tools listed by summary, described on demand."""

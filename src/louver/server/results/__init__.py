@@ -1,1 +1,1 @@
-"""TODO results."""
+"""Kept results: large answers stay in a store, and are read in parts."""

@@ -1,1 +1,1 @@
-"""TODO tools."""
+"""The tools of one server: their registry, their views, their listing."""
