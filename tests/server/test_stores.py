@@ -43,8 +43,8 @@ def test_what_is_kept_is_found_until_it_expires(store, clock):
 
 
 def bound(monkeypatch, name, value):
-    for module in ("stores", "store_file"):
-        monkeypatch.setattr(f"louver.server.{module}.{name}", value)
+    for module in ("store", "sqlite_store"):
+        monkeypatch.setattr(f"louver.server.results.{module}.{name}", value)
 
 
 def test_the_oldest_go_first(store, clock, monkeypatch):
