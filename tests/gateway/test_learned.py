@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_suggest import suggest
+from cli.commands.test_suggest import suggest
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, Upstream

@@ -1,0 +1,105 @@
+"""`louver conformance`."""
+
+import json
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from fixtures.command import louver
+from fixtures.forking import PYTHON
+
+BROKEN = Path(__file__).parents[3] / "conformance" / "broken"
+FIXTURE = ["--fixture", str(BROKEN / "fixture.json")]
+QUICK = ["--era", "2025-11-25", "--group", "hint", "--group", "projection", *FIXTURE]
+
+
+def conformance(*arguments):
+    return louver("conformance", *arguments)
+
+
+def target(name):
+    return shlex.join([PYTHON, str(BROKEN / f"{name}.py")])
+
+
+def test_who_passes_gets_a_table_and_status_0():
+    """Ours."""
+    done = conformance(target("honest"), *QUICK)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "protocol 2025-11-25" in done.stdout
+    assert "include-keeps-named" in done.stdout
+    assert "fail" not in done.stdout
+
+
+def test_who_fails_is_told_the_sentence_and_gets_status_1():
+    """Ours: and no value of what the tool answered."""
+    done = conformance(target("exclude_adds"), *QUICK)
+    assert done.returncode == 1
+    told = " ".join(done.stdout.split())
+    assert "fail 2025-11-25 exclude-leaves-out" in told
+    assert "the answer has 'left_out', which should not be there 004-features-exclude" in told
+    assert "example.com" not in done.stdout
+
+
+def test_what_is_meant_as_a_url_is_no_command():
+    """Ours: a port may be too large."""
+    done = conformance("http://127.0.0.1:99999/mcp", *QUICK)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected a URL with a host, and a port of at most 65535" in done.stderr
+
+
+def test_the_report_as_json_and_as_junit(tmp_path):
+    """Ours: both say the same."""
+    junit = tmp_path / "report.xml"
+    done = conformance(target("exclude_adds"), *QUICK, "--json", "--junit", str(junit))
+    report = json.loads(done.stdout)
+    assert report["passed"] is False
+    assert report["counts"]["fail"] == 1
+    (failed,) = [outcome for outcome in report["outcomes"] if outcome["status"] == "fail"]
+    assert (failed["check"], failed["era"], failed["level"]) == ("exclude-leaves-out", "2025-11-25", "MUST")
+    assert failed["requirements"] == ["004-features-exclude"]
+    (suite,) = Xml.fromstring(junit.read_bytes())
+    assert suite.attrib["tests"] == str(len(report["outcomes"]))
+    assert suite.attrib["failures"] == "1"
+    (case,) = [case for case in suite if case.find("failure") is not None]
+    assert case.attrib["name"] == "exclude-leaves-out"
+    assert case.attrib["classname"] == "2025-11-25.projection"
+    skipped = [case.attrib["name"] for case in suite if case.find("skipped") is not None]
+    assert "exclude-at-any-depth" in skipped
+
+
+def test_a_baseline_of_known_failures(tmp_path):
+    """Ours: what is known does not count, and what is mended is told."""
+    lines = tmp_path / "known.txt"
+    lines.write_text("2025-11-25 exclude-leaves-out # known\n2025-11-25 include-keeps-named\n")
+    done = conformance(target("exclude_adds"), *QUICK, "--baseline", str(lines))
+    assert done.returncode == 0
+    assert "known" in done.stdout
+    assert done.stderr == "louver: the baseline lists '2025-11-25 include-keeps-named', which passes\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([""], "expected a URL, or the command that starts a server"),
+        (["'"], "the target's command cannot be read"),
+        (["x", "--era", "2024-11-05"], "invalid choice"),
+        (["x", "--group", "nothing"], "invalid choice"),
+        (["x", "--fixture", "nothing.json"], "nothing.json cannot be read"),
+        (["x", "--baseline", "nothing.txt"], "nothing.txt cannot be read"),
+        (["no-such-command", "--junit", "no/such/folder/report.xml"], "cannot be written"),
+    ],
+)
+def test_a_wrong_call_ends_with_status_2(arguments, said):
+    """Ours."""
+    done = conformance(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_what_is_not_there_fails_to_connect():
+    """Ours: both revisions were tried."""
+    done = conformance("no-such-command")
+    assert done.returncode == 1
+    assert done.stdout.count("the target cannot be started") == 4
