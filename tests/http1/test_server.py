@@ -649,7 +649,9 @@ async def test_who_does_not_finish_a_request_is_let_go(monkeypatch, name, before
             writer.write(before)
             await reader.readuntil(b"\r\n\r\nok")
         writer.write(UNFINISHED[name])
-        assert await reader.read() == b""
+        # On a busy machine the connection may have been closed before that was written.
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
     assert len(got) == bool(before)
 
 
