@@ -1,9 +1,7 @@
-"""Authentication middleware in front of the whole HTTP app, the fast path included; built from the SDK's parts.
+"""Authentication middleware in front of the whole HTTP app, including the fast path; built from the SDK's parts.
 
-GET /.well-known/oauth-protected-resource/mcp    200 without a token: names the issuer (RFC 9728)
-no valid token                                   401 with `WWW-Authenticate`
-a token without the required scopes              403
-the issuer cannot be reached                     503
+The status is 401 without a valid token, 403 without the required scopes, and 503 while the issuer is unreachable.
+Only the protected resource metadata (RFC 9728), which names the issuer, needs no token.
 """
 
 from __future__ import annotations
