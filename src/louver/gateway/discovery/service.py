@@ -1,8 +1,7 @@
 """Discovery service of 003: four queries about the servers. `schemas/discovery.schema.json` defines the JSON results.
 
-    list_servers()                               all servers
-    list_server_tools("calculator")              a server's tools, one line each
-    tool_details("calculator", "add")            a tool's parameters and output fields
+    list_servers(), list_server_tools("calculator")                 all servers; one server's tools, one line each
+    tool_details("calculator", "add")                               a tool's parameters and output fields
     inspect_tool_response("calculator", "add", {"a": 1, "b": 2})    the shape of a real result
 
 A server or tool is given by its Lua identifier or its own name. `texts.py` formats the values as text for models.

@@ -2,8 +2,7 @@
 
     {"call": 1, "server": ..., "tool": ..., "arguments": {...}, "fields": [...]}   calls a tool, at most 4 at once
     {"paths": 2, "fields": ["items.id"]}                                           parses field paths: [["items", "id"]]
-    {"wait": true}                                                                 pauses the time limit
-    {"result": ...}  {"error": {...}}                                              ends the script
+    {"wait": true}, {"result": ...}, {"error": {...}}                              pauses the time limit; the two ends
 
 A frame that our prelude never sends ends the script. The gateway counts calls and bytes itself.
 """

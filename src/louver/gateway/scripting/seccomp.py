@@ -1,9 +1,8 @@
 """The seccomp filter: an allowlist of the system calls that a running script needs.
 
-    wrong architecture                 the process is killed
-    read, write, brk, futex, ...       allowed
-    mmap, mprotect                     allowed, unless the memory is to be executable
-    others: open, socket, fork, ...    refused with EPERM
+    wrong architecture                                              the process is killed
+    read, write, futex, ...; mmap, mprotect unless executable       allowed
+    others: open, socket, fork, ...                                 refused with EPERM
 
 EPERM rather than a kill lets a library's fallback work.
 """
