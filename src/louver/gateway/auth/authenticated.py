@@ -1,11 +1,7 @@
-"""What stands before everything that a gateway serves over HTTP: no request gets past it without a token that is taken.
+"""Authentication middleware in front of the whole HTTP app, including the fast path; built from the SDK's parts.
 
-    GET /.well-known/oauth-protected-resource/mcp    200, for everybody: who gives tokens (RFC 9728)
-    anything without a token that is taken           401 with `WWW-Authenticate`
-    ... with one that allows too little              403
-    ... while the issuer cannot be asked             503
-
-It is made of the SDK's own parts, and stands before the faster way too, which so has the same principal.
+The status is 401 without a valid token, 403 without the required scopes, and 503 while the issuer is unreachable.
+Only the protected resource metadata (RFC 9728), which names the issuer, needs no token.
 """
 
 from __future__ import annotations
@@ -43,15 +39,7 @@ if TYPE_CHECKING:
 
 
 class Authenticated:
-    """The application, for who has a token that is taken.
-
-    Args:
-        app: The application.
-        auth: Which tokens are taken.
-
-    Raises:
-        InvalidConfig: The file of tokens cannot be used.
-    """
+    """ASGI wrapper that passes only requests with a valid token to `app`."""
 
     def __init__(self, app: ASGIApp, auth: Auth) -> None:
         self._app = app
@@ -62,7 +50,6 @@ class Authenticated:
         self._closed = AuthenticationMiddleware(known, _Backend(verifier_of(auth)), _unavailable)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope.get("path") in self._open:
@@ -72,23 +59,19 @@ class Authenticated:
 
 
 def verifier_of(auth: Auth) -> TokenVerifier:
-    """What looks at tokens.
-
-    Raises:
-        InvalidConfig: The file of tokens cannot be used.
-    """
+    """Return the token verifier of the settings; raise `InvalidConfig` if the token file is unusable."""
     if isinstance(auth.by, Jwks):
         return Signed(auth.by, auth)
     return Introspected(auth.by, auth) if isinstance(auth.by, Introspection) else Static(auth.by.file)
 
 
 def known_as(auth: Auth) -> tuple[str, ...]:
-    """The host that clients know the server by, if that was said."""
+    """Return the allowed host from the setting `resource`, if it is set."""
     return () if auth.resource is None else (urlsplit(auth.resource).netloc,)
 
 
 class _Backend(BearerAuthBackend):
-    """The SDK's, which knows no verifier that cannot tell."""
+    """The SDK's backend, extended for a verifier that cannot reach its issuer."""
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, AuthenticatedUser] | None:
         try:
@@ -98,16 +81,16 @@ class _Backend(BearerAuthBackend):
 
 
 def _unavailable(_: HTTPConnection, error: AuthenticationError) -> Response:
-    # No 401: the client would throw a good token away.
+    # Not 401: the client would discard a valid token.
     said = {"error": "temporarily_unavailable", "error_description": str(error)}
     return JSONResponse(said, 503, {"retry-after": str(int(JWKS_RETRY_S))})
 
 
 def _metadata(auth: Auth) -> tuple[list[Route], AnyHttpUrl | None]:
-    """The routes that tell who gives tokens, and where that is read; none where it is not known."""
+    """Return the routes of the protected resource metadata and its URL; none without issuer and resource."""
     if auth.issuer is None or auth.resource is None:
         return [], None
-    # Read by the SDK's settings, which keep URLs as they are written: a slash more would make another issuer.
+    # The SDK's settings keep URLs unchanged; an added slash would make another issuer.
     said = AuthSettings.model_validate(
         {
             "issuer_url": auth.issuer,

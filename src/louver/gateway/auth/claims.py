@@ -1,9 +1,6 @@
-"""What is said of a token, by itself or by its issuer, and the access token that the SDK knows by it.
+"""Convert the claims of a JWT or of an introspection response to the SDK's access token.
 
-    {"iss": "https://id.example", "sub": "ann", "client_id": "desk", "scope": "orders:read", "roles": ["support"],
-     "aud": "https://mcp.example/mcp", "exp": 1780000000}
-
-Only what is needed stays: of the token's own text nothing does, so that no log line can hold it.
+The token's text is not stored, so that it can never appear in a log.
 """
 
 from __future__ import annotations
@@ -19,18 +16,18 @@ from louver.server.identity import words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The claim with the client id: in RFC 9068, in OpenID Connect, and at two large issuers.
 _CLIENT: Final = ("client_id", "azp", "cid", "appid")
-"""Where a client stands: in RFC 9068, in OpenID Connect, and as two large issuers write it."""
 
 
 def access_of(claims: Mapping[str, Any]) -> AccessToken | None:
-    """The access token that claims describe; `None` if they say of nobody, or name an issuer that cannot be."""
+    """Return the access token; `None` if the claims name neither client nor subject, or an impossible issuer."""
     client = next(filter(None, (_text(claims, name) for name in _CLIENT)), None)
     subject, issuer, expires = _text(claims, "sub"), _text(claims, "iss"), claims.get("exp")
     if client is None and subject is None:
         return None
     if issuer is not None and "#" in issuer:
-        # It would read as the issuer and subject of somebody else.
+        # `server/identity.py` joins issuer and subject with "#", so this could be read as another principal.
         return None
     return AccessToken(
         token="",
@@ -43,7 +40,6 @@ def access_of(claims: Mapping[str, Any]) -> AccessToken | None:
 
 
 def is_for(claims: Mapping[str, Any], audience: str | None) -> bool:
-    """Whether claims say that the token is for this audience."""
     said = claims.get("aud")
     return audience in ([said] if isinstance(said, str) else strings(said))
 

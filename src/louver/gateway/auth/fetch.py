@@ -1,7 +1,4 @@
-"""What is asked of an issuer over HTTP: bounded in size and time, and of nobody else.
-
-No redirect is followed, no proxy is taken from the environment, nothing is decompressed.
-"""
+"""HTTP requests to an issuer: limited in size and time; no redirects, environment proxies, or decompression."""
 
 from __future__ import annotations
 
@@ -21,16 +18,7 @@ _PLAIN = (None, "identity")
 
 
 async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tuple[str, str] | None = None) -> bytes:
-    """The body of an answer.
-
-    Args:
-        url: Whom to ask.
-        form: What to post; without it, the URL is read.
-        credentials: Name and password.
-
-    Raises:
-        AuthUnavailable: There is no answer, or it is not one of success, or too large.
-    """
+    """GET the URL, or POST a form, and return the body; raise `AuthUnavailable` unless the response is a plain 200."""
     headers = {"accept": "application/json", "accept-encoding": "identity"}
     verb = "GET" if form is None else "POST"
     try:
@@ -40,7 +28,7 @@ async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tu
             client.stream(verb, url, data=form, auth=credentials, headers=headers) as response,
         ):
             return await _body(response)
-    except (httpx2.HTTPError, OSError) as error:  # of time that has run out too
+    except (httpx2.HTTPError, OSError) as error:  # TimeoutError included
         raise AuthUnavailable(f"the issuer cannot be asked: {type(error).__name__}") from None
 
 

@@ -1,10 +1,9 @@
-"""Tokens that their issuer knows: each is asked about. Source: RFC 7662.
+"""Verify tokens by introspection at their issuer. Source: RFC 7662.
 
     POST endpoint    token=...&token_type_hint=access_token
     -> {"active": true, "sub": "ann", "client_id": "desk", "scope": "orders:read", "aud": "...", "exp": 1780000000}
 
-What the issuer says counts for a while, so that it is not asked with every request; by then a token that it has taken
-back is refused.
+A response is cached for `INTROSPECTED_S`; a revoked token may be accepted for that long.
 """
 
 from __future__ import annotations
@@ -41,17 +40,11 @@ logger = logging.getLogger(__name__)
 
 
 class Introspected:
-    """Asks about tokens.
-
-    Args:
-        by: Who is asked.
-        auth: What has to hold of what it says.
-        clock: Seconds since the epoch.
-    """
+    """Token verifier by introspection; `clock` returns seconds since the epoch."""
 
     def __init__(self, by: Introspection, auth: Auth, clock: Callable[[], float] = time.time) -> None:
         self._endpoint = by.endpoint
-        # RFC 6749 section 2.3.1: both are encoded as in a form before they are joined.
+        # RFC 6749 section 2.3.1: both are form-encoded before Basic authentication.
         self._credentials = quote(by.client_id, safe=""), quote(by.client_secret, safe="")
         self._auth = auth
         self._clock = clock
@@ -59,17 +52,13 @@ class Introspected:
         self._at_once = asyncio.Semaphore(MAX_INTROSPECTIONS)
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Whose a token is; `None` if it is not taken.
-
-        Raises:
-            AuthUnavailable: The issuer does not answer.
-        """
+        """Return the access token; `None` if it is invalid."""
         if len(token) > MAX_TOKEN_CHARACTERS:
             return None
         name = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         if not self._knows(name):
             async with self._at_once:
-                # Somebody else may have asked meanwhile.
+                # Another request may have introspected the token meanwhile.
                 if not self._knows(name):
                     self._keep(name, self._access(await self._ask(token)))
         return self._known[name][1]

@@ -1,10 +1,9 @@
-"""The public keys of an issuer, as they are now.
+"""Cache of an issuer's public keys (JWKS). Source: RFC 7517; the times are ours.
 
     {"keys": [{"kty": "RSA", "kid": "2026-01", "use": "sig", "alg": "RS256", "n": "...", "e": "AQAB"}]}
 
-They are read again once they are old, and when a token names a key that is not among them, for issuers change keys.
-That is bounded, since anybody can name a key. Where they cannot be read, those that are known count for a while.
-Source: RFC 7517; the times are ours.
+Keys are refreshed when they are old, and when a token names an unknown key; the latter is rate-limited, because anyone
+can invent a key name. If a refresh fails, known keys stay valid for `JWKS_KEPT_S`.
 """
 
 from __future__ import annotations
@@ -30,12 +29,7 @@ _KINDS = ("RSA", "EC", "OKP")
 
 
 class Keys:
-    """The keys of one issuer.
-
-    Args:
-        read: Reads them, as JSON.
-        clock: Seconds, from any time on.
-    """
+    """The keys of one issuer; `read` returns the JWKS document."""
 
     def __init__(self, read: Callable[[], Awaitable[bytes]], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -46,11 +40,7 @@ class Keys:
         self._reading = asyncio.Lock()
 
     async def find(self, name: str | None, algorithm: str) -> jwt.PyJWK | None:
-        """The key of this name, for this algorithm; where no name is said, the only one there is.
-
-        Raises:
-            AuthUnavailable: There are no keys.
-        """
+        """Return the key by its `kid`; without a `kid`, the only key that fits the algorithm."""
         if self._clock() - self._read_at >= JWKS_FRESH_S and not (self._keys and self._reading.locked()):
             await self._refresh()
         found = self._pick(name, algorithm)
@@ -92,7 +82,7 @@ class Keys:
         return fitting[0] if (fitting and name is not None) or len(fitting) == 1 else None
 
     def _key(self, number: int, algorithm: str) -> jwt.PyJWK | None:
-        """One of the keys, made for an algorithm, if it is of that kind."""
+        """Return a key prepared for an algorithm; `None` if it does not fit."""
         if (number, algorithm) not in self._made:
             key = self._keys[number]
             try:
@@ -104,6 +94,6 @@ class Keys:
 
 
 def _is_usable(key: dict[str, Any]) -> bool:
-    """Whether a key is a public one, for signatures."""
+    """Whether a key is asymmetric and for verifying signatures."""
     uses = key.get("key_ops", ["verify"])
     return key.get("kty") in _KINDS and key.get("use", "sig") == "sig" and is_array(uses) and "verify" in uses

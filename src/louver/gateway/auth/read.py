@@ -1,4 +1,4 @@
-"""Reading who clients must be, and what is written of their calls, from a configuration that fits the schema."""
+"""Read the sections `auth`, `principal` and `audit` of a configuration that already fits its schema."""
 
 from __future__ import annotations
 
@@ -22,27 +22,21 @@ _AUTH: Final = ("louver", "auth")
 
 
 class Source(Protocol):
-    """The file that is read."""
+    """The configuration file."""
 
     def string(self, place: Place, written: str) -> str:
-        """A text, with the variables that it names."""
+        """Return a text with its environment variables expanded."""
         ...
 
     def file(self, place: Place, written: str) -> Path:
-        """A file, in a folder that is there."""
+        """Return a path, after checking that its folder exists."""
         ...
 
-    def wrong(self, place: Place, message: str) -> InvalidConfig:
-        """What is wrong at a place."""
-        ...
+    def wrong(self, place: Place, message: str) -> InvalidConfig: ...
 
 
 def read_auth(written: dict[str, Any], source: Source) -> Auth:
-    """Which tokens are taken.
-
-    Raises:
-        InvalidConfig: A URL is none or not secure, a file is not there, or tokens for other servers would be taken.
-    """
+    """Read the authentication settings; an audience is required except for a token file."""
     issuer, resource = (_url(written, name, source) for name in ("issuer", "resource"))
     audience = source.string((*_AUTH, "audience"), written["audience"]) if "audience" in written else resource
     if audience is None and "tokens" not in written:
@@ -58,7 +52,7 @@ def read_auth(written: dict[str, Any], source: Source) -> Auth:
 
 
 def read_principal(written: dict[str, Any], source: Source) -> Principal:
-    """Who the one client over stdio is."""
+    """Read the principal of the stdio client."""
     at = ("louver", "principal")
     said = {name: source.string((*at, name), written[name]) for name in ("subject", "client") if name in written}
     words = [frozenset[str](written.get(name, ())) for name in ("scopes", "roles")]
@@ -66,11 +60,6 @@ def read_principal(written: dict[str, Any], source: Source) -> Principal:
 
 
 def read_audit(written: dict[str, Any], source: Source) -> Audited:
-    """Where audit records are written.
-
-    Raises:
-        InvalidConfig: The folder of the file is not there.
-    """
     return Audited(source.file(("louver", "audit", "file"), written["file"]), written.get("retentionDays", AUDIT_DAYS))
 
 
@@ -97,7 +86,7 @@ def _existing(name: str, written: str, source: Source) -> Path:
 
 
 def _url(written: dict[str, Any], name: str, source: Source, at: Place = _AUTH) -> str | None:
-    """A URL that nobody on the way can read or change what is sent to: over TLS, or to this machine itself."""
+    """Read a URL that is safe from eavesdropping and tampering: https, or http to the loopback."""
     if name not in written:
         return None
     url = source.string((*at, name), written[name])

@@ -1,7 +1,7 @@
-"""Tokens that an issuer has signed: JSON Web Tokens. Source: RFC 7519, RFC 8725, RFC 9068.
+"""Verify tokens that are JWTs. Source: RFC 7519, RFC 8725, RFC 9068.
 
-A token is taken if a key of the issuer has signed it, by an algorithm that has public keys; if it is of this issuer,
-for this audience, and says until when it is good. All of that PyJWT looks at; here is said what has to hold.
+PyJWT checks the signature, the audience, the expiry, and the issuer if it is configured. An expiry is required, and
+only asymmetric algorithms are accepted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class Signed:
-    """Looks at signed tokens.
-
-    Args:
-        by: The keys, and what they sign by.
-        auth: What else has to hold.
-    """
+    """Token verifier for JWTs."""
 
     def __init__(self, by: Jwks, auth: Auth) -> None:
         read = partial(_read_file, by.keys) if isinstance(by.keys, Path) else partial(fetch, by.keys)
@@ -42,11 +37,7 @@ class Signed:
         self._auth = auth
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Whose a token is; `None` if it is not taken.
-
-        Raises:
-            AuthUnavailable: The keys of the issuer are not known.
-        """
+        """Return the access token; `None` if it is invalid."""
         if len(token) > MAX_TOKEN_CHARACTERS:
             return None
         try:
@@ -66,7 +57,7 @@ class Signed:
                 options={"require": ["exp", "aud"], "enforce_minimum_key_length": True},
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
-            # The name alone: what PyJWT says can hold what stands in the token.
+            # Only the error's class: PyJWT's message can quote the token's content.
             logger.info("a token is not taken: %s", type(error).__name__)
             return None
         return access_of(claims)

@@ -1,11 +1,9 @@
-"""Tokens that are listed in a file, which knows them by their digests only.
+"""Verify tokens against a file that holds only their digests. `louver token` creates a token and its entry.
 
-    {"tokens": {"<SHA-256 of the token, in hex>":
-                  {"subject": "ann", "client": "desk", "scopes": ["orders:read"], "roles": ["support"],
-                   "expires": "2027-01-01T00:00:00Z"}}}
+    {"tokens": {"<SHA-256 of the token, in hex>": {"subject": "ann", "client": "desk", "scopes": ["orders:read"],
+                                                   "roles": ["support"], "expires": "2027-01-01T00:00:00Z"}}}
 
-`louver token` makes a token and the line for it. A changed file counts from the next request on; while it is wrong no
-token counts.
+A change of the file applies from the next request. While the file is invalid, no token is accepted.
 """
 
 from __future__ import annotations
@@ -32,14 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Static:
-    """Looks tokens up.
-
-    Args:
-        file: Where they are listed.
-
-    Raises:
-        InvalidConfig: It cannot be read, is no list of tokens, or can be read by others than its owner.
-    """
+    """Token verifier by digest; raises `InvalidConfig` if the file is invalid or accessible to other users."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -47,7 +38,7 @@ class Static:
         self._known: Mapping[str, AccessToken] = _read(file)
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Whose a token is; `None` if it is not listed. That it has expired the SDK sees."""
+        """Return the access token; `None` if it is not listed. The SDK checks the expiry."""
         self._refresh()
         return self._known.get(digest_of(token))
 
@@ -71,7 +62,6 @@ class Static:
 
 
 def digest_of(token: str) -> str:
-    """The name of a token in the file."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -97,7 +87,7 @@ def _read(file: Path) -> Mapping[str, AccessToken]:
 
 
 class _NoTime(ValueError):
-    """When a token expires cannot be read; the message is its digest."""
+    """An expiry time is invalid; the message is the token's digest."""
 
 
 def _access(digest: str, said: dict[str, Any]) -> AccessToken:

@@ -1,6 +1,6 @@
-"""What stands behind the gateway, as whoever asks sees it: servers, their tools, and a call of one.
+"""The servers and tools behind the gateway, as one client sees them.
 
-Everything goes the way that the same request of a client goes: what is not shown to it, or not allowed, is not here.
+Every request passes the same middleware as the client's own requests, so hidden or forbidden tools do not appear.
 """
 
 from __future__ import annotations
@@ -28,35 +28,19 @@ if TYPE_CHECKING:
     from louver.gateway.clients.client import Client
     from louver.gateway.upstream.upstream import Upstream
 
-READY: Final = "ready"
-"""The state of a server that is there."""
+READY: Final = "ready"  # state of an available server
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server.
-
-    Args:
-        name: Its name in the configuration.
-        state: `ready`, or why it is not there.
-        info: What it says that it is: `name`, `version` and the like.
-        instructions: What it says to models.
-    """
-
     name: str
-    state: str
-    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    state: str  # `READY`, or why the server is unavailable
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])  # `serverInfo`
     instructions: str | None = None
 
 
 class Behind:
-    """The servers.
-
-    Args:
-        upstreams: By name.
-        client: For whom.
-        ask: Answers a request as the whole gateway does: method, params -> result.
-    """
+    """The servers for one client; `ask` sends a request through the whole gateway: method, params -> result."""
 
     def __init__(
         self,
@@ -70,26 +54,18 @@ class Behind:
 
     @property
     def names(self) -> list[str]:
-        """The names of the servers; one that was given on the command line is called what it says of itself."""
+        """The servers' names; a server given on the command line has the name that it reports."""
         return [self._shown(upstream) for upstream in self._upstreams.values()]
 
     async def servers(self) -> list[Server]:
-        """The servers, whether they are there or not."""
+        """Return all servers, available or not."""
         return await asyncio.gather(*map(self._server, self._upstreams.values()))
 
     async def server(self, name: str) -> Server:
-        """One of them."""
         return await self._server(self._by_name(name))
 
     async def tools(self, server: str | None = None) -> dict[str, dict[str, dict[str, Any]]]:
-        """The tools: server -> its own name of a tool -> the tool as it is listed.
-
-        Args:
-            server: The one that is asked; all by default, and then those that do not answer have none.
-
-        Raises:
-            UpstreamUnavailable: The one that is asked is not there, or does not list its tools.
-        """
+        """Return server -> the tool's own name -> the tool as listed; of one server, or of all that answer."""
         found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in self.names}
         meta = {} if server is None else {"_meta": {SERVER: self._by_name(server).name}}
 
@@ -120,24 +96,14 @@ class Behind:
         *,
         compact: bool = True,
     ) -> dict[str, Any]:
-        """What a tool answers.
-
-        Args:
-            name: As it is listed.
-            arguments: Likewise, of the call.
-            projection: A request for a projection, in its wire form.
-            compact: Whether the default view is taken, if there is one and nothing else is asked for.
-
-        Raises:
-            MCPError: It is an error.
-        """
+        """Call a tool by its listed name; `compact` applies the default view if there is no `projection`."""
         meta: dict[str, Any] = {} if projection is None else {PROJECTION_LITERAL: projection}
         meta |= {} if compact else {COMPACT: False}
         said = {"_meta": meta} if meta else {}
         return await self._ask("tools/call", {"name": name, "arguments": dict(arguments), **said})
 
     def owner(self, name: str) -> str:
-        """The server that a tool is of, by the name that it is listed by."""
+        """Return the server of a tool by the tool's listed name."""
         return self._named(name)[0]
 
     async def answer(
@@ -149,18 +115,7 @@ class Behind:
         *,
         compact: bool = True,
     ) -> dict[str, Any]:
-        """Likewise, what it answers if all goes well.
-
-        Args:
-            name: As it is listed.
-            arguments: Of the call.
-            projection: A request for a projection, in its wire form.
-            called: The name by which whoever asks knows the tool.
-            compact: Whether the default view is taken, if there is one and nothing else is asked for.
-
-        Raises:
-            ToolFailed: It answers with an error, or not as was asked.
-        """
+        """Call a tool and raise `ToolFailed` for any error; `called` is the tool's name in the message."""
         try:
             result = await self.call(name, arguments, projection, compact=compact)
         except MCPError as error:
@@ -199,6 +154,6 @@ class Behind:
 
 
 def _failed(called: str, said: dict[str, Any], content: list[Any]) -> ToolFailed:
-    """The error of a call; `said` is what is known of it in words of ours."""
+    """Build the error of a call; `said` is Louver's own error object, if there is one."""
     known = ": ".join(str(said[key]) for key in ("code", "message") if key in said)
     return ToolFailed(f"{called} fails{known and f': {known}'}", tool=called, content=content)

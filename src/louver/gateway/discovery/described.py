@@ -1,8 +1,4 @@
-"""What is told of one tool, as it is listed: how it is called, and what its output has.
-
-{"description", "readOnly", "parameters": [{"name", "type", "required", "description"?}],
- "fields"?: [{"path", "type"}], "views"?: [name]}
-"""
+"""Describe one listed tool for `tool-details` and `get`, or the shape of a result for `inspect-tool-response`."""
 
 from __future__ import annotations
 
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def described(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a tool."""
     said: dict[str, Any] = {
         "description": tool["description"] if isinstance(tool.get("description"), str) else "",
         "readOnly": is_read_only(tool),
@@ -43,17 +38,12 @@ def described(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_read_only(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool says of itself that it only reads."""
+    """Whether the tool is annotated as read-only."""
     return members(tool.get("annotations")).get("readOnlyHint") is True
 
 
 def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
-    """The shape of a tool's result.
-
-    Args:
-        result: In its wire form.
-        full: Whether the answer itself is told too.
-    """
+    """Return the shape of a tool's result; `full` includes the result itself."""
     output = find_output(result, text_wrapper_in(result.get("structuredContent")))
     if output is None or not (is_object(output.value) or is_array(output.value)):
         found = blocks(result)

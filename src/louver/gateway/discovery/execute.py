@@ -1,11 +1,10 @@
-r"""The tool `execute`: one Lua script, all servers.
+r"""The tool `execute`: runs one Lua script that can call the tools of all servers.
 
     {"script": "result(calculator.add({a = 5, b = 3}):await())"}
     -> {"content": [{"type": "text", "text": "{\"result\":8}"}], "structuredContent": {"result": 8}}
 
-Its text is what the script gives to `result`, as JSON unless that is a text. An object is structured content too, and
-an array in 2026-07-28; before that an array is wrapped: `{"result": [...]}`. What a tool called by the script answered
-as its error, if that ended the script, stands behind our own.
+The text is the script's result: a string unchanged, another value as JSON. An object is also structured content. So is
+an array in 2026-07-28; earlier revisions get `{"result": [...]}`. An uncaught tool error follows our own error.
 """
 
 from __future__ import annotations
@@ -41,13 +40,6 @@ _DEFINITION: Final[dict[str, Any]] = {
 
 
 class Execute:
-    """The tool.
-
-    Args:
-        upstreams: The servers, by name.
-        scripts: Runs scripts.
-    """
-
     definition = _DEFINITION
 
     def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts) -> None:
@@ -55,19 +47,18 @@ class Execute:
         self._scripts = scripts
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
-        """What the script gives, or why it gives nothing."""
         behind = Behind(self._upstreams, asked.turn.client, asked.ask)
         caller = reader(asked.turn.ctx)
         called = _Progress(asked.turn).called
         host = ScriptHost(DiscoveryService(behind), behind, self._scripts.names, caller, called)
-        # Whoever only has an address may be many, behind one proxy.
+        # One address may be many clients behind a proxy, so its scripts are not limited to one at a time.
         turn: Hashable = object() if caller.startswith("address ") else caller
         value = await self._scripts.run(asked.arguments["script"], host, turn)
         return _result(value, is_modern=asked.turn.client.is_modern)
 
 
 class _Progress:
-    """Tells a client that wants to know of each call that its script has made."""
+    """Sends the client a progress notification for each call of its script, if it gave a progress token."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
@@ -75,7 +66,6 @@ class _Progress:
         self._calls = 0
 
     async def called(self, name: str) -> None:
-        """A call has been answered."""
         self._calls += 1
         if self._token is not None:
             said = {"progressToken": self._token, "progress": self._calls, "message": name}

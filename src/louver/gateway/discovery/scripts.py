@@ -1,10 +1,9 @@
-"""Scripts of clients: the sandbox that runs them, and what they may do.
+"""Runs clients' scripts in the sandbox, and sends their tool calls through the gateway like the client's own calls.
 
     tracker.search({query = "crash"}, {fields = {"items.id"}}):await()
 
-A call goes the way of the client's own calls. What a script holds is what that gives: of a tool's answer the structured
-content as it stands, or what is kept of the JSON text in it for who asks for fields; else the JSON that its one text
-is, or the text; else its blocks.
+The value of a call is the structured content; else the parsed JSON of a lone text, or that text; else the blocks. If
+the script requests fields or a view, a lone JSON text inside the structured content is unwrapped too.
 """
 
 from __future__ import annotations
@@ -36,11 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class Scripts:
-    """Runs scripts.
-
-    Args:
-        level: How they are contained.
-    """
+    """Runs scripts, and starts the sandbox on first use."""
 
     def __init__(self, level: Level) -> None:
         self.level: Level = level
@@ -50,7 +45,7 @@ class Scripts:
         self._failures = Backoff()
 
     async def are_ready(self) -> bool:
-        """Whether scripts can be run; if not, why not is logged, and it is tried again after a while."""
+        """Whether scripts can run; a failed start of the sandbox is logged and retried with backoff."""
         if self._starting is None or (self._starting.done() and self._failures.problem and not self._failures.wait_s):
             self._starting = asyncio.create_task(self._start())
         try:
@@ -61,15 +56,10 @@ class Scripts:
             raise
 
     async def run(self, script: str, host: ScriptHost, caller: Hashable) -> Json:
-        """What a script gives to `result`.
-
-        Raises:
-            SandboxError: It fails, or takes more than it may.
-        """
+        """Return the script's result, or raise a `SandboxError`."""
         return await self._sandbox.run(script, host.servers, host, caller)
 
     async def close(self) -> None:
-        """End all scripts."""
         if self._starting is not None:
             self._starting.cancel()
         await self._sandbox.close()
@@ -86,15 +76,7 @@ class Scripts:
 
 
 class ScriptHost:
-    """What a script of one client can reach.
-
-    Args:
-        service: Knows servers and tools by their identifiers.
-        behind: Calls them.
-        names: By which names tools are called.
-        caller: Who has found them.
-        called: Told of each call that is answered: `server.tool`.
-    """
+    """Host API of one script; `called` is awaited with `server.tool` after each call."""
 
     def __init__(
         self,
@@ -114,12 +96,6 @@ class ScriptHost:
         self._listing = asyncio.Lock()
 
     async def call(self, server: str, tool: str, arguments: dict[str, Json], options: Options) -> Json:
-        """What a tool answers.
-
-        Raises:
-            UnknownName: There is no such server or tool.
-            ToolFailed: It answers with an error, or not as was asked.
-        """
         name = await self._name(server, tool)
         called = f"{server}.{tool}"
         try:
@@ -141,7 +117,7 @@ class ScriptHost:
         raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}: {hint}", nearest=nearest(tool, known))
 
     async def _listed_names(self, server: str) -> Mapping[str, str]:
-        """The tools of a server as it has them now, listed once a script; who asks meanwhile waits for that list."""
+        """List a server's tools, once per script; concurrent callers share the list."""
         async with self._listing:
             if server not in self._listed:
                 self._listed[server] = await self._service.call_names(server)
@@ -150,7 +126,7 @@ class ScriptHost:
 
 
 def _projection(options: Options) -> dict[str, Any] | None:
-    """A request for what a call asks for: it gets that or an error, never more."""
+    """Return the projection request of a call; `required`, so that the script gets the projection or an error."""
     if options.view is not None:
         return {"mode": "view", "view": options.view, "required": True, "schema": "none"}
     if options.fields is not None:
@@ -159,22 +135,13 @@ def _projection(options: Options) -> dict[str, Any] | None:
 
 
 def _value(result: dict[str, Any], called: str, *, is_projected: bool) -> Json:
-    """What a script holds of a result.
-
-    Args:
-        result: The result.
-        called: The name by which the script knows the tool.
-        is_projected: Whether fields or a view were asked for, which can stand in the JSON that is a lone text.
-
-    Raises:
-        ToolFailed: It is more than a script may hold.
-    """
+    """Return the value of a call for the script; raise `ToolFailed` if it is too large."""
     found = blocks(result)
     texts = [block["text"] for block in found if block.get("type") == "text" and isinstance(block.get("text"), str)]
     if sum(map(len, texts)) > MAX_SCRIPT_REPLY and not is_structured(result):
         message = f"{called} answers with over {MAX_SCRIPT_REPLY} characters: ask for fewer 'fields'"
         raise ToolFailed(message, tool=called)
-    # Else what is read would hang on what a file happens to hold.
+    # Without a projection, the type of the value would depend on whether the text happens to be JSON.
     wrapper = text_wrapper_in(result.get("structuredContent")) if is_projected else None
     if (output := find_output(result, wrapper)) is not None:
         return output.value
@@ -182,11 +149,7 @@ def _value(result: dict[str, Any], called: str, *, is_projected: bool) -> Json:
 
 
 class CallNames:
-    """The names that were found lately.
-
-    Args:
-        clock: Seconds.
-    """
+    """A bounded cache of tool names: (caller, server) -> Lua identifier -> listed name."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -194,18 +157,18 @@ class CallNames:
         self._size = 0
 
     def find(self, key: Hashable) -> Mapping[str, str]:
-        """The names that were found, if that was lately; else none."""
+        """Return the names if they are younger than `DEFINITIONS_S`, else none."""
         names, at = self._found.get(key, ({}, float("-inf")))
         return names if self._clock() < at + DEFINITIONS_S else {}
 
     def keep(self, key: Hashable, names: Mapping[str, str]) -> None:
-        """Remember names; those that were found first are forgotten first."""
+        """Store names, and evict the oldest entries beyond `MAX_CALL_NAMES`."""
         self._size += len(names) - len(self._found.pop(key, ({}, 0.0))[0])
         self._found[key] = names, self._clock()
         while self._size > MAX_CALL_NAMES and len(self._found) > 1:
             self._size -= len(self._found.popitem(last=False)[1][0])
 
     def clear(self) -> None:
-        """Forget all: other servers stand behind the gateway now."""
+        """Forget all names, after the servers behind the gateway have changed."""
         self._found.clear()
         self._size = 0

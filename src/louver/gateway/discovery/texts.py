@@ -1,4 +1,4 @@
-"""What `service.py` answers, in words for a model: the layout is that of 003's examples."""
+"""Format the values of `service.py` as text for models, in the layout of 003's examples."""
 
 from __future__ import annotations
 
@@ -15,23 +15,16 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def servers(said: dict[str, Any]) -> str:
-    """All servers."""
     return "\n\n".join(["Available MCP Servers:", *map(_server, said["servers"])])
 
 
 def tools(said: dict[str, Any]) -> str:
-    """The tools of a server."""
     lines = [f"- {_line(tool['name'])} (Lua: {tool['luaName']}): {tool['description']}" for tool in said["tools"]]
     return "\n".join([f"Tools for {said['server']}:", "", *(lines or ["(none)"])])
 
 
 def details(said: dict[str, Any], *, scripts: bool) -> str:
-    """One tool.
-
-    Args:
-        said: What is told of it.
-        scripts: Whether it is called by scripts; else by its name.
-    """
+    """Format one tool; the usage example is in Lua if there are `scripts`, else it names the tool to call."""
     parts = [f"## {_line(said['name'])}", said["description"], "### Parameters"]
     parts.append("\n".join(map(_parameter, said["parameters"])) or "(none)")
     if "fields" in said:
@@ -44,12 +37,7 @@ def details(said: dict[str, Any], *, scripts: bool) -> str:
 
 
 def shape(said: dict[str, Any], full: str | None) -> str:
-    """The shape of an answer.
-
-    Args:
-        said: What is told of it.
-        full: The answer itself, if that is told too.
-    """
+    """Format the shape of a result, then the result itself if `full` holds its JSON."""
     head = f"Ran {_line(said['name'])} of {said['server']} once. Its answer has {said['bytes']} bytes"
     if "fields" not in said:
         parts = [f"{head}, and is no JSON: {', '.join(map(str, said['blocks'])) or 'nothing'}."]
@@ -90,7 +78,7 @@ def _example(said: dict[str, Any]) -> str:
 
 
 def _line(text: str) -> str:
-    """A name of a server's on one line, so that it is not taken for more than a name."""
+    """Put an upstream's text on one line, so that it cannot imitate other parts of the layout."""
     return " ".join(text.split())
 
 

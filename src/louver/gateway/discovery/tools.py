@@ -1,12 +1,10 @@
-"""The five tools as they stand in `tools/list`, and what each answers: a text as in 003, and the same structured.
+"""The discovery tools in `tools/list`, and their results: a text as in 003, and the same as structured content.
 
-    list-servers             {}
-    list-server-tools        {"luaServerName"}
-    tool-details             {"luaServerName", "luaToolName"}
-    inspect-tool-response    {"luaServerName", "luaToolName", "sampleArgs"?, "full"?}
-    execute                  {"script"}
+    list-servers {}                                      list-server-tools {"luaServerName"}
+    tool-details {"luaServerName", "luaToolName"}        execute {"script"}, if scripts can run
+    inspect-tool-response {"luaServerName", "luaToolName", "sampleArgs"?, "full"?}
 
-`execute` is there where scripts can be run. Where not, tools are called by their full names.
+Without `execute`, clients call the servers' tools by their listed names.
 """
 
 from __future__ import annotations
@@ -34,16 +32,16 @@ Tools of several MCP servers, found step by step: list-servers, then list-server
 likely use, then tool-details for a tool before you first use it. Details stay the same while you work: read them once.
 """
 
+# Instructions for models if scripts can run.
 SCRIPTS: Final = f"""{_TIPS}\
 Call tools by execute, several in one Lua script, and give result(...) only what you need:
 local found = tracker.search({{query = "crash"}}, {{fields = {{"items.id"}}}}):await() result(found)
 Call inspect-tool-response only if the shape of an answer is unclear: it runs the tool."""
-"""What models are told where there are scripts."""
 
+# Instructions for models if scripts cannot run.
 NAMES: Final = f"""{_TIPS}\
 Call a tool by the name that tool-details tells, which tools/list does not show.
 Call inspect-tool-response only if the shape of an answer is unclear: it runs the tool."""
-"""What models are told where there are none."""
 
 
 def _text(description: str) -> dict[str, Any]:
@@ -72,26 +70,19 @@ def _object(needed: str, /, **properties: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A tool that answers a question of the service."""
+    """A tool that answers a query of the service."""
 
     definition: dict[str, Any]
     _service: Callable[[Asked], DiscoveryService]
     _answered: Callable[[DiscoveryService, Mapping[str, Any]], Awaitable[tuple[dict[str, Any], str]]]
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
-        """The result of a call."""
         said, text = await self._answered(self._service(asked), asked.arguments)
         return {"content": [{"type": "text", "text": text}], "structuredContent": said}
 
 
 class Discovery:
-    """What the gateway offers in this exposure.
-
-    Args:
-        upstreams: The servers behind it, by name.
-        inspect: Which tools a sample call may run.
-        scripts: Runs scripts; `None` where there are none.
-    """
+    """Built-in tools of the exposure `discovery`, instead of the servers' tools."""
 
     hides = True
     can_collide = False
@@ -102,11 +93,9 @@ class Discovery:
         self._scripts = scripts
 
     async def instructions(self) -> str:
-        """What models are told: what `execute` is for only where it is."""
         return SCRIPTS if await executing(self._upstreams, self._scripts) else NAMES
 
     async def tools(self) -> Sequence[OwnTool]:
-        """The five tools, or four."""
         execute = await executing(self._upstreams, self._scripts)
         looks = {
             "list-servers": _servers,
@@ -118,7 +107,7 @@ class Discovery:
         return [*(_Look(definitions[name], self._service, answered) for name, answered in looks.items()), *execute]
 
     def passes(self, tools: Sequence[OwnTool]) -> bool:
-        """Whether tools are called by their names, for there is no other way."""
+        """Whether clients may call the servers' tools by name: only if there is no `execute`."""
         return len(tools) == len(_DEFINITIONS)
 
     def _service(self, asked: Asked) -> DiscoveryService:
@@ -126,12 +115,7 @@ class Discovery:
 
 
 class Executing:
-    """What the gateway offers where there are scripts beside the listed tools.
-
-    Args:
-        upstreams: The servers behind it, by name.
-        scripts: Runs scripts.
-    """
+    """Offers the built-in tool `execute` in addition to the servers' listed tools."""
 
     hides = False
 
@@ -141,23 +125,21 @@ class Executing:
 
     @property
     def can_collide(self) -> bool:
-        """Where there is one server: of several each name begins with its server's."""
+        # With several servers, each listed name has its server's prefix, so none can be `execute`.
         return len(self._upstreams) == 1
 
     async def instructions(self) -> None:
-        """What the servers say stays."""
+        """Keep the servers' own instructions."""
 
     async def tools(self) -> Sequence[OwnTool]:
-        """The one tool, if scripts can be run."""
         return await executing(self._upstreams, self._scripts)
 
     def passes(self, tools: Sequence[OwnTool]) -> bool:
-        """Always."""
         return True
 
 
 async def executing(upstreams: Mapping[str, Upstream], scripts: Scripts | None) -> list[OwnTool]:
-    """The tool `execute`, if scripts can be run."""
+    """Return the tool `execute` if scripts can run, else nothing."""
     return [] if scripts is None or not await scripts.are_ready() else [Execute(upstreams, scripts)]
 
 
@@ -190,7 +172,7 @@ async def _shape(service: DiscoveryService, arguments: Mapping[str, Any]) -> tup
 
 def _definition(name: str, description: str, inputs: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
     required = [each for each in inputs if each.startswith("lua")]
-    # Some hosts read `properties` wherever there is an object.
+    # Some hosts require `properties` in every object schema, even if it is empty.
     schema = {"type": "object", "properties": inputs}
     return {
         "name": name,
@@ -261,5 +243,5 @@ _DEFINITIONS: Final = {
     )
 }
 
+# The definition of inspect-tool-response if it may run any tool.
 _INSPECT_ALL: Final = {**_DEFINITIONS[_INSPECT], "description": _RUNS, "annotations": {"readOnlyHint": False}}
-"""Likewise, where it may run any tool."""

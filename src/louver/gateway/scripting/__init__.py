@@ -1,1 +1,1 @@
-"""Scripts of clients in Lua, each in a process of its own that can do nothing but ask."""
+"""Sandbox for clients' Lua scripts; each runs in its own process, which can only send requests to the gateway."""

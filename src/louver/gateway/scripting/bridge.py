@@ -1,12 +1,10 @@
-"""What the gateway does for one script: everything with authority.
+"""The gateway's side of one running script. It has all the authority; the worker process is not trusted.
 
-    {"call": 1, "server": ..., "tool": ..., "arguments": {...}, "fields": [...]}   called, at most 4 at once
-    {"paths": 2, "fields": ["items.id"]}                                           read here: [["items", "id"]]
-    {"wait": true}                                                                 the clock stops
-    {"result": ...}  {"error": {...}}                                              the end
+    {"call": 1, "server": ..., "tool": ..., "arguments": {...}, "fields": [...]}   calls a tool, at most 4 at once
+    {"paths": 2, "fields": ["items.id"]}                                           parses field paths: [["items", "id"]]
+    {"wait": true}, {"result": ...}, {"error": {...}}                              pauses the time limit; the two ends
 
-The other side runs what a stranger wrote, and may be wholly in the stranger's hands: a frame that no prelude of ours
-would send ends it. Numbers of calls and bytes are counted here, whatever is counted there.
+A frame that our prelude never sends ends the script. The gateway counts calls and bytes itself.
 """
 
 from __future__ import annotations
@@ -54,14 +52,7 @@ if TYPE_CHECKING:
 
 
 class Bridge:
-    """The talk with the child that runs one script.
-
-    Args:
-        channel: To the child.
-        servers: The names of the servers that the script has.
-        host: Calls their tools.
-        wall: Stops while the script waits for them.
-    """
+    """Answers the frames of one worker: calls tools on `host`, and pauses `wall` while the script waits."""
 
     def __init__(self, channel: Channel, servers: Sequence[str], host: Host, wall: Wall) -> None:
         self._channel = channel
@@ -76,12 +67,7 @@ class Bridge:
         self._waits = self._replies = 0
 
     async def run(self, script: str) -> Json:
-        """What the script gives to `result`.
-
-        Raises:
-            SandboxError: It does not come to that.
-            Gone: The child has ended without a word.
-        """
+        """Return the script's result; raise `SandboxError` if it has none, `Gone` if the worker ends silently."""
         limits = {
             "cpu": SCRIPT_CPU_S,
             "heap": MAX_SCRIPT_HEAP,
@@ -98,7 +84,7 @@ class Bridge:
             while True:
                 said = await self._channel.receive()
                 if self._fault is not None:
-                    # It came before the child could know that nothing will.
+                    # A call raised an unexpected exception and closed the channel; this frame arrived before.
                     raise self._fault
                 if "result" in said:
                     return _checked(said["result"])
@@ -111,14 +97,13 @@ class Bridge:
             raise
 
     def stop(self) -> None:
-        """Say no more, and cancel the calls."""
+        """Close the channel and cancel the calls."""
         self._channel.close()
         for task in self._open:
             task.cancel()
 
     async def stopped(self) -> None:
-        """Wait until the calls have ended."""
-        # Else who is cancelled meanwhile would cancel them again: by anyio in every turn of the event loop.
+        # Shielded: a cancellation during this wait would cancel the calls again, under anyio in every loop iteration.
         with anyio.CancelScope(shield=True), unhurried():
             await asyncio.gather(*self._open, return_exceptions=True)
 
@@ -133,7 +118,7 @@ class Bridge:
             raise nonsense()
 
     def _wait(self) -> None:
-        """The child takes the next reply. It asks for one at a time, and only when one will come."""
+        """Handle a wait for the next reply: the worker waits for one reply at a time, and only while one is due."""
         self._waits += 1
         if self._waits > self._replies:
             if self._waits > self._replies + 1 or not self._open:
@@ -220,19 +205,14 @@ class Bridge:
 
 
 def _reply(number: int, value: Json, tool: str) -> bytes:
-    """The frame that brings a value.
-
-    Raises:
-        SandboxCallLimit: It is too large.
-        ToolFailed: It cannot be written.
-    """
+    """Write the reply frame of a tool's value."""
     message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
     if is_over(value, MAX_SCRIPT_REPLY):
         raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
     try:
         text = compact({"reply": number, "value": value}).encode()
     except ValueError:
-        # Half a surrogate pair, or more digits than Python writes.
+        # The value holds half a surrogate pair, or an integer with more digits than Python converts.
         raise ToolFailed("the tool's answer cannot be written as JSON", tool=tool) from None
     if len(text) > MAX_SCRIPT_REPLY:
         raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
@@ -240,14 +220,14 @@ def _reply(number: int, value: Json, tool: str) -> bytes:
 
 
 def _checked(result: Json) -> Json:
-    """A result, held against the bounds of one, which the child has done before if it is what it should be."""
+    """Check the size of a result again: the worker's own check is not trusted."""
     if len(compact(result).encode()) > MAX_SCRIPT_RESULT:
         raise SandboxOutputLimit(f"result is over {MAX_SCRIPT_RESULT} bytes of JSON", limit=MAX_SCRIPT_RESULT)
     return result
 
 
 def _detail(error: LouverError) -> list[str]:
-    """The texts of a tool's own error, which only the script sees."""
+    """Return the texts of the upstream's error, which only the script may read."""
     if not isinstance(error, ToolFailed):
         return []
     texts = strings([block.get("text") for block in error.content if is_object(block)])
@@ -274,7 +254,7 @@ def _fields(said: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def is_over(value: Json, most: int) -> bool:
-    """Whether a value has surely more than `most` bytes of JSON."""
+    """Whether the JSON of a value certainly has more than `most` bytes; a cheap lower bound."""
     size = 0
     todo: list[Json] = [value]
     while todo and size <= most:
@@ -288,7 +268,7 @@ def is_over(value: Json, most: int) -> bool:
             size += 1 + len(part)
             todo += part
         elif isinstance(part, int):
-            # A digit takes 3.3 bits.
+            # A decimal digit takes 3.3 bits.
             size += 1 + part.bit_length() // 4
         else:
             size += 1

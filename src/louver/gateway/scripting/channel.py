@@ -1,8 +1,8 @@
-r"""Frames to and from one child, read as what an attacker says.
+"""Frames to and from one worker process, read as untrusted input.
 
     length in 4 bytes, JSON      {"call": 1, "server": "files", "tool": "read", "arguments": {"path": "a"}}
 
-How a frame looks stands in `child.py`. Bytes are counted in both directions; frames, by their kinds, in `bridge.py`.
+The channel limits the bytes in both directions; `bridge.py` limits the frames of each kind.
 """
 
 from __future__ import annotations
@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 
     from louver.gateway.scripting.process_pool import Child
 
+# Allowance for the rest of a frame around its value, in bytes: ids, names, field paths.
 _HEAD: Final = 64 * 1024
-"""What stands around a value in a frame, in bytes: numbers, names, the paths of a projection."""
 
+# Most nesting levels of a frame: those of a result, and a few around it.
 _DEEPEST: Final = 40
-"""Levels of a frame: those of a result, and a few around it."""
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Gone(Exception):
-    """The child says no more."""
+    """The worker has closed its end."""
 
 
 class Channel:
-    """The talk with one child. Made by `open`."""
-
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
@@ -43,17 +41,10 @@ class Channel:
 
     @classmethod
     async def open(cls, child: Child) -> Channel:
-        """The channel of a child that has just been given."""
         return cls(*await asyncio.open_connection(sock=child.socket))
 
     async def receive(self) -> dict[str, Any]:
-        """The next frame.
-
-        Raises:
-            Gone: There will be none.
-            SandboxCallLimit: Too much has been said.
-            SandboxCrashed: It is nothing that a child says.
-        """
+        """Return the next frame; raise `Gone` at the end, `SandboxCrashed` for a malformed frame."""
         try:
             size = int.from_bytes(await self._reader.readexactly(4), "big")
             if size > MAX_SCRIPT_REPLY + _HEAD:
@@ -68,20 +59,13 @@ class Channel:
         return said
 
     def send(self, message: Json) -> None:
-        """Send a frame.
-
-        Raises:
-            SandboxCallLimit: Too much has been said.
-        """
         self.send_text(compact(message).encode())
 
     def send_text(self, text: bytes) -> None:
-        """Likewise, one that is written already."""
         self._count(len(text))
         self._writer.write(len(text).to_bytes(4, "big") + text)
 
     def close(self) -> None:
-        """Say no more, and hear no more."""
         self._writer.transport.abort()
 
     def _count(self, size: int) -> None:
@@ -92,7 +76,7 @@ class Channel:
 
 
 def nonsense() -> SandboxCrashed:
-    """The error of a child that says what none of ours says."""
+    """Return the error for a worker that sends a frame which our own prelude never sends."""
     return SandboxCrashed("the script's process has said what cannot be, and was ended")
 
 
@@ -100,7 +84,7 @@ def _read(text: bytes) -> Json:
     try:
         said = parse(text.decode(), deepest=_DEEPEST)
         if _SURROGATE.search(text):
-            # Half of a pair could be sent to nobody.
+            # Half a surrogate pair could not be sent to any upstream; encoding raises here.
             compact(said).encode()
     except (NotJson, UnicodeError):
         raise nonsense() from None

@@ -1,8 +1,6 @@
-"""What a child gives up before it sees a line of a script.
+"""Confine a worker process before it receives a script: rlimits, no capabilities, and the seccomp filter if `strict`.
 
-Bounds of the kernel on memory, CPU time, files and processes; no new rights; its end with that of the zygote; and,
-where the level is `strict`, the filter of `seccomp.py`. Nothing can be opened afterwards: there is no number left
-that a new descriptor could have.
+With RLIMIT_NOFILE 0, no file descriptor can be opened. The worker also dies together with the fork server.
 """
 
 from __future__ import annotations
@@ -21,11 +19,10 @@ from louver.limits import MAX_SCRIPT_MEMORY, SCRIPT_CPU_S
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NO_NEW_PRIVS: Final = 38
-_CAPABILITIES: Final = 0x20080522
-"""The version of the kernel's interface to them."""
+_CAPABILITIES: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 
 _BOUNDS: Final = (
-    # The hook within comes first, which tells the line. It counts finer: the kernel takes a tick for a tick.
+    # Above the limit of Lua's hook, which reports the line and measures more finely than the kernel's ticks.
     (resource.RLIMIT_CPU, SCRIPT_CPU_S + 1, SCRIPT_CPU_S + 2),
     (resource.RLIMIT_AS, MAX_SCRIPT_MEMORY, MAX_SCRIPT_MEMORY),
     (resource.RLIMIT_FSIZE, 0, 0),
@@ -36,25 +33,17 @@ _BOUNDS: Final = (
 
 
 def confine(zygote: int, *, strict: bool) -> None:
-    """Give up all that a script does not need.
-
-    Args:
-        zygote: The process that has made this one, which ends with it.
-        strict: Whether the filter is put on too.
-
-    Raises:
-        OSError: The kernel refuses the filter.
-    """
+    """Drop all rights that a script does not need; `zygote` is the pid of the fork server, this process's parent."""
     if sys.platform.startswith("linux"):
         native = ctypes.CDLL(None)
         native.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         native.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        # Root could raise its bounds again.
+        # With capabilities, root could raise its limits again.
         native.capset(struct.pack("=Ii", _CAPABILITIES, 0), bytes(24))
     if os.getppid() != zygote:
         os._exit(1)
     for bound, soft, hard in _BOUNDS:
-        # macOS has no bound on the address space that it keeps to.
+        # macOS does not enforce a limit on the address space.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(bound, (soft, hard))
     if strict:

@@ -1,17 +1,10 @@
-r"""The process that makes processes: small, of one thread, without environment, files and rights to lose.
+"""Fork server: a small single-threaded process that forks a worker for each script.
 
-    -> {"give": true}        <- {"given": 4711}, with the child's socket
-    -> {"kill": 4711}        <- {"ended": 4711, "signal": 9}
-                             <- {"ended": 4711, "status": 0}
-                             <- {"ready": true}, first
+    -> {"give": true}    <- {"given": 4711}, with the worker's socket     (first: {"ready": true})
+    -> {"kill": 4711}    <- {"ended": 4711, "signal": 9} or {"ended": 4711, "status": 0}
 
-It is started anew by exec, so that nothing of the gateway's memory is in it, and forks for each script: in a thread
-of the gateway a fork would take the gateway's locks and secrets along. Two children are kept ready. Since only their
-parent can wait for them, and it is the one that kills them, no number is ever another process's by then.
-
-What a child does is a parameter, `body`: a script (`child.py`), the self-test (`selftest.py`), whatever a test likes.
-A child that has ended lets go of a pipe, by which that is seen. When the gateway ends, however that comes, the
-control socket is at its end, and so is all of this.
+It starts by exec, because a fork of the gateway would copy the gateway's locks and secrets. It both kills and reaps its
+workers, so a pid is never another process's. When the gateway ends, the control socket closes and all workers die.
 """
 
 from __future__ import annotations
@@ -36,21 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A process, the socket to it until it is given away, and the pipe that tells of its end."""
-
     pid: int
-    socket: socket.socket
-    pipe: int
+    socket: socket.socket  # until it is handed to the gateway
+    pipe: int  # becomes readable when the worker has ended
 
 
 class Zygote:
-    """One that serves a gateway.
-
-    Args:
-        control: The socket to the gateway.
-        body: What a child does, given the descriptor of its socket.
-        strict: How children are confined.
-    """
+    """The fork server; `body` runs in each worker and gets the file descriptor of the worker's socket."""
 
     def __init__(self, control: socket.socket, body: Callable[[int], None], *, strict: bool) -> None:
         self._control = control
@@ -61,7 +46,7 @@ class Zygote:
         self._unread = b""
 
     def serve(self) -> None:
-        """Do what the gateway asks until it is gone; then end all children."""
+        """Follow the gateway's orders until it closes the control socket; then kill all workers."""
         self._tell({"ready": True})
         self._fill()
         try:
@@ -72,7 +57,7 @@ class Zygote:
                 self._end(child)
 
     def _turn(self) -> bool:
-        """Look after what there is to do. Whether the gateway is still there."""
+        """Wait for events and handle them; return whether the gateway is still connected."""
         pipes = {child.pipe: child for child in self._children.values()}
         ready, _, _ = select.select([self._control, *pipes], [], [])
         for pipe in pipes.keys() & {one for one in ready if isinstance(one, int)}:
@@ -102,14 +87,14 @@ class Zygote:
             self._spares.append(self._fork())
 
     def _end(self, child: _Child) -> None:
-        """Kill a child, or what is left of one."""
+        """Kill a worker, if it still runs, and reap it."""
         os.kill(child.pid, signal.SIGKILL)
         _, status = os.waitpid(child.pid, 0)
         os.close(child.pipe)
         child.socket.close()
         del self._children[child.pid]
         if child in self._spares:
-            # Not made anew before one is asked for: what ends at once would be made without end.
+            # Not replaced before the next request: workers that die at once would be forked forever.
             self._spares.remove(child)
         how = {"signal": os.WTERMSIG(status)} if os.WIFSIGNALED(status) else {"status": os.WEXITSTATUS(status)}
         self._tell({"ended": child.pid, **how})
@@ -127,10 +112,10 @@ class Zygote:
         return child
 
     def _become_child(self, zygote: int, channel: int, held: int) -> None:
-        """From here on this is the child, and it does not come back."""
+        """Run as the worker; never returns."""
         status = 1
         try:
-            # Numbers 0 and 1 are free or of nobody: these two are moved there, and all others closed.
+            # Move the socket and the pipe to descriptors 0 and 1, which are not in use, and close all others.
             channel, held = os.dup(channel), os.dup(held)
             os.dup2(channel, 0)
             os.dup2(held, 1)
@@ -149,18 +134,12 @@ class Zygote:
             else:
                 socket.send_fds(self._control, [line], [given.fileno()])
         except OSError:
-            # The gateway is gone, which the next turn sees.
+            # The gateway has gone; the next `_turn` notices it.
             return
 
 
 def main(control: int, body: str, level: str) -> None:
-    """Serve on a descriptor.
-
-    Args:
-        control: The descriptor's number.
-        body: What children do, as `package.module:function`.
-        level: `strict` or `process`.
-    """
+    """Serve on the descriptor `control`; `body` is `package.module:function`, `level` is `strict` or `process`."""
     module, _, name = body.partition(":")
     with socket.socket(fileno=control) as channel:
         try:
@@ -168,9 +147,9 @@ def main(control: int, body: str, level: str) -> None:
         except (ImportError, OSError) as error:
             channel.sendall(json.dumps({"unavailable": type(error).__name__}).encode() + b"\n")
             sys.exit(1)
-        # What is there now is never collected, and so not copied for each child.
+        # Frozen objects are never traversed by the collector, so their memory pages stay shared with the workers.
         gc.collect()
         gc.freeze()
-        # Scripts take what others leave.
+        # Scripts get a lower CPU priority than the rest of the machine.
         os.nice(NICENESS)
         Zygote(channel, does, strict=level == "strict").serve()

@@ -1,10 +1,10 @@
--- JSON, and the values that it has and Lua has not.
+-- JSON encoder and decoder, with values for the JSON types that Lua lacks.
 --
 --     null                       a value of its own
---     {}  array {}               an object, an array; what is read keeps that mark
---     9223372036854775808        what no integer of Lua holds is kept by its digits
+--     {}  array {}               an object, an array; a decoded array stays marked as an array
+--     9223372036854775808        an integer too large for Lua is stored by its digits
 --
--- Tables are read as they are: no metamethod of a script is ever called.
+-- Tables are read with raw access: no metamethod of a script is ever called.
 
 local louver = ...
 local ipairs, next, rawequal, rawget, setmetatable = ipairs, next, rawequal, rawget, setmetatable
@@ -17,9 +17,9 @@ local raise, stop = louver.raise, louver.stop
 
 local READ_DEPTH = 200
 
-louver.unwritable = setmetatable({}, { __mode = "k" }) -- a metatable -> what a value with it is
+louver.unwritable = setmetatable({}, { __mode = "k" }) -- a metatable -> the name of its values in error messages
 
--- Values that JSON has and Lua has not
+-- JSON values that Lua lacks
 
 local function refused(what)
   return function() raise(what) end
@@ -50,7 +50,7 @@ local function large_integer(digits)
   return big
 end
 
--- Writing JSON
+-- Encoder
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
@@ -58,7 +58,7 @@ local function escaped(sign)
   return ESCAPES[sign] or format("\\u%04x", byte(sign))
 end
 
---- A text in quotes; nil if it is not UTF-8.
+--- Quote a string as JSON; nil if it is not UTF-8.
 local function quoted(text)
   if not length(text) then return nil end
   if find(text, '[%z\1-\31"\\]') then text = gsub(text, '[%z\1-\31"\\]', escaped) end
@@ -72,9 +72,9 @@ local function written_float(number)
   return find(text, "[.e]") and text or text .. ".0"
 end
 
---- The JSON text of a value.
--- what: the name of its place in messages.
--- most, code: the bytes that it may have, and the code under which the script ends when it has more or is too deep.
+--- Encode a value as JSON.
+-- what: the value's name in error messages.
+-- most, code: the limit in bytes, and the error code that ends the script if the JSON is too long or too deep.
 local function encode(value, what, most, code)
   local deepest = louver.limits.depth
   local out, n, size = {}, 0, 0
@@ -194,7 +194,7 @@ local function encode(value, what, most, code)
   return concat(out)
 end
 
--- Reading JSON
+-- Decoder
 
 local UNESCAPED = {
   ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t",
@@ -216,7 +216,7 @@ local function read_escaped(text, at)
   return codes(0x10000 + (code - 0xD800) * 0x400 + tonumber(low, 16) - 0xDC00), at + 11
 end
 
---- The text whose first sign stands at `at`, and where it goes on after the quote.
+--- Read a string whose first character is at `at`; return it and the position after the closing quote.
 local function read_text(text, at)
   local stop_at = find(text, '[%z\1-\31"\\]', at)
   if stop_at and byte(text, stop_at) == 34 then return sub(text, at, stop_at - 1), stop_at + 1 end
@@ -323,7 +323,7 @@ end
 
 louver.null, louver.quoted, louver.encode, louver.decode = null, quoted, encode, decode
 
---- Mark a table as an array, also when it is empty.
+--- Mark a table as an array, even if it is empty.
 function louver.array(list)
   return setmetatable(list, ARRAY)
 end

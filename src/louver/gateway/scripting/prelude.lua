@@ -1,13 +1,13 @@
--- What a script sees of the world, and how it asks for more.
+-- The script's environment, and its exchange of frames with the gateway.
 --
---     step(text) -> "+" .. json    send this, then call step("") again
---                   "?" .. json    send this, wait for a frame, then call step(frame)
---                   "." .. json    send this; it is the last
+--     step(text) -> "+" .. json    send this frame, then call step("") again
+--                   "?" .. json    send this frame, wait for a reply, then call step(reply)
+--                   "." .. json    send this frame; it is the last
 --
--- The first text is {"script": ..., "servers": [...], "limits": {...}}. The script runs in a coroutine that yields when
--- it calls or waits, also from within coroutines of its own, whose yields are passed outwards here. Only texts cross
--- the border. Everything is kept in locals, so that nothing that a script does to its globals changes what happens here.
--- What stops it stands in `watch.lua`, what JSON is to it in `json.lua`, what `project` keeps in `project.lua`.
+-- The first text is {"script": ..., "servers": [...], "limits": {...}}. The script runs in a coroutine, which yields
+-- when the script calls a tool or waits. A yield from within the script's own coroutines is relayed outwards. Only
+-- strings are exchanged with Python. All functions used here are locals, so that a script cannot replace them through
+-- its globals. Limits are in `watch.lua`, JSON in `json.lua`, `project` in `project.lua`.
 
 local louver = ...
 local assert, error, ipairs, next, pairs, pcall, xpcall = assert, error, ipairs, next, pairs, pcall, xpcall
@@ -23,13 +23,13 @@ local running, isyieldable, close = coroutine.running, coroutine.isyieldable, co
 local raise, stop, watch, line_of = louver.raise, louver.stop, louver.watch, louver.line_of
 local null, array, quoted, encode, decode = louver.null, louver.array, louver.quoted, louver.encode, louver.decode
 
-local NO_MEMORY = "not enough memory" -- as Lua says it
+local NO_MEMORY = "not enough memory" -- Lua's own message
 
 local limits, main
 local outbox, inbox = {}, {}
-local wanting = false -- whether the script waits for a frame
+local wanting = false -- whether the script waits for a reply
 local resulted, result_line
-local forgotten_line -- of a call that failed and that the script did not wait for
+local forgotten_line -- the line of a failed call that the script did not await
 
 local PROMISE = { __metatable = false, __name = "promise" }
 local FAILURE = { __metatable = false, __name = "error" }
@@ -39,16 +39,16 @@ local function refused(what)
   return function() raise(what) end
 end
 
--- Reaching the outside
+-- Frames
 
-local WAIT = {} -- what a coroutine yields that wants out; no script has it
+local WAIT = {} -- yielded by a coroutine to reach the gateway; no script can get this table
 
---- Let the outside do what is in the outbox, or wait. Whether that was possible.
+--- Yield, so that the outbox is sent or a reply is received; return whether that was possible.
 local function pause()
   return isyieldable() and yield(WAIT)
 end
 
---- What a coroutine of the script has yielded or returned; what it wants from the outside is passed on.
+--- Return what a coroutine of the script has yielded or returned; relay its yields to the gateway.
 local function relay(co, ok, mark, ...)
   if louver.stopped then stop() end
   if ok and rawequal(mark, WAIT) then
@@ -57,10 +57,10 @@ local function relay(co, ok, mark, ...)
   return ok, mark, ...
 end
 
-local states = setmetatable({}, { __mode = "k" }) -- promise -> what is known of it
-local by_number = {} -- of what is not done
-local begun = {} -- what calls have begun, in order
-local roots = {} -- the JSON of a list of field paths -> what it keeps
+local states = setmetatable({}, { __mode = "k" }) -- promise or error -> its state
+local by_number = {} -- request number -> state, until the reply
+local begun = {} -- the states of all calls, in order
+local roots = {} -- the JSON of a list of field paths -> its projection state
 local numbers, calls, lists = 0, 0, 0
 
 local function send(text)
@@ -79,7 +79,7 @@ FAILURE.__tostring = function(failure)
   return state.code .. ": " .. state.message
 end
 
---- Take one reply from the outside, and wait for it if need be.
+--- Take one reply from the inbox; wait for it if necessary.
 local function receive()
   if not inbox[1] then
     wanting = true
@@ -88,7 +88,7 @@ local function receive()
       raise("waiting is not possible inside a function that table.sort, string.gsub or a metamethod of theirs calls")
     end
   end
-  -- It is kept until it is read: a script can catch that its memory has run out.
+  -- Removed only after decoding: a script can catch the error if memory runs out here.
   local reply = decode(inbox[1])
   remove(inbox, 1)
   local state = by_number[reply.reply]
@@ -126,7 +126,7 @@ local function asked(state)
   return numbers
 end
 
--- What a script calls
+-- Functions for scripts
 
 local function fields_of(fields, name)
   if type(fields) ~= "table" or rawlen(fields) == 0 then
@@ -221,7 +221,7 @@ local function await_all(promises)
   return values
 end
 
---- What a list of field paths keeps, which the gateway reads once.
+--- Return the projection state of a list of field paths; the gateway parses each list once.
 local function root_of(chosen)
   if roots[chosen] == nil then
     if lists >= limits.lists then
@@ -238,7 +238,7 @@ end
 
 local function project(value, fields)
   local root = root_of(fields_of(fields, "project"))
-  -- Read again, it is a copy, and nothing in it but what JSON has.
+  -- Encoding and decoding makes a copy that contains nothing but JSON values.
   return louver.kept(decode(encode(value, "project: value", limits.reply, "SANDBOX_CALL_LIMIT")), root)
 end
 
@@ -266,7 +266,7 @@ local function json_decode(text)
   return decode(text)
 end
 
--- Lua's own functions, where they need care
+-- Safe versions of Lua's own functions
 
 local function safe_setmetatable(object, meta)
   if type(meta) == "table" then
@@ -277,20 +277,20 @@ local function safe_setmetatable(object, meta)
   return setmetatable(object, meta)
 end
 
---- string.rep, which otherwise asks for gigabytes before it is told that there are none.
+--- string.rep would otherwise try to allocate gigabytes before it fails.
 local function safe_rep(text, times, between)
   local each = #tostring(text) + #tostring(between or "")
   if (tonumber(times) or 0.0) * each > limits.heap then error(NO_MEMORY, 0) end
   return repeated(text, times, between)
 end
 
---- Whether Lua would tell the address of a value.
+--- Whether tostring would reveal the memory address of a value.
 local function has_address(value)
   local kind, meta = type(value), getmetatable(value)
   return (kind == "table" or kind == "function" or kind == "thread") and not (meta and rawget(meta, "__tostring"))
 end
 
---- tostring without addresses: they would help somebody who breaks Lua.
+--- tostring without memory addresses, which would help an attacker of the Lua interpreter.
 local function safe_tostring(...)
   local text = tostring(...)
   return has_address((...)) and match(text, "^(.*): [^:]*$") or text
@@ -307,7 +307,7 @@ local function safe_format(pattern, ...)
   return format(pattern, unpack(given, 1, given.n))
 end
 
---- math.randomseed, which otherwise tells an address and the time.
+--- math.randomseed would otherwise return seeds made from an address and the time.
 local function safe_randomseed(...)
   seed(...)
 end
@@ -373,9 +373,9 @@ local function environment(servers)
   return env
 end
 
--- How it ends
+-- The end of a script
 
---- A message as it can be sent: bounded, UTF-8, lines named as people do.
+--- Make a message fit to send: bounded, in UTF-8, with lines as "line 3".
 local function clean(message)
   message = gsub(sub(message, 1, 2000), "line:(%d+):", "line %1:")
   return length(message) and message or (gsub(message, "[\128-\255]+", "?"))
@@ -390,7 +390,7 @@ local function ending(said)
   return '.{"error":{' .. concat(parts, ",") .. "}}"
 end
 
---- What an error that nobody caught says. No function of the script is called for it.
+--- Describe an uncaught error, without calling any function of the script.
 local function uncaught(value, line)
   if getmetatable(value) == FAILURE then
     local state = states[value]
@@ -416,7 +416,7 @@ local function finished()
   return ending({ code = "SANDBOX_RUNTIME", message = "the script ended without a result", hint = "result" })
 end
 
---- The script, then what it has begun and never waited for: a failure there is no less one.
+--- Run the script, then wait for the calls that it did not await: a failure of one of them also fails the script.
 local function body(script)
   script()
   for _, state in ipairs(begun) do
@@ -446,7 +446,7 @@ local function go_on()
     return nil
   end
   local line = line_of(main) or forgotten_line
-  -- What the script holds is let go, so that there is memory to tell what happened.
+  -- Release the script's objects, so that there is memory for the error message.
   main, outbox, inbox = nil, {}, {}
   collectgarbage()
   return ending(louver.stopped or uncaught(problem, line))

@@ -1,10 +1,10 @@
-"""The gateway's side of the zygote: asks for children, hears how they ended.
+"""Process pool: the gateway's side of the fork server (`fork_server.py`, which shows the lines on the wire).
 
-    child = await nursery.child()      a process that waits for a script, and a socket to it
-    child.kill()                       at once, whatever it does
-    await child.ended                  "signal 24", "status 0"; how the lines look stands in `zygote.py`
+    child = await nursery.child()      a worker process that waits for a script, and a socket to it
+    child.kill()                       at once
+    await child.ended                  End(signal=24), End(status=0)
 
-No child is killed here by its number, which might be another process's by then: the zygote does it.
+The gateway never kills a worker by its pid, which another process may already have: the fork server does it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PACKAGES: Final = {
     "louver.gateway.scripting": Path(__file__).parent,
 }
 
-# The packages are put there by hand, so that importing the zygote does not run theirs, with all that they import.
+# The packages are bare modules, so that the fork server does not run their `__init__.py` and all its imports.
 _BOOT: Final = """\
 import sys, types, json
 given = json.loads(sys.argv[1])
@@ -52,7 +52,7 @@ def _not_started(error: OSError) -> SandboxUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a process ended: by a signal, or with a status; neither if nobody knows."""
+    """How a worker ended: by a signal or with a status; neither if the fork server was lost."""
 
     signal: int | None = None
     status: int | None = None
@@ -60,7 +60,7 @@ class End:
 
 @dataclass(eq=False)
 class Child:
-    """A process that was given to us."""
+    """A worker process that the fork server has handed over."""
 
     pid: int
     socket: socket.socket
@@ -72,12 +72,11 @@ class Child:
         self.ended = asyncio.get_running_loop().create_future()
 
     def kill(self) -> None:
-        """End it at once, and what is said to it."""
         self.nursery.kill(self)
 
 
 class Nursery:
-    """One zygote and its children. Made by `start`."""
+    """One fork server and its workers; created by `start`."""
 
     def __init__(self, control: socket.socket, process: asyncio.subprocess.Process) -> None:
         self._loop = asyncio.get_running_loop()
@@ -94,15 +93,7 @@ class Nursery:
 
     @classmethod
     async def start(cls, body: str, level: str) -> Nursery:
-        """A zygote that is ready.
-
-        Args:
-            body: What its children do, as `package.module:function`.
-            level: How they are confined.
-
-        Raises:
-            SandboxUnavailable: It does not start.
-        """
+        """Start a fork server and wait until it is ready; `body` is `package.module:function`, run by each worker."""
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
@@ -129,7 +120,7 @@ class Nursery:
         except OSError as error:
             ours.close()
             raise _not_started(error) from None
-        except BaseException:  # whoever is cancelled leaves nothing open either
+        except BaseException:  # after a cancellation, too, the socket must be closed
             ours.close()
             raise
         finally:
@@ -138,7 +129,7 @@ class Nursery:
         try:
             async with asyncio.timeout(SANDBOX_STARTING_S):
                 await nursery._ready
-        except BaseException as error:  # nor a process
+        except BaseException as error:  # and the process must end
             await nursery.close()
             if isinstance(error, TimeoutError):
                 raise SandboxUnavailable("the sandbox's process does not get ready", limit=SANDBOX_STARTING_S) from None
@@ -146,11 +137,7 @@ class Nursery:
         return nursery
 
     async def child(self) -> Child:
-        """A process that waits for a first frame.
-
-        Raises:
-            SandboxUnavailable: The zygote has ended, or hangs, and was given up.
-        """
+        """Return a worker that waits for its first frame."""
         if not self.is_alive:
             raise SandboxUnavailable("the sandbox's process has ended")
         asked: asyncio.Future[Child] = self._loop.create_future()
@@ -168,21 +155,20 @@ class Nursery:
             raise
 
     def kill(self, child: Child) -> None:
-        """End a child at once."""
         child.socket.close()
         if not child.is_killed and not child.ended.done():
             child.is_killed = True
             self._order({"kill": child.pid})
 
     def give_up(self) -> None:
-        """End a zygote that does not answer, at once; the kernel ends its children."""
+        """Kill a fork server that does not answer; the kernel then kills its workers."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
         self._lose()
 
     async def close(self) -> None:
-        """End the zygote, and with it all children."""
+        """End the fork server and all its workers."""
         self._lose()
         try:
             with suppress(TimeoutError):
@@ -211,7 +197,7 @@ class Nursery:
             data, sockets, flags = b"", [], 0
         self._sockets += sockets
         if flags & socket.MSG_CTRUNC:
-            # There was no number left for a socket, and so nobody knows any more whose the next one is.
+            # The process ran out of descriptors and a socket was lost, so sockets no longer match the messages.
             self._lose()
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
@@ -239,7 +225,7 @@ class Nursery:
             self._ready.set_result(None)
 
     def _lose(self) -> None:
-        """The zygote is gone, or is to go: so are its children."""
+        """Mark the fork server and all its workers as ended."""
         if not self.is_alive:
             return
         self.is_alive = False
@@ -250,7 +236,7 @@ class Nursery:
             if not waiting.done():
                 waiting.set_exception(gone)
         if not self._ready.cancelled():
-            # Whether or not somebody waits for it still, it has been seen.
+            # Mark the exception as retrieved, even if nothing awaits the future any more.
             self._ready.exception()
         for child in self._children.values():
             child.ended.set_result(End())

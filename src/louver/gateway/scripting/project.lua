@@ -1,10 +1,10 @@
--- What `project(value, fields)` keeps of a value, by paths that the gateway has read.
+-- Implements `project(value, fields)`. The gateway parses the field paths; the script's own process applies them.
 --
---     {"items.id", "*.name"}     as the script writes them
---     {{"items", "id"}, {null, "name"}}     as they come back: null is the wildcard
+--     {"items.id", "*.name"}                as the script writes them
+--     {{"items", "id"}, {null, "name"}}     as the gateway returns them: null is the wildcard
 --
--- The rules are those of an include in `core/paths/mask.py`; the work is the script's own, in its own process. The states are
--- made as the value is walked, so that paths with many wildcards cost what they meet.
+-- The rules are those of an include projection (`core/paths/mask.py`). The paths form a nondeterministic automaton. Its
+-- states are created as the value is traversed, so that many wildcards cost only as much as the value has matches.
 
 local louver = ...
 local ipairs, next, rawequal, type = ipairs, next, rawequal, type
@@ -13,8 +13,8 @@ local null, array = louver.null, louver.array
 
 local ARRAY = getmetatable(array({}))
 
--- A state is `true`, all is kept; `false`, nothing is; or the positions of the paths whose names, and whose wildcards,
--- come next.
+-- A state is `true` (keep the whole value), `false` (keep nothing), or the sets of positions in the paths at which a
+-- name or a wildcard comes next.
 
 local function plant(root, path)
   local at = root
@@ -32,7 +32,7 @@ local function plant(root, path)
   at.ends = true
 end
 
---- The state of having reached these positions, beside those whose names come next still.
+--- Return the state for these positions; `named` holds further positions at which a name comes next.
 local function entered(positions, named)
   local state = { named = named or {}, wild = {}, members = {} }
   for position in next, positions do
@@ -49,7 +49,7 @@ local function below_wildcards(state)
   return positions
 end
 
---- The state of a member.
+--- Return the state of an object member.
 local function member(state, name)
   local known = state.members[name]
   if known ~= nil then return known end
@@ -65,7 +65,7 @@ local function member(state, name)
   return state.other
 end
 
---- The state of the elements: a name looks through an array, a wildcard takes it.
+--- Return the state of an array's elements: a name passes through the array, a wildcard consumes one level.
 local function element(state)
   if state.element == nil then
     local named = {}
@@ -88,7 +88,7 @@ local function keep_elements(list, state)
   return list
 end
 
---- What is left of a value, which is changed; nil if a field of a scalar was asked for.
+--- Project a value in place and return it; nil if a path selects a field of a scalar.
 function kept(value, state)
   if state == true or rawequal(value, null) then return value end
   if type(value) ~= "table" or louver.is_large(value) then return nil end
@@ -102,14 +102,14 @@ function kept(value, state)
   return value
 end
 
---- The state at the root, of paths as the gateway has read them.
+--- Build the state at the root from the parsed paths.
 function louver.root_of(paths)
   local root = { names = {} }
   for _, path in ipairs(paths) do plant(root, path) end
   return entered({ [root] = true })
 end
 
---- What they keep of a value of our own making.
+--- Project a value that this process has decoded itself: it has no tables of the script's.
 function louver.kept(value, root)
   local left = kept(value, root)
   if left == nil then return null end

@@ -1,8 +1,8 @@
-"""Whose script may run: a few at once, one of each caller, some more waiting.
+"""Queue of scripts: a few run at once, at most one per caller.
 
-    running [ann, bob, eve, joe]   waiting [ann, ann, kim]     kim is next when anybody but ann ends
+    running [ann, bob, eve, joe]   waiting [ann, ann, kim]     kim is next when bob, eve or joe ends
 
-Who comes first goes first, but nobody waits for a caller that only waits for itself.
+First in, first out; but a caller's second script never blocks the scripts of other callers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """The places of one sandbox.
-
-    Args:
-        places: How many may have one.
-        waiting: How many may wait for one.
-    """
+    """The queue of one sandbox: at most `places` scripts run and `waiting` wait."""
 
     def __init__(self, places: int, waiting: int) -> None:
         self._places = places
@@ -33,11 +28,7 @@ class Turns:
 
     @asynccontextmanager
     async def taken(self, caller: Hashable) -> AsyncGenerator[None]:
-        """A place for as long as it takes.
-
-        Raises:
-            SandboxBusy: Too many wait already.
-        """
+        """Hold a place for the duration of the context; raise `SandboxBusy` if the queue is full."""
         if len(self._running) < self._places and caller not in self._running:
             self._running.add(caller)
         else:

@@ -1,11 +1,9 @@
-"""A room in which one script of a client runs, and can do nothing but call tools.
+"""Sandbox: runs a client's Lua script, which can do nothing but call tools.
 
-    sandbox = Sandbox()
-    await sandbox.start()
     await sandbox.run("result(files.read({path = 'a'}):await().size)", ["files"], host, caller)    42
 
-Each script has a process of its own, which ends with it (`zygote.py`), confined by the kernel (`confine.py`,
-`seccomp.py`) and hardened within (`prelude.lua`). What it wants done is done here (`bridge.py`).
+Each script has its own process (`fork_server.py`), confined by the kernel (`confine.py`, `seccomp.py`) and inside Lua
+(`prelude.lua`). The gateway does what the script requests (`bridge.py`).
 """
 
 from __future__ import annotations
@@ -43,24 +41,20 @@ __all__ = ["GLOBALS", "Host", "Level", "Options", "Sandbox"]
 
 Level = Literal["strict", "process"]
 
+# The globals of every script. A server with such a name gets another Lua identifier.
 GLOBALS: Final = frozenset(
     "_G _VERSION assert await_all coroutine error ipairs json math next null pairs pcall project rawequal rawget "
     "rawlen rawset result select setmetatable string table tonumber tostring type utf8 xpcall".split()
 )
-"""Names that a script has already. A server of such a name cannot be reached: it needs another."""
 
 _SCRIPTS: Final = "louver.gateway.scripting.worker:serve"
 _ATTEMPTS: Final = "louver.gateway.scripting.selftest:attempts"
+# Only the seccomp filter prevents these, so they may be possible at the level `process`.
 _BEYOND_PROCESS: Final = frozenset({"fork", "start a program", "signal a process"})
-"""What only the filter keeps a child from, and so may be possible at the level `process`."""
 
 
 class Sandbox:
-    """Runs scripts. One serves a gateway.
-
-    Args:
-        level: `strict` needs the kernel's filter; `process` does without it.
-    """
+    """Runs scripts, one sandbox per gateway; `strict` requires the seccomp filter, `process` does without it."""
 
     def __init__(self, level: Level = "strict") -> None:
         if level not in get_args(Level):
@@ -73,11 +67,7 @@ class Sandbox:
         self._is_open = False
 
     async def start(self) -> None:
-        """Make ready, and show that nothing gets out.
-
-        Raises:
-            SandboxUnavailable: Something is missing here, or something got out; the message says what.
-        """
+        """Prepare the sandbox and verify the confinement; `SandboxUnavailable` names what is missing or got out."""
         if not hasattr(os, "fork"):
             raise SandboxUnavailable("scripts need processes that can fork, which this system has not")
         if find_spec("lupa") is None:
@@ -89,24 +79,14 @@ class Sandbox:
         try:
             if await self._run("result(true)", (), _Nobody()) is not True:
                 raise SandboxUnavailable("the sandbox's Lua does not work")
-        except BaseException as error:  # whoever is cancelled leaves no process either
+        except BaseException as error:  # after a cancellation, too, no process may remain
             await self.close()
             if isinstance(error, SandboxError) and not isinstance(error, SandboxUnavailable):
                 raise SandboxUnavailable(f"the sandbox's Lua does not work: {error.message}") from None
             raise
 
     async def run(self, script: str, servers: Sequence[str], host: Host, caller: Hashable) -> Json:
-        """What a script gives to `result`. Cancelling it ends the script and its calls.
-
-        Args:
-            script: Lua.
-            servers: The Lua identifiers of the servers that it can call.
-            host: Calls their tools.
-            caller: Who asks: of each, one script runs at a time.
-
-        Raises:
-            SandboxError: It comes to no result; by its class, why.
-        """
+        """Run a script and return its result, or raise a `SandboxError`; one script per `caller` runs at a time."""
         size = len(script.encode("utf-8", "surrogatepass"))
         if size > MAX_SCRIPT_BYTES:
             message = f"a script has at most {MAX_SCRIPT_BYTES} bytes, this one has {size}"
@@ -117,9 +97,8 @@ class Sandbox:
             return await self._run(script, servers, host)
 
     async def close(self) -> None:
-        """End all processes."""
         self._is_open = False
-        # Whoever starts one, or asks for a child, is not waited for: this ends it.
+        # Does not wait for `_starting`: cancelling and closing here also ends a start or a request for a worker.
         birth, nursery, self._nursery = self._birth, self._nursery, None
         if birth is not None:
             birth.cancel()
@@ -132,7 +111,7 @@ class Sandbox:
         child = await self._child()
         try:
             bridge = Bridge(await Channel.open(child), servers, host, wall)
-        except BaseException:  # whoever is cancelled leaves no child either
+        except BaseException:  # after a cancellation, too, no worker may remain
             child.kill()
             raise
         try:
@@ -143,13 +122,13 @@ class Sandbox:
                 raise SandboxUnavailable("the sandbox was closed") from None
             raise await _told(child) from None
         finally:
-            # First of all the process: a call may take its time to be cancelled.
+            # The process ends before the wait, since cancelling the calls may take time.
             bridge.stop()
             child.kill()
             await bridge.stopped()
 
     async def _child(self) -> Child:
-        """A process for one script; by a new zygote, if the last one is gone."""
+        """Return a worker; start a new fork server if the last one has ended."""
         async with self._starting:
             if (nursery := self._nursery) is not None:
                 with suppress(SandboxUnavailable):
@@ -162,7 +141,7 @@ class Sandbox:
             return await self._nursery.child()
 
     async def _born(self) -> Nursery:
-        """A new zygote, unless the sandbox is closed meanwhile."""
+        """Start a fork server, unless the sandbox is closed meanwhile."""
         self._birth = asyncio.create_task(Nursery.start(_SCRIPTS, self._level))
         try:
             nursery = await self._birth
@@ -179,11 +158,7 @@ class Sandbox:
         return nursery
 
     async def _test(self) -> None:
-        """Show that a child cannot do what it should not.
-
-        Raises:
-            SandboxUnavailable: It can.
-        """
+        """Run the self-test in a worker; raise `SandboxUnavailable` if a forbidden operation succeeds."""
         nursery = await Nursery.start(_ATTEMPTS, self._level)
         try:
             child = await nursery.child()
@@ -210,7 +185,7 @@ class _Nobody:
 
 
 async def _told(child: Child) -> SandboxError:
-    """Why a child has ended that said nothing of it."""
+    """Return the error of a worker that ended silently; kill a worker or fork server that does not end."""
     for end_it in (child.kill, child.nursery.give_up):
         with suppress(TimeoutError):
             async with asyncio.timeout(SANDBOX_ENDING_S):

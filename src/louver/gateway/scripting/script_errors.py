@@ -1,8 +1,4 @@
-"""How a script ended, as an error.
-
-{"error": {"code": "SANDBOX_RUNTIME", "message": "...", "line": 3}}      what the child says itself
-signal 24 (SIGXCPU)                                                      how the kernel ended it
-"""
+"""Convert the end of a script to a `SandboxError`: from the worker's error frame, or from the signal that killed it."""
 
 from __future__ import annotations
 
@@ -32,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+# The exit status `OUT_OF_MEMORY` of `worker.py`, which the gateway cannot import without Lua.
 _OUT_OF_MEMORY: Final = 3
-"""The status of a child without memory, as in `child.py`, which the gateway cannot import without Lua."""
 
 _SAID: Final[dict[str, type[SandboxError]]] = {
     kind.code: kind
@@ -42,13 +38,7 @@ _SAID: Final[dict[str, type[SandboxError]]] = {
 
 
 def error_of(said: Any, failures: Mapping[int, LouverError], servers: Sequence[str]) -> SandboxError:
-    """The error that a child has told.
-
-    Args:
-        said: What stands under `error`.
-        failures: What calls have failed of, by their number.
-        servers: The names of the servers that the script has.
-    """
+    """Convert the worker's `error` member; `failures` holds the errors of failed calls by call number."""
     fields = members(said)
     message, line = fields.get("message"), _number(fields, "line")
     if not isinstance(message, str) or not isinstance(fields.get("code"), str):
@@ -64,7 +54,7 @@ def error_of(said: Any, failures: Mapping[int, LouverError], servers: Sequence[s
 
 
 def _of_failure(failure: LouverError, line: int | None) -> SandboxError:
-    """What a call failed of, and the script did not catch."""
+    """Convert the error of a failed call that the script did not catch."""
     if isinstance(failure, SandboxError):
         return type(failure)(failure.message, line=line, hint=failure.hint, limit=failure.fields.get("limit"))
     near = failure.nearest if isinstance(failure, UnknownName) else []
@@ -75,7 +65,7 @@ def _of_failure(failure: LouverError, line: int | None) -> SandboxError:
 
 
 def error_of_end(end: End) -> SandboxError:
-    """The error of a child that has ended without a word."""
+    """Convert the end of a worker that sent no error frame."""
     if end.signal == signal.SIGXCPU:
         return SandboxTimeout("the script has used up its CPU time", limit=SCRIPT_CPU_S)
     if end.status == _OUT_OF_MEMORY:
@@ -107,13 +97,7 @@ _ABSENT: Final = {
 
 
 def hint_of(message: str, key: str | None, servers: Sequence[str]) -> str | None:
-    """A sentence that helps, if there is one.
-
-    Args:
-        message: What the script's error says.
-        key: What the prelude has seen itself.
-        servers: The names of the servers that the script has.
-    """
+    """Return a hint for a script's error; `key` is the prelude's own hint key, a key of `_KNOWN`."""
     if key is not None:
         return _KNOWN.get(key)
     if (found := _GLOBAL.search(message)) is None:

@@ -1,12 +1,10 @@
-"""The kernel's filter on what a process may ask of it: a list of what a running script needs.
+"""The seccomp filter: an allowlist of the system calls that a running script needs.
 
-    architecture is not this one       the process is killed
-    read, write, brk, futex, ...       allowed
-    mmap, mprotect                     allowed, unless memory is to be executable
-    all else: open, socket, fork, ...  refused with EPERM
+    wrong architecture                                              the process is killed
+    read, write, futex, ...; mmap, mprotect unless executable       allowed
+    others: open, socket, fork, ...                                 refused with EPERM
 
-Lua itself asks for memory and the time; Python beside it, for locks. What the list lacks shows as an error of that
-call, not as the end of the process, so that a library's fallback can work.
+EPERM rather than a kill lets a library's fallback work.
 """
 
 from __future__ import annotations
@@ -77,14 +75,14 @@ _AARCH64: Final = {
     "getrandom": 278,
 }
 _MACHINES: Final = {
-    # What the kernel calls it, the numbers that are allowed, and those of mmap and mprotect.
+    # Audit architecture constant, allowed system calls, numbers of mmap and mprotect.
     "x86_64": (0xC000003E, _X86_64, (9, 10)),
     "aarch64": (0xC00000B7, _AARCH64, (222, 226)),
 }
 
 
 def missing() -> str | None:
-    """Why there is no filter here; `None` if there is one."""
+    """Return why the filter is unavailable here; `None` if it is available."""
     if not sys.platform.startswith("linux"):
         return f"seccomp is of Linux, and this is {sys.platform}"
     if platform.machine() not in _MACHINES:
@@ -93,7 +91,7 @@ def missing() -> str | None:
 
 
 def program(machine: str) -> bytes:
-    """The filter in the kernel's instructions (BPF) for one kind of machine."""
+    """Return the filter as a BPF program for `platform.machine()`."""
     architecture, allowed, guarded = _MACHINES[machine]
     lines = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -117,11 +115,7 @@ def program(machine: str) -> bytes:
 
 
 def install() -> None:
-    """Put the filter on this process, for good.
-
-    Raises:
-        OSError: The kernel does not take it.
-    """
+    """Install the filter on this process, irrevocably."""
     text = program(platform.machine())
     buffer = ctypes.create_string_buffer(text, len(text))
     filters = struct.pack("@HP", len(text) // 8, ctypes.addressof(buffer))

@@ -1,9 +1,9 @@
-"""The body of a child that tries to get out: what it could do is told in one frame.
+"""Self-test of the sandbox: a worker body that tries forbidden operations and reports those that succeed.
 
-    {"done": []}                         nothing, as it should be
+    {"done": []}                         contained
     {"done": ["open a file", "fork"]}    not contained
 
-This is Python and not Lua on purpose: it shows what would be left to somebody who had broken Lua.
+It is in Python, not Lua, to show what an attacker could do after escaping from Lua.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def attempts(channel: int) -> None:
-    """Try everything, and tell."""
     done = [name for name, attempt in _ATTEMPTS.items() if _works(attempt)]
     text = json.dumps({"done": done}).encode()
     os.write(channel, len(text).to_bytes(4, "big") + text)
@@ -45,7 +44,7 @@ def _connect() -> bool:
 
 
 def _exec() -> bool:
-    # A path that is not there: where exec is possible, that is what it says.
+    # The path does not exist: where exec is allowed, it fails with FileNotFoundError.
     try:
         os.execv("/nowhere/louver", ["louver"])
     except FileNotFoundError:

@@ -1,7 +1,9 @@
-"""How long a script may still take.
+"""Wall-clock time limits of a script.
 
-|--runs--|..waits for upstreams..|--runs--|      the dashes are measured: `SCRIPT_WALL_S`
-|-------------------all-------------------|      `SCRIPT_HARD_WALL_S`
+    |--runs--|..waits for upstreams..|--runs--|    `SCRIPT_WALL_S` limits the dashes
+    |-------------------all-------------------|    `SCRIPT_HARD_WALL_S`
+
+CPU time is limited in `watch.lua` and `confine.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +19,7 @@ if TYPE_CHECKING:
 
 
 class Wall:
-    """The two deadlines of one script.
-
-    Args:
-        wall_s: How long it may run.
-        hard_wall_s: How long it may run and wait.
-    """
+    """The two deadlines of one script: `wall_s` without waits for upstreams, `hard_wall_s` with them."""
 
     def __init__(self, wall_s: float, hard_wall_s: float) -> None:
         self._wall_s = wall_s
@@ -32,11 +29,7 @@ class Wall:
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[None]:
-        """End what is done within when a deadline comes.
-
-        Raises:
-            SandboxTimeout: One has come.
-        """
+        """Cancel the body at a deadline and raise `SandboxTimeout`."""
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time() + self._hard_wall_s
         try:
@@ -52,14 +45,13 @@ class Wall:
             raise SandboxTimeout(f"the script has taken over {self._wall_s:g} s", limit=self._wall_s) from None
 
     def pause(self) -> None:
-        """The script waits for an upstream."""
+        """Stop the clock while the script waits for an upstream."""
         if self._going_since is not None:
             self._left_s -= self._loop.time() - self._going_since
             self._going_since = None
             self._timeout.reschedule(self._last)
 
     def go_on(self) -> None:
-        """It has what it waited for."""
         if self._going_since is None:
             self._going_since = self._loop.time()
             self._timeout.reschedule(min(self._last, self._going_since + self._left_s))

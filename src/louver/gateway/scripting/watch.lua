@@ -1,16 +1,15 @@
--- Where the script is, and how it is stopped: by an instruction hook in each of its coroutines, which nothing that it
--- catches can outlive.
+-- Watches a script and stops it: an instruction hook in each of its coroutines, which pcall cannot disable.
 --
---     watch(co)                  from now on the hook looks after this coroutine
---     raise(message, hint)       an error at the script's own line, which it may catch
---     stop(code, message)        the end of the script, whatever it catches
+--     watch(co)                  install the hook in a coroutine
+--     raise(message, hint)       raise an error at the script's current line; the script may catch it
+--     stop(code, message)        end the script, even if it catches errors
 
 local louver = ...
 local error, setmetatable = error, setmetatable
 local getinfo, sethook, clock = debug.getinfo, debug.sethook, os.clock
 
 local CHUNK = "=line" -- so that Lua's own messages begin with "line:3:"
-local TICK = 1000 -- instructions between two looks at the clock
+local TICK = 1000 -- instructions between two checks of the clock
 
 louver.chunk = CHUNK
 louver.deadline = math.huge
@@ -21,7 +20,7 @@ local function halt()
   error(STOP, 0)
 end
 
---- The line of the script that runs, or that ran last in a coroutine which has failed.
+--- Return the script's current line, or the last line of a coroutine that has failed.
 local function line_of(co)
   for level = 0, 250 do
     local info
@@ -31,7 +30,7 @@ local function line_of(co)
   end
 end
 
---- End the script whatever it catches: from now on each of its instructions raises.
+--- End the script, even if it catches errors: from now on, each of its instructions raises.
 local function stop(code, message, limit)
   if not louver.stopped then
     louver.stopped = { code = code, message = message, limit = limit }
@@ -47,7 +46,7 @@ local function tick()
   end
 end
 
---- Raise an error about what the script does, at its own line.
+--- Raise an error at the script's current line.
 local function raise(message, hint)
   local line = line_of()
   if line then message = "line:" .. line .. ": " .. message end

@@ -1,14 +1,10 @@
-r"""The process of one script, from within: frames in, frames out, and Lua between them.
+"""Worker process of one script: passes frames between the gateway's socket and Lua. The gateway does not trust it.
 
-    a frame: its length in 4 bytes, the greatest first, then JSON
     <- {"script": "result(a.b():await())", "servers": ["a"], "limits": {...}}
-    -> {"call": 1, "server": "a", "tool": "b", "arguments": {}}
-    -> {"wait": true}
-    <- {"reply": 1, "value": {"x": 2}}
-    -> {"result": {"x": 2}}
+    -> {"call": 1, "server": "a", "tool": "b", "arguments": {}}, {"wait": true}
+    <- {"reply": 1, "value": {"x": 2}}    -> {"result": {"x": 2}}
 
-Nothing here is believed by anybody: whatever this process says is read as what an attacker says (`bridge.py`).
-What the texts mean is known to `prelude.lua` and to the gateway; Python only carries them.
+A frame is a length in 4 bytes, big-endian, then JSON.
 """
 
 from __future__ import annotations
@@ -24,24 +20,18 @@ from louver.limits import MAX_SCRIPT_HEAP
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OUT_OF_MEMORY: Final = 3
-"""The status of a process that has no memory left to say so."""
+OUT_OF_MEMORY: Final = 3  # exit status when there is not even memory for an error frame
 
 _PARTS: Final = [
     (Path(__file__).parent / name).read_bytes() for name in ("watch.lua", "json.lua", "project.lua", "prelude.lua")
 ]
-_MARGIN: Final = 64 * 1024
-"""What handing in a text takes beside the text, in bytes, and more."""
+_MARGIN: Final = 64 * 1024  # generous overhead of passing a text to Lua, in bytes
 
 _NO_MEMORY: Final = b'{"error":{"code":"SANDBOX_MEMORY","message":"the script has used up its memory"}}'
 
 
 def serve(channel: int) -> None:
-    """Run the script that the first frame brings. Its end is that of the process.
-
-    Args:
-        channel: The descriptor of a stream socket, the only one that is open.
-    """
+    """Run the script of the first frame; `channel` is the descriptor of the stream socket to the gateway."""
     try:
         lua, step = _lua()
         text = _receive(channel)
@@ -61,7 +51,7 @@ def serve(channel: int) -> None:
 
 
 def _lua() -> tuple[Any, Callable[[bytes], bytes]]:
-    """A Lua of its own, which has no object of Python in it, and what runs the script in it."""
+    """Create a Lua state without any Python object in it; return it with the prelude's `step` function."""
     make: Any = lua54.LuaRuntime
     lua = make(
         encoding=None,
@@ -71,13 +61,13 @@ def _lua() -> tuple[Any, Callable[[bytes], bytes]]:
         attribute_filter=_refuse,
         max_memory=MAX_SCRIPT_HEAP,
     )
-    # What the parts share is a table of Lua.
+    # The Lua files share this table.
     shared = lua.table()
     return lua, [lua.execute(part, shared, name=b"=prelude", mode=b"t") for part in _PARTS][-1]
 
 
 def _has_room(lua: Any, size: int) -> bool:
-    """Whether a text of that size can be handed in: Lua would end the process if not."""
+    """Whether a text of this size fits into Lua's memory; if it did not, Lua would abort the process."""
     most = MAX_SCRIPT_HEAP - size - _MARGIN
     if lua.get_memory_used() > most:
         lua.gccollect()
@@ -89,7 +79,7 @@ def _refuse(_object: object, _name: object, _is_setting: bool) -> None:
 
 
 def _receive(channel: int) -> bytes | None:
-    """The next frame; `None` if there is no other side any more."""
+    """Return the next frame; `None` if the gateway has closed the socket."""
     head = _exactly(channel, 4)
     return None if head is None else _exactly(channel, int.from_bytes(head, "big"))
 

@@ -1,1 +1,1 @@
-"""Serving clients, over stdio and over HTTP."""
+"""Serve clients over stdio and over HTTP."""

@@ -1,11 +1,8 @@
-"""What was sent on each stream over HTTP, for a client that takes one up again where it broke off.
+"""Event store: SSE events sent over HTTP, so that a 2025-11-25 client can resume a broken stream (`Last-Event-ID`).
 
-A client of 2025-11-25 names the last event that it has had (`Last-Event-ID`) and gets those after it, if it is one of
-its own session. Only the latest are kept, of all sessions together and as the bytes that they are on the wire. What is
-over the bounds is taken from the session that holds the most: nobody loses an event to what another is answered.
-
-An event whose text is lost is still known, so a stream whose answer is to come can be taken up. Of one whose answer is
-lost nothing can be had; a client that comes too late asks again.
+A session can replay only its own events. All sessions share one bound; the largest session loses its events first,
+so one client cannot evict another's. A stream can be resumed after its old texts are evicted, unless its final
+response is one of them: then the client must send the request again.
 """
 
 from __future__ import annotations
@@ -31,30 +28,29 @@ _NUMBER: Final = re.compile("[0-9]{1,15}")
 
 
 class _Kept:
-    """What is kept of one session."""
+    """The stored events of one session."""
 
     def __init__(self) -> None:
+        # Event number -> (the SDK's stream id, whether the event is the response that ends the stream).
         self.sent: OrderedDict[int, tuple[str, bool]] = OrderedDict()
-        """By event: what the SDK calls its stream, and whether it is the answer that ends it."""
+        # Texts not yet evicted. An event without a message only opens a stream and has no text.
         self.texts: OrderedDict[int, bytes] = OrderedDict()
-        """Those that are not lost; an event without a message, which only opens a stream, has none."""
-        self.size = 0
-        """The bytes of the texts."""
+        self.size = 0  # of the texts, in bytes
 
     def lose_text(self) -> int:
-        """Lose the oldest text; its size."""
+        """Evict the oldest text and return its size."""
         _, text = self.texts.popitem(last=False)
         self.size -= len(text)
         return len(text)
 
     def lose_event(self) -> int:
-        """Lose the oldest event; the size of its text."""
+        """Evict the oldest event and return the size of its text."""
         number, _ = self.sent.popitem(last=False)
-        # Nothing that is older has a text.
+        # No older event has a text, so the oldest text is this event's.
         return self.lose_text() if number in self.texts else 0
 
     def since(self, number: int) -> tuple[str, list[tuple[int, bytes]]] | None:
-        """The stream of an event, and what came after it there: ids and texts; `None` if it cannot be taken up."""
+        """Return an event's stream and the later events on it; `None` if the stream cannot be resumed."""
         if number not in self.sent:
             return None
         stream, _ = self.sent[number]
@@ -69,14 +65,14 @@ class Events:
 
     def __init__(self) -> None:
         self._sessions: set[_Kept] = set()
-        # The collector finds whoever has gone in the midst of anything, and in any thread: it only says so.
+        # The garbage collector finalizes a session at any point and in any thread, so it only appends here.
         self._gone: deque[_Kept] = deque()
         self._numbers = count(1)
         self._held = 0
         self._bytes = 0
 
     def of_one_session(self) -> EventStore:
-        """What keeps the events of a new session here until it goes itself, and knows no other's."""
+        """Return a store for one new session; its events are dropped when the store is garbage-collected."""
         kept = _Kept()
         self._sessions.add(kept)
         session = _OfSession(self, kept)
@@ -84,7 +80,7 @@ class Events:
         return session
 
     def keep(self, kept: _Kept, stream: str, message: JSONRPCMessage | None) -> str:
-        """Keep an event of a session; its id."""
+        """Store an event of a session and return its id."""
         self._forget_gone()
         number = next(self._numbers)
         kept.sent[number] = (stream, isinstance(message, JSONRPCResponse | JSONRPCError))
@@ -101,7 +97,7 @@ class Events:
             self._bytes -= max(self._sessions, key=lambda kept: len(kept.sent)).lose_event()
             self._held -= 1
         while self._bytes > MAX_EVENT_BYTES:
-            # Of several that hold as much, another before the one whose latest is kept.
+            # Among equally large sessions, spare the one that has just stored the latest event.
             most = max(self._sessions, key=lambda kept: (kept.size, latest not in kept.texts))
             if most.texts.keys() <= {latest}:
                 break
@@ -121,11 +117,10 @@ class _OfSession(EventStore):
         self._kept = kept
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep an event; its id."""
         return self._events.keep(self._kept, stream_id, message)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send what came after an event on its stream; the stream, if that can be taken up."""
+        """Replay the later events of the stream; return its id, or `None` if it cannot be resumed."""
         found = self._kept.since(int(last_event_id) if _NUMBER.fullmatch(last_event_id) else 0)
         if found is None:
             return None

@@ -1,13 +1,10 @@
-"""A faster way into the same server, for what is called most: `tools/call` and `tools/list` of 2026-07-28 over HTTP.
+"""Fast path for the most frequent requests: `tools/call` and `tools/list` of revision 2026-07-28 over HTTP.
 
-    POST {"id": 3, "method": "tools/call", ...}      usual in all respects
-    -> 200 application/json {"id": 3, "result": ...}
-    -> 200 text/event-stream                         if it is told something meanwhile, or has to wait for long
+    POST {"id": 3, "method": "tools/call", ...}  -> 200 application/json {"id": 3, "result": ...}
+                                                 -> 200 text/event-stream if a notification or a ping comes first
 
-The SDK takes a result through a model and Python's `json`, which costs more than all else that the gateway does with
-it. Here it is written by msgspec as it is. What answers is the same: the server's middleware. The SDK's runner, which
-looks for a handler behind it, is left out: a gateway has none for these methods. What is unusual in any respect, or
-would be refused, is left to the SDK, body and all; so the words of a refusal are its own.
+The SDK would pass the result through pydantic and `json`, at a higher cost than the rest of the gateway. The fast path
+runs the same middleware and writes with msgspec. An unusual or invalid request goes to the SDK's app, body included.
 """
 
 from __future__ import annotations
@@ -65,19 +62,19 @@ except ImportError:
     msgspec = None
 
 _METHODS: Final = ("tools/call", "tools/list")
+# The headers that must be present, and the values that need no further check.
 _USUAL: Final = {
     "content-type": ("application/json",),
     "accept": ("application/json, text/event-stream", "text/event-stream, application/json"),
     MCP_PROTOCOL_VERSION_HEADER: (LATEST_MODERN_VERSION,),
     MCP_METHOD_HEADER: _METHODS,
 }
-"""Headers that must be there, with the values that are not looked into any further."""
 
+# All combinations of `_USUAL`, for one lookup.
 _USUAL_TOGETHER: Final = frozenset(product(*_USUAL.values()))
-"""The same, to be asked at once."""
 
+# Key in the ASGI scope of a fast-path request: the upstream's result.
 _CAME: Final = f"{PREFIX}came"
-"""Where a request that is answered here knows what an upstream answered to it."""
 
 _ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 _PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
@@ -91,25 +88,19 @@ _STREAM: Final = [
 
 
 def in_front_of(app: ASGIApp, server: Server[Any], path: str = "/mcp") -> ASGIApp:
-    """What serves a server of the loopback: the SDK's app, behind the faster way where msgspec is installed."""
+    """Wrap the SDK's app of a loopback server in the fast path, if msgspec is installed."""
     return app if msgspec is None else Fast(app, server, path)
 
 
 def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
-    """Remember what an upstream answered to a request: if that becomes the answer, its text does too."""
+    """Remember an upstream's result, so that its text can be sent unchanged if the response equals it."""
     request: object = ctx.request
     if isinstance(request, HTTPConnection) and _CAME in request.scope and isinstance(result, Result):
         request.scope[_CAME] = result
 
 
 class Fast:
-    """The faster way.
-
-    Args:
-        app: The SDK's app of the server.
-        server: The server, whose lifespan has no state, and whose middleware answers all by itself, with results alone.
-        path: Of the endpoint.
-    """
+    """ASGI app of the fast path; the server's lifespan has no state, and its middleware answers without a handler."""
 
     def __init__(self, app: ASGIApp, server: Server[Any], path: str) -> None:
         self._app = app
@@ -120,7 +111,6 @@ class Fast:
         self._call: CallNext = _unanswered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
@@ -142,18 +132,17 @@ class Fast:
         await self._serve(request, route, Request(scope, receive), _Answer(request["id"], send))
 
     def _usual(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], InboundModernRoute] | None:
-        """A request and who asks, if it is usual."""
         request = _request(body)
         route = None if request is None else self._route(request, headers)
         return None if request is None or route is None else (request, route)
 
     def _route(self, request: dict[str, Any], headers: Mapping[str, str]) -> InboundModernRoute | None:
-        """Who asks, if the request and its headers fit as the SDK wants them to."""
+        """Return the client's route if the body and the headers agree as the SDK requires."""
         route = classify_inbound_request(request, headers=headers)
         if not isinstance(route, InboundModernRoute):
             return None
         arguments = request["params"].get("arguments")
-        # All names at once: which of them it is does not matter here.
+        # One search over all header names: which of them has the prefix does not matter here.
         if not arguments and _PARAM not in "\n".join(headers):
             return route
         find, name = self._server.get_tool_input_schema, request["params"].get("name")
@@ -173,39 +162,39 @@ class Fast:
         try:
             text, status = await self._said(request, route, http, answer)
             if watch.has_given_up:
-                # If it was cancelled after its last wait, that is raised here.
+                # A cancellation that came after the last await is raised here.
                 await asyncio.sleep(0)
                 return
         except asyncio.CancelledError:
-            # Another may have cancelled it too.
+            # The task may also have been cancelled from elsewhere.
             if not watch.has_given_up or answering.uncancel():
                 raise
             return
         finally:
             self._unwatched.lift(watch)
             watch.end()
-            # Requests live as long as their connections, and answers are large.
+            # A request lives as long as its connection, and results are large.
             del http.scope[_CAME]
         await answer.end(text, status)
 
     async def _said(
         self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer
     ) -> tuple[bytes, int]:
-        """The text and the status of the answer."""
+        """Return the body and the status of the response."""
         connection = _Connection(route)
         ctx = _context(request, connection, _Channel(answer), http)
         try:
             async with connection:
                 said = result_dict(await self._answering()(ctx))
             return _result(answer.number, said, http.scope[_CAME]), 200
-        except Exception as error:  # noqa: BLE001 - the SDK says what becomes of it
+        except Exception as error:  # noqa: BLE001 - the SDK maps it to a JSON-RPC error
             refused = modern_error_data(error)
             error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
             text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
             return text, ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
 
     def _answering(self) -> CallNext:
-        """The server's middleware, one before the other; it is other middleware once the configuration has changed."""
+        """Return the composed middleware, composed again after a configuration reload has replaced it."""
         if self._middleware != self._server.middleware:
             self._middleware = [*self._server.middleware]
             self._call = reduce(_before, reversed(self._middleware), _unanswered)
@@ -213,9 +202,9 @@ class Fast:
 
 
 async def _others_turn() -> None:
-    """Have all others go on before the same body is read once more."""
+    """Yield to all other tasks before the same body is parsed a second time."""
     for _ in range(2):
-        # In the first turn this goes on before those do whose time has come meanwhile.
+        # After one yield, this task would still run before timers that have expired meanwhile.
         await asyncio.sleep(0)
 
 
@@ -230,7 +219,7 @@ async def _unanswered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
 def _context(
     request: dict[str, Any], connection: _Connection, channel: _Channel, http: Request
 ) -> ServerRequestContext[Any, Any]:
-    """A request as middleware gets it, made as the SDK's runner makes it."""
+    """Build the context for the middleware as the SDK's runner does."""
     meta = _meta(request["params"])
     return ServerRequestContext(
         session=ServerSession(cast("DispatchContext[Any]", channel), connection, request_meta=meta),
@@ -245,7 +234,7 @@ def _context(
 
 
 def _meta(params: dict[str, Any]) -> RequestParamsMeta | None:
-    """`_meta` as a model of the SDK gives it, which looks at the token alone: `None` if that is none."""
+    """Return `_meta` as the SDK's model does, which validates only the progress token; `None` if that is invalid."""
     said = params["_meta"]
     if "progressToken" not in said:
         return said
@@ -256,18 +245,13 @@ def _meta(params: dict[str, Any]) -> RequestParamsMeta | None:
 
 
 class _Connection(Connection):
-    """Who asks. Few ask for more of it than its revision: the models of what a client says of itself take long.
-
-    Args:
-        route: What the request says of who asks.
-    """
+    """A connection that builds the costly models of client info and capabilities only when they are read."""
 
     def __init__(self, route: InboundModernRoute) -> None:
         self.protocol_version = route.protocol_version
         self._route = route
 
     def __getattr__(self, name: str) -> Any:
-        """What has not been asked for before."""
         route: InboundModernRoute | None = vars(self).pop("_route", None)
         if route is None:
             raise AttributeError(name)
@@ -279,13 +263,12 @@ class _Connection(Connection):
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
-        """Do what is to be done when it ends, if anybody has asked for that."""
         if "exit_stack" in vars(self):
             await self.exit_stack.__aexit__(*raised)
 
 
 class _Channel:
-    """How a session of the SDK reaches the client of one request: of a `DispatchContext` what a session uses."""
+    """The part of `DispatchContext` with which an SDK session reaches the client of one request."""
 
     can_send_request = False
 
@@ -295,24 +278,18 @@ class _Channel:
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Nothing: this era's clients are asked by an answer."""
+        # In this protocol revision the server asks the client through its response (input_required).
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        """Tell the client something because of its request."""
         await self._answer.tell({"method": method, **({} if params is None else {"params": params})})
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Nothing: progress comes from upstreams, and is told as it came."""
+        """Do nothing: the gateway forwards the upstreams' own progress notifications."""
 
 
 class _Answer:
-    """The response: JSON, or once something had to be said before the answer, a stream of events.
-
-    Args:
-        number: The id of the request.
-        send: Sends the response.
-    """
+    """The response: JSON, or an event stream once a notification or a ping precedes the result."""
 
     def __init__(self, number: int | str, send: Send) -> None:
         self.number = number
@@ -320,15 +297,13 @@ class _Answer:
         self._streams = False
 
     async def tell(self, message: dict[str, Any]) -> None:
-        """Send a notification."""
         await self._part(_event(_bytes({"jsonrpc": "2.0", **message})))
 
     async def ping(self) -> None:
-        """Show that the request is still worked on."""
+        """Show the client that the request is still in progress."""
         await self._part(b": ping\r\n\r\n")
 
     async def end(self, body: bytes, status: int) -> None:
-        """Send the answer."""
         if self._streams:
             await self._send({"type": "http.response.body", "body": _event(body)})
             return
@@ -343,10 +318,10 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-# Of the last request alone: one client often says the same again, and nobody's credentials stay for longer.
+# A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
 @lru_cache(maxsize=1)
 def _usual(said: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str] | None:
-    """The headers of a request, if they are as usual."""
+    """Return the headers if all of them are usual and none is repeated."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in said}
     return headers if len(headers) == len(said) and _are_usual(headers) else None
 
@@ -361,7 +336,7 @@ def _are_usual(headers: dict[str, str]) -> bool:
 
 
 def _request(body: bytes) -> dict[str, Any] | None:
-    """The request that a body is, if it is one without anything strange."""
+    """Return the request if the body is a well-formed `tools/call` or `tools/list`."""
     assert msgspec is not None, "without it there is no faster way"
     try:
         check(body)
@@ -374,7 +349,7 @@ def _request(body: bytes) -> dict[str, Any] | None:
 
 
 def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:
-    """The answer that a result is; in the text that came, if that is what it still says."""
+    """Write the response; with the upstream's own text if the middleware left its result unchanged."""
     text = came.text() if came is not None and _is_same(said, came) else None
     if text is None:
         return _bytes({"jsonrpc": "2.0", "id": number, "result": said})
@@ -382,12 +357,12 @@ def _result(number: int | str, said: dict[str, Any], came: Result | None) -> byt
 
 
 def _is_same(said: dict[str, Any], came: Result) -> bool:
-    """Whether a result has what came, and nothing else."""
+    # Identity of the members, not equality: cheap, and enough for a result that the middleware passed through.
     return list(said) == list(came) and all(map(is_, said.values(), came.values()))
 
 
 def _event(message: bytes) -> bytes:
-    # An event's data end with their line. What an upstream has written may have several: none is within a text.
+    # Event data ends at a line break. An upstream's JSON may contain line breaks, but never inside a string.
     return b"event: message\r\ndata: " + message.translate(_ON_ONE_LINE) + b"\r\n\r\n"
 
 
@@ -397,30 +372,21 @@ def _bytes(message: Json) -> bytes:
 
 
 class Watch:
-    """Gives a request up when its client goes, and shows the client meanwhile that it is not forgotten.
+    """Pings the client of a slow request, and cancels the answering task when the client disconnects."""
 
-    It is begun after a while, since most are answered before: a task for each would take longer than some answers.
-
-    Args:
-        receive: Of the request.
-        ping: Shows the client that its request is still worked on.
-        answering: The task that answers, which is given up when the client has gone.
-    """
+    # Begun only after `WATCH_AFTER_S`: most requests are done before, and a task for each costs more than some of them.
 
     def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], answering: asyncio.Task[Any]) -> None:
-        self.has_given_up = False
-        """Whether the client has gone, and the task has been given up."""
+        self.has_given_up = False  # whether the client has disconnected and the task is cancelled
         self._receive = receive
         self._ping = ping
         self._answering = answering
         self._watching: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """The answer takes long."""
         self._watching = asyncio.create_task(self._watch())
 
     def end(self) -> None:
-        """The answer is known, or will never be."""
         if self._watching is not None:
             self._watching.cancel()
 

@@ -1,12 +1,10 @@
-"""Serving over HTTP: from the first connection to a clean end.
-
-When the process is told to end, no new connections are taken, calls go on for a while, then streams are closed as
-if they had come to their end, what is not answered by then gets status 503, and the exit status is 0::
+"""Serve over HTTP, with health checks and a graceful shutdown.
 
     GET /healthz    200 while the process lives
-    GET /readyz     200 while it serves, 503 once it is told to end
+    GET /readyz     200 while it serves, 503 during the shutdown
 
-Before it serves nothing is answered.
+On SIGTERM or SIGINT the server accepts no new connections, waits `DRAIN_S` for open calls, ends streams cleanly,
+answers remaining requests with 503, and exits with status 0.
 """
 
 from __future__ import annotations
@@ -32,13 +30,8 @@ if TYPE_CHECKING:
 
 
 def listening_at(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises:
-        InvalidInput: The address is taken, or not one of this machine's.
-    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends small parts at once only where it is.
+    # The protocol is explicit because asyncio sets TCP_NODELAY only then.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -58,15 +51,7 @@ async def serve(
     end_streams: Callable[[], None],
     end_behind: Callable[[], Awaitable[None]],
 ) -> None:
-    """Serve until the process is told to end.
-
-    Args:
-        app: What is served.
-        listening: Where.
-        told: Called once the process can be told to end.
-        end_streams: Called when calls are done, to end the streams that the application ends by itself.
-        end_behind: Awaited then, to end what is behind the application.
-    """
+    """Serve until SIGTERM or SIGINT; `told` is called once their handlers are installed, before the server starts."""
     doors = Doors(app)
     files = _most_files()
     server = _Server(
@@ -79,9 +64,9 @@ async def serve(
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            # The other files are for what is behind the application; without any, nobody can be sent away.
+            # The other half is for upstreams, and for accepting a connection in order to refuse it.
             limit_concurrency=files // 2,
-            # So many connections are taken at once, three times over, before the first of them can be sent away.
+            # The event loop accepts three times as many connections before it can refuse the first of them.
             backlog=min(_MOST_BACKLOG, files // 16),
             timeout_graceful_shutdown=2,
         )
@@ -95,14 +80,14 @@ async def serve(
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        # There are none if it was told to end before it had started.
+        # There are no servers if the signal came before the start.
         for each in getattr(server, "servers", ()):
             each.close()
         await doors.drain(DRAIN_S, end_streams)
     finally:
         stopping.cancel()
         server.should_exit = True
-        # Beside each other: clients leave what is behind, and need not be waited for there.
+        # Concurrently: the upstreams need not wait until all clients have disconnected.
         await asyncio.gather(serving, end_behind())
 
 
@@ -112,13 +97,12 @@ _LISTENS: Final = (b"mcp-method", b"subscriptions/listen")
 
 
 def _most_files() -> int:
-    """How many files the process may have open."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _UNLIMITED_FILES if most == resource.RLIM_INFINITY else most
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals alone: uvicorn would end by the signal again, and streams would be cut."""
+    """Leaves signals alone: uvicorn would raise the signal again after its shutdown."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -127,12 +111,12 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for each in sockets or ():
-            # As many as that can wait to be taken.
+            # The kernel's queue may be longer than the batch that asyncio accepts at once.
             each.listen(_MOST_BACKLOG)
 
 
 class Doors:
-    """What every request goes through: health, and the end of every response."""
+    """ASGI wrapper that answers health checks, counts open requests, and ends their responses at shutdown."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -143,7 +127,6 @@ class Doors:
         self._calls_done = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["path"] == "/healthz":
@@ -151,13 +134,13 @@ class Doors:
         elif scope["path"] == "/readyz":
             await _say(send, 503 if self._closing else 200, "ending" if self._closing else "ok")
         elif self._is_over:
-            # Over a connection that is not closed yet.
+            # A connection that is not closed yet can still bring a request.
             await _say(send, 503, "ending")
         else:
             await self._serve(scope, receive, send)
 
     async def drain(self, seconds: float, end_streams: Callable[[], None]) -> None:
-        """Wait for calls, then end the streams."""
+        """Wait for open calls, then end streams and cancel the rest."""
         self._closing = True
         if False in self._open.values():
             with suppress(TimeoutError):
@@ -186,7 +169,7 @@ class Doors:
         try:
             await self._app(scope, receive, watched)
         except ClientDisconnect:
-            # It has gone before it had said all of its request: nobody is there to be answered.
+            # The client disconnected before its request was complete, so nothing can be answered.
             pass
         except asyncio.CancelledError:
             if answering not in self._cut:
@@ -194,7 +177,7 @@ class Doors:
             if not started:
                 await _say(send, 503, "ending")
             elif not ended:
-                # A clean end, so that the client does not take it for a broken connection.
+                # A complete response, which the client does not take for a broken connection.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             del self._open[answering]

@@ -1,8 +1,8 @@
-"""Bodies of requests over HTTP, before the SDK reads them.
+"""Check request bodies over HTTP before the SDK parses them.
 
     POST {"id": 3, "params": {"arguments": {"x": [[], [], [], ...    -> 400 {"id": 3, "error": {"code": -32600, ...
 
-Which are not read says `unread.py`, as over stdio.
+The limits are those of `jsonrpc/inbound_limits.py`, as over stdio.
 """
 
 from __future__ import annotations
@@ -20,17 +20,13 @@ if TYPE_CHECKING:
 
 
 class Bounded:
-    """Refuses a body with too much in it.
-
-    Args:
-        app: What reads the others.
-    """
+    """ASGI wrapper that refuses a body over the limits."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, whose body comes in one message."""
+        # The SDK's size limit, which runs before, delivers the body in one message.
         first = await receive()
         body: bytes = first.get("body", b"")
         try:
@@ -43,7 +39,7 @@ class Bounded:
 
 
 def again(read: list[Message], receive: Receive) -> Receive:
-    """What was read of a request, and then the rest."""
+    """Replay the messages already read, then receive the rest."""
     left = iter(read)
 
     async def again() -> Message:

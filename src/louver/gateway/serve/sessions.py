@@ -1,9 +1,9 @@
-"""Sessions of the handshake era over HTTP, each of which can take up its own streams again, and no other's.
+"""HTTP sessions of the handshake revisions; each session can resume its own streams and no others.
 
-    POST {"id": 7, ...}           -> the stream "7" of this session, its first event 41; another session has a "7" too
-    GET, Last-Event-ID: 41        -> what came after it on that stream; nothing, if the event is another session's
+    POST {"id": 7, ...}           -> stream "7" of this session, its first event 41; another session may have a "7" too
+    GET, Last-Event-ID: 41        -> the later events of that stream; none if event 41 is another session's
 
-The SDK names a stream by the id of its request, and hands one store of events to all sessions.
+The SDK names a stream by the id of its request, and would use one event store for all sessions.
 """
 
 from __future__ import annotations
@@ -25,42 +25,33 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.streamable_http import EventStore
 
+# The hosts that the SDK treats as the loopback.
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-"""What the SDK takes for this machine's loopback."""
 
 
 def app_of(server: Server[Any], *, known_as: Sequence[str] = ()) -> Starlette:
-    """What serves a server over HTTP at `/mcp`, as the SDK's own app does.
-
-    Args:
-        server: The server.
-        known_as: The hosts by which it can be reached, beside those of this machine's loopback.
-    """
+    """Build the HTTP app of a server at `/mcp`; `known_as` lists allowed hosts in addition to the loopback."""
     sessions = _Sessions(server, security_of(known_as))
     route = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
     return Starlette(routes=[route], lifespan=lambda _: sessions.run())
 
 
 def security_of(known_as: Sequence[str]) -> TransportSecuritySettings:
-    """What keeps pages in browsers from reaching a server by a host of theirs (DNS rebinding), or from one of theirs.
-
-    Args:
-        known_as: The hosts by which it can be reached, beside those of this machine's loopback.
-    """
+    """Return the allowed hosts and origins, against DNS rebinding and cross-origin requests from browsers."""
     return TransportSecuritySettings(
-        # At port 80 clients leave the port out.
+        # Clients omit port 80 from the Host header.
         allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *known_as],
         allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
     )
 
 
 class _Sessions(StreamableHTTPSessionManager):
-    """Gives each session a store of its own: the SDK reads this attribute once for each."""
+    """Gives each session its own event store: the SDK reads the attribute `event_store` once per session."""
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
         self._events = Events()
         super().__init__(server, retry_interval=RETRY_MS, security_settings=security)
-        # Within that, so that it gets bodies whole.
+        # Inside the SDK's size limit, which delivers whole bodies.
         self.asgi_app.app = Bounded(self.asgi_app.app)
 
     @property

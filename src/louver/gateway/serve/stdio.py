@@ -1,16 +1,10 @@
-"""Serving over stdio: one client, whose messages are lines.
+"""Serve one client over stdio; each message is a line.
 
-::
+    end of input            open requests are answered, then the process ends
+    SIGTERM, SIGINT         reading stops; open calls continue for at most `DRAIN_S`
+    output is closed        the process ends at once
 
-    the client closes its end, or a file is at its end    what was read is answered, then the process ends
-    SIGTERM, SIGINT                                       nothing more is read; open calls go on for `DRAIN_S`
-    the client reads no more                              the process ends at once
-
-The SDK's own reader drops what is open when there is no more to read, so it does not hear of that before all is
-answered. Who asks the client then is told that it answers no more.
-
-A client that has asked `server/discover` and then opens by `initialize`, because it does not wait long, is served as
-one that has said nothing yet: to the SDK the first request decides which revision is spoken.
+The SDK drops open requests at the end of its input, so the end of input reaches it only after they are answered.
 """
 
 from __future__ import annotations
@@ -50,13 +44,7 @@ _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the c
 async def serve_stdio(
     server: Server[Any], *, end_streams: Callable[[], None], end_behind: Callable[[], Coroutine[Any, Any, None]]
 ) -> None:
-    """Serve the client at the other end of standard input and output, until it goes or the process is told to end.
-
-    Args:
-        server: What is served.
-        end_streams: Called when calls are done, to end the streams that the server ends by itself.
-        end_behind: Awaited after that, to end what is behind the server.
-    """
+    """Serve the client until it disconnects or a signal ends the process; `end_behind` closes the upstreams."""
     source, sink = claim()
     with anyio.CancelScope() as scope:
         async with lines_from(source) as line, lines_to(sink, scope.cancel) as say, anyio.create_task_group() as tasks:
@@ -67,15 +55,7 @@ async def serve_stdio(
 
 
 class _Front:
-    """What stands between the lines and the server.
-
-    Args:
-        line: Reads a line.
-        say: Writes one.
-        end_streams: Ends the server's streams.
-        end_behind: Ends what is behind it.
-        tasks: Runs what reads and writes.
-    """
+    """Carries messages between the lines and the server, and ends both in order."""
 
     def __init__(
         self,
@@ -94,7 +74,7 @@ class _Front:
         self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
         self._starts_over = False
         self._has_only_discovered: bool | None = None
-        # By their ids, which clients may give twice: the SDK answers both.
+        # Open requests by id. A client may use an id twice, and the SDK answers both.
         self._calls: Counter[types.RequestId | None] = Counter()
         self._streams: Counter[types.RequestId | None] = Counter()
         self._questions: set[types.RequestId] = set()
@@ -104,13 +84,11 @@ class _Front:
         self._is_told = self._is_read = False
 
     def end(self) -> None:
-        """The process is told to end."""
         self._is_told = True
         self._waiting.cancel()
         self._draining.deadline = min(self._draining.deadline, anyio.current_time() + DRAIN_S)
 
     async def serve(self, server: Server[Any]) -> None:
-        """Serve until the end of what is read."""
         self._tasks.start_soon(self._read)
         self._tasks.start_soon(self._write)
         await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
@@ -118,10 +96,10 @@ class _Front:
             self._starts_over = False
             await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
         await self._outgoing.aclose()
-        # Whoever reads gets the last words, but is not waited for.
+        # The client gets the last responses if it reads them in time.
         self._tasks.cancel_scope.deadline = anyio.current_time() + UPSTREAM_GOODBYE_SECONDS
 
-    # What comes
+    # From the client
 
     async def _read(self) -> None:
         try:
@@ -133,7 +111,7 @@ class _Front:
                     self._tasks.start_soon(self._refuse, question)
                 await self._until_answered(self._calls)
             self._end_streams()
-            # Beside: it takes its time, and answers what is not answered yet.
+            # In a task: closing upstreams takes time, and it also answers the calls that are still open.
             self._tasks.start_soon(self._end_behind)
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
                 await self._until_answered(self._calls)
@@ -142,7 +120,7 @@ class _Front:
             await self._to_server.aclose()
 
     async def _next(self) -> bytes:
-        """The next line; nothing at the end, and once the process is told to end."""
+        """Return the next line; empty at the end of input and after a signal."""
         with anyio.CancelScope() as self._waiting:
             if not self._is_told:
                 return await self._line()
@@ -163,14 +141,15 @@ class _Front:
             self._has_only_discovered = message.method == "server/discover" and self._has_only_discovered is not False
             open_ones = self._streams if message.method == "subscriptions/listen" else self._calls
             open_ones[message.id] += 1
-            # The SDK answers nothing that is cancelled.
+            # The SDK sends no response to a cancelled request.
             metadata = ServerMessageMetadata(on_request_unanswered=partial(self._close, message.id))
         elif not isinstance(message, types.JSONRPCNotification):
             self._questions.discard(codec.come_back(message.id))
         await self._to_server.send(SessionMessage(message, metadata))
 
     async def _start_over(self) -> None:
-        """Serve the client as one that has said nothing yet."""
+        # A client that probes with `server/discover` may time out and then send `initialize`. The SDK fixes the
+        # protocol revision by the first request, so it must run again.
         self._starts_over = True
         self._calls.clear()
         before = self._to_server
@@ -191,7 +170,7 @@ class _Front:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._to_server.send(SessionMessage(refusal))
 
-    # What goes
+    # To the client
 
     async def _write(self) -> None:
         async with self._from_server:
@@ -208,7 +187,7 @@ class _Front:
                     await self._close(message.id)
 
     async def _close(self, number: types.RequestId | None) -> None:
-        """A request has been answered, or will not be."""
+        """Count a request as answered, or as cancelled and never to be answered."""
         open_ones = self._calls if number in self._calls else self._streams
         if open_ones[number] > 1:
             open_ones[number] -= 1
@@ -223,23 +202,18 @@ class _Front:
 
 
 def read(line: bytes) -> types.JSONRPCMessage:
-    """The message of a line.
-
-    Raises:
-        MCPError: It cannot be read. The error holds nothing of it.
-
-    Source: "replace" is what the SDK reads by; half a surrogate pair could not be written to an upstream.
-    """
+    """Parse a line; an `MCPError` quotes nothing of it."""
     if isinstance(line, TooLong):
         message = f"a message has at most {MAX_CLIENT_LINE} bytes, this one has more"
         raise MCPError(types.INVALID_REQUEST, message)
     check(line)
     try:
+        # "replace" as in the SDK. Half a surrogate pair is refused: it could not be written to an upstream.
         return types.jsonrpc_message_adapter.validate_json(line.decode(errors="replace"), by_name=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
-            # Its message says what and where, and quotes nothing.
+            # This message of pydantic gives the problem and the position, and quotes nothing.
             message = f"{first['msg']}; a message is a line of JSON, without half a surrogate pair"
             raise MCPError(types.PARSE_ERROR, message) from None
         message = "a message is a request, a notification or an answer of JSON-RPC 2.0, whose params are an object"

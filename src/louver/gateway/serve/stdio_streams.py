@@ -1,11 +1,9 @@
-"""Standard input and output as lines, for the protocol alone.
+"""Standard input and output as lines, reserved for the protocol.
 
-::
+    a pipe, a socket, a terminal    read and written on the event loop, so that a pending read never blocks the exit
+    a file, /dev/null               in a thread: the event loop cannot poll what is always ready
 
-    a pipe, a socket, a terminal    on the event loop: nothing that is waited for keeps the process from ending
-    a file, /dev/null               in a thread: the event loop cannot wait for what is always ready
-
-What else is printed goes to standard error, and children read nothing.
+Other prints go to standard error, and child processes read from /dev/null.
 """
 
 from __future__ import annotations
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class TooLong(bytes):
-    """The beginning and the end of a line that is longer than `MAX_CLIENT_LINE`."""
+    """The start and the end of a line that is longer than `MAX_CLIENT_LINE`."""
 
 
 def claim() -> tuple[int, int]:
-    """Descriptors for the protocol alone; from now on what is printed goes to standard error."""
+    """Return input and output descriptors for the protocol; from now on, prints go to standard error."""
     source, sink = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -42,7 +40,7 @@ def claim() -> tuple[int, int]:
 
 @asynccontextmanager
 async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
-    """What reads the next line: nothing at the end, and `TooLong` where it is too long to be kept."""
+    """Yield a function that reads the next line: empty at the end, `TooLong` for an oversized line."""
     if _is_always_ready(source):
         with os.fdopen(source, "rb") as file:
             yield lambda: _line(lambda: to_thread.run_sync(file.readline, MAX_CLIENT_LINE + 1))
@@ -59,19 +57,14 @@ async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes
 
 @asynccontextmanager
 async def lines_to(sink: int, lost: Callable[[], None]) -> AsyncGenerator[Callable[[bytes], Awaitable[None]]]:
-    """What writes a line, and waits until it is written.
-
-    Args:
-        sink: Where.
-        lost: Called when nobody reads any more, or nothing more can be written.
-    """
+    """Yield a function that writes a line; `lost` is called when the client closes its end or a write fails."""
     if _is_always_ready(sink):
         with os.fdopen(sink, "wb", 0) as file:
             yield lambda line: _write_to_file(file, line, lost)
         return
     loop = asyncio.get_running_loop()
     transport, hearing = await loop.connect_write_pipe(lambda: _Hearing(lost), os.fdopen(sink, "wb", 0))
-    # A line that is written has left the process.
+    # `drain` then waits until the line has left the process.
     transport.set_write_buffer_limits(0)
     writer = asyncio.StreamWriter(transport, hearing, None, loop)
 
@@ -82,14 +75,13 @@ async def lines_to(sink: int, lost: Callable[[], None]) -> AsyncGenerator[Callab
 
 
 class _Hearing(asyncio.streams.FlowControlMixin):
-    """Sees at once when nobody reads any more."""
+    """Notices at once when the client closes its end."""
 
     def __init__(self, lost: Callable[[], None]) -> None:
         super().__init__()
         self._lost = lost
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has closed its end."""
         super().connection_lost(exc)
         self._lost()
 
@@ -108,7 +100,7 @@ async def _line(part: Callable[[], Awaitable[bytes]]) -> bytes:
 
 
 async def _pipe_part(reader: asyncio.StreamReader) -> bytes:
-    """A line, or the beginning of one that is too long."""
+    """Read a line, or the first part of an oversized line."""
     try:
         return await reader.readuntil()
     except asyncio.IncompleteReadError as end:

@@ -1,9 +1,9 @@
-"""Where the action `export` puts a whole answer, so that a model need not read it.
+"""Targets of the action `export`, which stores a whole result instead of returning it. Source: 001 pattern 5.
 
     {"resource": "louver://results/Zk3x...", "expiresInSeconds": 600, "bytes": 45200, "fields": [...], "NOTE": "..."}
     {"path": "/exports/tracker__list_issues-5f0c2b.json", "bytes": 45200, "fields": [...], "NOTE": "..."}
 
-A file is for the user, on the machine of the gateway; a resource is for the model, in parts. Source: 001 pattern 5.
+A model reads a resource in parts; a file is for the user of the gateway's machine.
 """
 
 from __future__ import annotations
@@ -27,37 +27,24 @@ if TYPE_CHECKING:
     from louver.server.results.results import About, Results
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+# Stripped from a file name: with one of these first, a file is hidden or looks like an option.
 _AT_THE_ENDS: Final = "._-"
-"""Characters that a file's name neither begins nor ends with: it would be hidden, or taken for an option."""
-
-_SUFFIX: Final = ".part"
-"""Ends the name of a file that is being written."""
+_SUFFIX: Final = ".part"  # of a file that is being written
 
 
 class Exports(Protocol):
-    """A place for whole answers."""
-
     async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        """Put the JSON of an answer there; what is told of it.
-
-        Raises:
-            ToolFailed: It cannot be put there.
-        """
+        """Store a result's JSON and return where it is; raise `ToolFailed` if that is impossible."""
         ...
 
 
 class ExportedResults:
-    """Kept results, of which parts can be read.
-
-    Args:
-        results: Keeps them.
-    """
+    """Stores exports as kept results."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
     async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        """Keep it."""
         uri = await self._results.keep(text, about, ctx)
         if uri is None:
             raise ToolFailed(f"the answer of {about.tool} is too large to be kept", tool=about.tool)
@@ -66,17 +53,12 @@ class ExportedResults:
 
 
 class ExportedFiles:
-    """Files in a folder.
-
-    Args:
-        folder: The folder.
-    """
+    """Stores exports as files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        """Write it to a file of its own, which nobody but our user can read."""
         name = _NO_NAME.sub("_", about.tool)[:100].strip(_AT_THE_ENDS) or "export"
         path = self._folder / f"{name}-{secrets.token_hex(8)}.json"
         try:
@@ -88,7 +70,7 @@ class ExportedFiles:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that is there whole, or not at all."""
+    """Write a file atomically, readable only by the gateway's user."""
     part = path.with_name(path.name + _SUFFIX)
     number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -100,5 +82,5 @@ def _write(path: Path, text: str) -> None:
 
 
 def told(value: Json, size: int) -> dict[str, Any]:
-    """What is told of an exported value beside its place."""
+    """Return the size and the preview of an exported value."""
     return {"bytes": size, **fitted(preview(value, size))}

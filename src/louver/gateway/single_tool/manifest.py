@@ -1,10 +1,6 @@
-"""What `discover` answers: the sections of 001's template, made from what is there at the time.
+"""The manual that the action `discover` returns: the sections of 001's template, with the current servers.
 
-    {"CRITICAL_RULES": [...], "ACTION_SELECTION": {"list": {"purpose": ..., "use_when": ...}, ...},
-     "capabilities": [{"server", "state", "tools", "description"?}], "filters": {...},
-     "PARAMETER_REFERENCE": {...}, "COMMON_WORKFLOWS": {...}, "OUTPUT_MODES": {...}}
-
-It is read once by who needs it, and costs who does not nothing. Source: 001 patterns 1 and 2, and its appendix.
+A model reads it once, and only if it needs it. Source: 001 patterns 1 and 2, and its appendix.
 """
 
 from __future__ import annotations
@@ -45,12 +41,7 @@ _PARAMETERS: Final = {
 
 
 def manifest(servers: Sequence[Server], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The whole of it.
-
-    Args:
-        servers: Those behind the gateway.
-        tools: Server -> its tools.
-    """
+    """Build the manual; `tools` maps server name -> its tools by name."""
     return {
         "CRITICAL_RULES": _RULES,
         "ACTION_SELECTION": {

@@ -1,13 +1,10 @@
-"""The tool `gateway`: one schema in the list, an action for each thing that can be done.
+"""The tool `gateway` and its actions. Source: 001 pattern 1.
 
-    {"action": "search", "query": "open issues"}
-    -> {"tools": [{"id": "tracker__list_issues", "description": "List issues."}]}
     {"action": "call", "id": "tracker__list_issues", "arguments": {"state": "open"}, "fields": ["items.number"]}
     -> {"data": {"items": [{"number": 7}]}}
 
-What a tool answers stands under `data`. What is said of it, a guidance or a warning, stands beside that, since some
-hosts show a model nothing but structured content. The receipt of the inner call is in `_meta["dev.louver/data"]`.
-Source: 001 pattern 1.
+Guidance and warnings are members next to `data`, because some hosts show a model only structured content. The receipt
+of the inner call is in `_meta["dev.louver/data"]`.
 """
 
 from __future__ import annotations
@@ -51,6 +48,7 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.upstream import Upstream
     from louver.protocol.output import Output
 
+# The actions and their parameters.
 TAKES: Final = {
     "discover": (),
     "list": ("server", "limit", "offset"),
@@ -59,11 +57,10 @@ TAKES: Final = {
     "call": ("id", "arguments", "fields", "view", "compact"),
     "export": ("id", "arguments"),
 }
-"""The actions, each with its parameters."""
 
 _TEXT: Final = {"type": "string"}
 
-# Whoever needs to know more of a parameter asks `discover`: here each word is read by every model in every task.
+# Without descriptions of the parameters, which `discover` returns: every model pays for each word here in every task.
 _DEFINITION: Final[dict[str, Any]] = {
     "name": "gateway",
     "description": "All tools behind one. Actions: discover (manual), list, search, get, call, export.",
@@ -93,13 +90,7 @@ _INSTRUCTIONS: Final = (
 
 
 class Actions:
-    """What the gateway offers in this exposure: the one tool, and that for scripts, if there are any.
-
-    Args:
-        upstreams: The servers behind it, by name.
-        scripts: Runs scripts.
-        exports: Where whole answers are put.
-    """
+    """Built-in tools of the exposure `gateway`: the single tool, and `execute` if scripts can run."""
 
     hides = True
     can_collide = False
@@ -110,15 +101,12 @@ class Actions:
         self._tool = _Gateway(upstreams, exports)
 
     async def instructions(self) -> str:
-        """What models are told."""
         return _INSTRUCTIONS
 
     async def tools(self) -> Sequence[OwnTool]:
-        """The one, or two."""
         return [self._tool, *await executing(self._upstreams, self._scripts)]
 
     def passes(self, tools: Sequence[OwnTool]) -> bool:
-        """Never: tools are called by the action for that."""
         return False
 
 
@@ -137,9 +125,8 @@ class _Gateway:
         }
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
-        """What an action answers."""
         action = _action(asked.arguments)
-        # What a tool answers is said with what is to be said of it.
+        # Only `call` passes on guidance and warnings.
         ask = partial(asked.ask, plain=action != "call")
         call = _Call(Behind(self._upstreams, asked.turn.client, ask), asked)
         if action == "call":
@@ -149,11 +136,7 @@ class _Gateway:
 
 
 def _action(arguments: dict[str, Any]) -> str:
-    """The action that arguments are for.
-
-    Raises:
-        InvalidArguments: There is no such action, or it does not take one of them.
-    """
+    """Return the action, after checking that it exists and takes all the arguments."""
     action: str = arguments["action"]
     if action not in TAKES:
         raise InvalidArguments(f"'action' is one of {', '.join(map(repr, TAKES))}", argument="action")
@@ -165,12 +148,7 @@ def _action(arguments: dict[str, Any]) -> str:
 
 
 class _Call:
-    """One call of the tool.
-
-    Args:
-        behind: The servers, for whoever asks.
-        asked: The request.
-    """
+    """One call of the tool `gateway`, with accessors for its arguments."""
 
     def __init__(self, behind: Behind, asked: Asked) -> None:
         self.behind = behind
@@ -178,33 +156,21 @@ class _Call:
         self.arguments = asked.arguments
 
     def text(self, name: str) -> str:
-        """An argument that the action needs.
-
-        Raises:
-            InvalidArguments: It is not there.
-        """
+        """Return a required argument, or raise `InvalidArguments`."""
         if not self.arguments.get(name):
             action = self.arguments["action"]
             raise InvalidArguments(f"{name!r} is missing: the action {action!r} needs it", argument=name)
         return self.arguments[name]
 
     def number(self, name: str, default: int, *, least: int) -> int:
-        """An argument that counts.
-
-        Raises:
-            InvalidArguments: It is below `least`.
-        """
+        """Return an integer argument, or raise `InvalidArguments` if it is below `least`."""
         number: int = self.arguments.get(name, default)
         if number < least:
             raise InvalidArguments(f"{name!r}: expected a number of {least} or more", argument=name)
         return number
 
     async def tool(self) -> dict[str, Any]:
-        """The tool that is meant.
-
-        Raises:
-            UnknownName: There is no such tool.
-        """
+        """Return the listed tool of the argument `id`, or raise `UnknownName`."""
         name = self.text("id")
         server = self.behind.owner(name)
         found = await self.behind.tools(server if server in self.behind.names else None)
@@ -251,7 +217,7 @@ async def _search(call: _Call) -> dict[str, Any]:
 
 
 def _not_found(error: MCPError) -> LouverError:
-    """Why there is no list to search, or none is searched now, for a model to read."""
+    """Convert a failed search into an error for the model: rate limit, or no available tool list."""
     said = members(members(error.error.data).get("error"))
     message = said.get("message", f"error {error.code}")
     if said.get("code") == RateLimited.code:
@@ -265,7 +231,6 @@ async def _get(call: _Call) -> dict[str, Any]:
 
 
 async def _call(call: _Call) -> dict[str, Any]:
-    """The result of a tool, its answer under `data`."""
     name: str = (await call.tool())["name"]
     is_compact: bool = call.arguments.get("compact", True)
     arguments: dict[str, Any] = call.arguments.get("arguments", {})
@@ -274,11 +239,11 @@ async def _call(call: _Call) -> dict[str, Any]:
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool as the one tool gives it."""
+    """Convert a tool's result to that of the tool `gateway`, with the output under `data`."""
     meta = members(result.get("_meta"))
     notes, warnings = _objects(meta.get(GUIDANCE)), _objects(meta.get(WARNINGS))
     shown = blocks(result)
-    # What is said beside the answer comes last, a block each.
+    # The last blocks are the guidance and the warnings, one block each.
     own = shown[: max(0, len(shown) - len(notes) - len(warnings))]
     texts = texts_of({"content": own})
     if is_object(meta.get(RESULT)):
@@ -301,7 +266,7 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
-    """Where the whole answer of a tool is put, and what it looks like."""
+    """Call a tool, store its whole result, and return the place and a preview."""
     name: str = (await call.tool())["name"]
     result = await call.behind.answer(name, call.arguments.get("arguments", {}), None, name, compact=False)
     uri = kept_at(result)
@@ -316,16 +281,12 @@ async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
 
 
 async def _found(result: dict[str, Any]) -> Output | None:
-    """The output of a tool that stands in its answer."""
+    """Return the output in a result."""
     return await found_output(result, text_wrapper_in(result.get("structuredContent")))
 
 
 async def _kept_elsewhere(name: str, result: dict[str, Any], uri: str, call: _Call) -> Output | None:
-    """The output of a tool whose server has kept it, and has given a preview.
-
-    Raises:
-        ToolFailed: It cannot be read whole.
-    """
+    """Return the output that the upstream keeps after sending a preview; raise `ToolFailed` if it is not readable."""
     try:
         read = await call.asked.ask("resources/read", {"uri": uri})
     except MCPError:
@@ -339,7 +300,7 @@ async def _kept_elsewhere(name: str, result: dict[str, Any], uri: str, call: _Ca
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    """What is said beside an answer: `_meta` can also come from a server."""
+    """Return the objects of a list; `_meta` may come from an upstream, so its content is not trusted."""
     return [each for each in value if is_object(each)] if is_array(value) else []
 
 
