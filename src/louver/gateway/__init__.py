@@ -1,1 +1,1 @@
-"""In front of other servers: connections to them, and everything of theirs passed on, with projection."""
+"""The gateway: connections to upstream servers, and their answers with projection."""

@@ -1,9 +1,8 @@
-"""The gateway: a server of the SDK that has nothing of its own, and upstreams behind it.
+"""The gateway: one MCP server in front of one or several upstreams.
 
-::
+    client ── middleware ── routing ── dispatch ── session ── transport ── upstream
 
-    client ── stack ── routes ── calls ── session ── link ── upstream
-                      `One`, `Many`
+Routing has two kinds: `single` for one upstream, `aggregate` for several.
 """
 
 from __future__ import annotations
@@ -56,29 +55,20 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
     from louver.server.audit.writer import Audit
 
+# Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
 UPSTREAMS: Final = "louver.upstream."
-"""The loggers of what upstreams write to their standard error begin so; then comes the upstream's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What `louver serve` and `louver check` tell of an upstream.
-
-    Args:
-        name: Its name.
-        transport: `stdio` or `http`.
-        version: The protocol revision that was agreed on, if there is a session.
-        tools: Its tools, as it lists them.
-        problem: Why there is no session.
-        projectable: How many of them have an output that is declared, by them or by a file.
-    """
+    """The state of an upstream, for `louver serve` and `louver check`."""
 
     name: str
     transport: str
-    version: str | None
+    version: str | None  # protocol revision; `None` without a session
     tools: list[dict[str, Any]]
-    problem: str | None = None
-    projectable: int = 0
+    problem: str | None = None  # why there is no session
+    projectable: int = 0  # tools with an output schema, from their server or from a file
 
 
 def _nothing() -> None:
@@ -86,30 +76,20 @@ def _nothing() -> None:
 
 
 class Gateway:
-    """Upstreams, and the server that stands before them.
-
-    Args:
-        config: The configuration.
-        serves_one: Whether there is one client, over stdio: then upstreams are opened as that client.
-        exposure: How tools are listed, whatever the configuration says.
-        execute: Whether there are scripts, likewise.
-        ready_views: Whether all servers get ready views; if not, those that the configuration says.
-        opened: Called when a client has opened the gateway.
-        changes: Whether clients are told that lists can change, for there may be another configuration.
-    """
+    """The upstreams, and the MCP server in front of them."""
 
     def __init__(
         self,
         config: Config,
         *,
-        serves_one: bool,
-        exposure: Exposure | None = None,
-        execute: bool | None = None,
-        ready_views: bool = False,
-        opened: Callable[[], None] = _nothing,
-        changes: bool = False,
+        serves_one: bool,  # one client, over stdio: upstreams are opened with its identity
+        exposure: Exposure | None = None,  # overrides the configuration
+        execute: bool | None = None,  # overrides the configuration
+        ready_views: bool = False,  # every upstream gets shipped views
+        opened: Callable[[], None] = _nothing,  # called when a client has opened the gateway
+        changes: bool = False,  # a reload may come: announce that lists can change
     ) -> None:
-        # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
+        # Integers pass through at any size; by default Python refuses to print more than 4,300 digits.
         sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
         self._serves_one = serves_one
         self._exposure: Exposure | None = exposure
@@ -121,7 +101,7 @@ class Gateway:
         self.listening = ListenHandler(self._bus)
         self._onlookers = Onlookers(self._told)
         self.upstreams: dict[str, Upstream] = {}
-        # Also those that a change has taken out: they may come again, for those whom they have served.
+        # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._known: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
         self._stack = Stack(self.server, opened, self._leave)
@@ -132,15 +112,14 @@ class Gateway:
         self._lay_out(config)
 
     async def open(self) -> list[State]:
-        """Open all upstreams, as far as they are there, and tell what they are."""
+        """Open all available upstreams and report their states."""
         states = await asyncio.gather(*map(self._state, self._config.upstreams))
         if self._stack.scripts is not None:
             await self._stack.scripts.are_ready()
         return states
 
     def discovery(self) -> DiscoveryService:
-        """What stands behind the gateway, for the gateway itself: not projected, and with nobody to be asked."""
-        # Imported only now: it knows of scripts, of which most gateways need nothing.
+        """Discovery for the gateway itself: unprojected, and without a client that upstreams could ask."""
         from louver.gateway.discovery.behind import Behind
         from louver.gateway.discovery.service import DiscoveryService
 
@@ -152,23 +131,13 @@ class Gateway:
         return DiscoveryService(Behind(self.upstreams, itself.client, ask))
 
     async def call(self, upstream: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a tool of an upstream answers to the gateway itself, as it is, likewise.
-
-        Args:
-            upstream: The upstream's name.
-            tool: The upstream's own name of the tool.
-            arguments: Of the call.
-
-        Raises:
-            MCPError: It is an error.
-            UpstreamError: The upstream does not answer as it should.
-        """
+        """Call a tool, by its upstream's name for it, as the gateway itself; the answer is not projected."""
         itself = _itself()
         said = {"name": tool, "arguments": dict(arguments)}
         return await self._calls.ask(self.upstreams[upstream], itself, "tools/call", enveloped(said, GATEWAY.envelope))
 
     async def change(self, config: Config) -> None:
-        """Serve another configuration from now on; a server that is the same in it is left alone."""
+        """Switch to another configuration; upstreams that it leaves unchanged keep their sessions."""
         clients = {client for upstream in self._known.values() for client in upstream.clients}
         gone = self._lay_out(config)
         await self._ended(*gone)
@@ -178,28 +147,27 @@ class Gateway:
                 client.hear(change, None)
 
     async def end(self) -> None:
-        """End all upstreams; calls are answered by none of them any more. A second time, wait for that."""
+        """End all upstreams and cancel pending calls; a second call waits for the same end."""
         self._parked.close()
         for upstream in self._known.values():
             upstream.give_up()
         await self._ended(*([] if self._stack.scripts is None else [self._stack.scripts]))
 
     async def close(self) -> None:
-        """Likewise, and end what is written beside: calls are over."""
+        """End all upstreams, then close the audit log."""
         await self.end()
         if self._audit is not None:
             self._audit.close()
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
-        """The names of a tool's views."""
         return sorted(self._files.views.entry(self._named(upstream, tool), None).views.named)
 
     def is_declared(self, upstream: str, tool: dict[str, Any]) -> bool:
-        """Whether a tool's output is declared, by its server or by a file."""
+        """Whether a tool has an output schema, from its server or from a file."""
         return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None
 
     def problems_of(self, state: State) -> list[str]:
-        """What is wrong with what is said of an upstream's tools: views, schemas, descriptions, rules, a policy."""
+        """Problems of an upstream's guidance, views, schemas, descriptions and policy."""
         problems: list[str] = []
         if state.problem is None:
             problems += self._files.misfits(state.name, {tool["name"] for tool in state.tools})
@@ -217,26 +185,18 @@ class Gateway:
         return [f"{state.name}: {problem}" for problem in problems]
 
     async def _ended(self, *gone: Scripts) -> None:
-        """Wait for the end of what upstreams have no more, and end scripts."""
+        """Wait until closed sessions have ended, and close scripts."""
         await asyncio.gather(*(each.ended() for each in self._known.values()), *(each.close() for each in gone))
 
     def _schema_file(self, upstream: str, tool: dict[str, Any]) -> SchemaFile | None:
         return self._files.schemas.find(self._named(upstream, tool)["name"])
 
     def _named(self, upstream: str, tool: dict[str, Any]) -> dict[str, Any]:
-        """The tool as clients see it named."""
+        """The tool under the name that clients see."""
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
 
     def _lay_out(self, config: Config) -> list[Scripts]:
-        """Put everything in its place; the scripts that have none any more.
-
-        Raises:
-            InvalidView: A file of views is wrong; nothing has changed then.
-            InvalidSchema: Likewise, one of an output schema.
-            InvalidDescription: Likewise, one of descriptions.
-            LouverError: Results cannot be kept, or audit records written, where they should be, or a key for grants is
-                too short; likewise.
-        """
+        """Apply a configuration and return the scripts that it replaces; if it raises, nothing has changed."""
         config = self._chosen(config)
         files = Files(config, self._says, self._learned)
         kept = self._stack.kept_for(config)
@@ -255,11 +215,7 @@ class Gateway:
         return self._stack.build(config, files, kept, self.upstreams, self._routes, audit)
 
     def _audit_for(self, wanted: Audited | None) -> Audit | None:
-        """Where records are written: the file that is open, if that is what a configuration wants.
-
-        Raises:
-            AuditFailed: It cannot be written.
-        """
+        """The audit log that a configuration wants; an open one is reused."""
         if wanted != self._audited:
             audit = None if wanted is None else _audit(wanted)
             if self._audit is not None:
@@ -268,11 +224,7 @@ class Gateway:
         return self._audit
 
     def _chosen(self, config: Config) -> Config:
-        """The configuration with what was chosen whatever it says.
-
-        Raises:
-            LouverError: There is no such listing or exposure, or no such way to run scripts.
-        """
+        """The configuration with the constructor's overrides."""
         exposure = self._exposure or config.exposure
         check_choice("listing", config.listing, get_args(Listing))
         check_choice("exposure", exposure, get_args(Exposure))
@@ -286,12 +238,12 @@ class Gateway:
         return replace(config, upstreams=upstreams, exposure=exposure, execute=execute)
 
     def _says(self, upstream: str) -> str | None:
-        """What an upstream says itself that it is called, once it was opened."""
+        """The name in an upstream's `serverInfo`, once it has been opened."""
         known = self.upstreams.get(upstream)
         return None if known is None else known.says
 
     def _take_up(self, config: Config) -> None:
-        """Have the upstreams of a configuration from now on; sessions that it does not leave alone end."""
+        """Set the upstreams; sessions of changed and removed ones end."""
         before = {each.name: each for each in self._config.upstreams}
         changed = {each.name: self._terms(each) for each in config.upstreams if before.get(each.name) != each}
         for name in before.keys() - {each.name for each in config.upstreams}:
@@ -323,18 +275,18 @@ class Gateway:
         )
 
     async def _leave(self, client: Client) -> None:
-        """A client has gone, which may want to be told something by an upstream that is taken out."""
+        """Remove a client from all upstreams, also from those that a reload removed."""
         await asyncio.gather(*(upstream.leave(client) for upstream in self._known.values()))
 
     async def _told(self, method: str, params: Params) -> None:
-        """Tell clients of 2026-07-28 what has changed; those of the handshake era are told by the session."""
+        """Publish a change to 2026-07-28 clients; sessions notify handshake clients themselves."""
         event = event_from_wire(method, params)
         if event is not None:
             await self._bus.publish(event)
 
     async def _state(self, each: model.Upstream) -> State:
         version, has_tools = None, True
-        # None of this name may be configured any more once it has answered.
+        # Looked up first: a reload may remove the name while this waits.
         upstream = self.upstreams[each.name]
         await upstream.resume()
         try:
@@ -346,7 +298,7 @@ class Gateway:
         except LouverError as error:
             return State(each.name, each.transport, version, [], upstream.problem or error.message)
         except MCPError as error:
-            # A server may have no tools, and then no list of them. What else it says is not repeated.
+            # A server without tools may not know `tools/list`. The text of other errors is not repeated.
             is_none = not has_tools and error.error.code == METHOD_NOT_FOUND
             problem = None if is_none else f"'tools/list' fails with {error.error.code}"
             return State(each.name, each.transport, version, [], problem)
@@ -360,10 +312,10 @@ def _link(each: model.Upstream, listener: Listener) -> Link:
     if each.policy is None or "logging" in each.policy.lets:
         told = logging.getLogger(f"{UPSTREAMS}{each.name}")
     else:
-        # What it writes there is not looked into, so it may hold anything: nobody reads it, whatever changes later.
+        # The policy cannot filter standard error: it goes to a disabled logger that no logging configuration reaches.
         told = logging.Logger(each.name)
         told.disabled = True
-    # Each is imported only where a server is reached so.
+    # Lazy imports: each transport only where it is used.
     if each.transport == "http":
         from louver.gateway.transports.http import HttpLink
 
@@ -374,14 +326,14 @@ def _link(each: model.Upstream, listener: Listener) -> Link:
 
 
 def _audit(wanted: Audited) -> Audit:
-    # Imported only now: without an audit SQLite is not needed.
+    # Lazy import: only an audit needs SQLite.
     from louver.server.audit.writer import Audit
 
     return Audit(wanted.file, wanted.retention_days)
 
 
 def _guard(server: str, policy: Policy) -> Guard:
-    # Likewise: without a policy nothing is guarded.
+    # Lazy import: only policies need it.
     from louver.gateway.upstream.policy_guard import Guard
     from louver.server.policy.enforcer import Policed
 

@@ -1,11 +1,10 @@
-"""The middleware before the routes, the outermost first, as an exposure has it.
+"""The middleware in front of the routes, outermost first, for each exposure.
 
-    full         projection ─ spans ─ forward
-    minimal      disclosure ─ projection ─ spans ─ forward
-    discovery    own tools ─ projection ─ spans ─ forward
-    gateway      own tools ─ projection ─ spans ─ forward
+    full                  projection ─ tracing ─ forward
+    minimal               disclosure ─ projection ─ tracing ─ forward
+    discovery, gateway    built-in tools ─ projection ─ tracing ─ forward
 
-With scripts, `full` and `minimal` have the tool for them before all else, so that what it asks goes through the rest.
+With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers.
 """
 
 from __future__ import annotations
@@ -65,24 +64,12 @@ if TYPE_CHECKING:
     from louver.server.search import Search
 
 
+# The parameters of the single tool that reduce an answer, as a warning names them.
 _PARAMETERS: Final = ("'fields'", "'view'")
-"""Those of the one tool that ask for less of an answer, as a warning names them: fields, and a view."""
 
 
 class Files:
-    """What the folders of a configuration say of the tools of its servers, by the names that clients know.
-
-    Args:
-        config: The configuration.
-        says: What a server of it says itself that it is called, once it was opened.
-        learned: What was learnt of servers, by its file; more are added. It stays as it was at the start.
-
-    Raises:
-        InvalidView: A file of views is wrong.
-        InvalidSchema: Likewise, one of an output schema.
-        InvalidDescription: Likewise, one of descriptions.
-        LouverError: A file of what was learnt is something else.
-    """
+    """The files of a configuration about its servers' tools, under the tool names that clients use."""
 
     def __init__(self, config: Config, says: Callable[[str], str | None], learned: dict[Path, LearnedFields]) -> None:
         alone = len(config.upstreams) == 1
@@ -121,8 +108,6 @@ class Files:
         self.descriptions = DescriptionFiles(described)
 
     def views_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> ToolViews:
-        """The views that a caller may know of."""
-
         def hides(tool: str, path: FieldPath) -> bool:
             found = self._policed_of(policed, tool)
             return found is not None and found[0].hides(found[1], principal, path)
@@ -130,8 +115,6 @@ class Files:
         return ToolViews(None, self.default_views, self._views, self._ready, hides, self.schemas)
 
     def descriptions_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> DescriptionFiles:
-        """What files say of tools, as far as a caller may know it."""
-
         def seen(tool: str, file: DescriptionFile) -> DescriptionFile | None:
             found = self._policed_of(policed, tool)
             if found is None:
@@ -142,7 +125,7 @@ class Files:
         return self.descriptions.seen_by(seen)
 
     def misfits(self, upstream: str, tools: set[str]) -> list[str]:
-        """What is said of tools that an upstream does not have, by its own names of them."""
+        """Settings and files about tools that an upstream does not have."""
         before = self._before[upstream]
         there = {before + tool for tool in tools}
         said = {
@@ -161,20 +144,20 @@ class Files:
         return [f"{what} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for what, name in unknown]
 
     def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:
-        """Whose a tool is that is under a policy, by the name that clients know."""
-        # Imported only now, as by `_audited`.
+        """The server and policy of a tool, by the name that clients use; `None` without a policy."""
+        # Lazy import, as in `_audited`.
         from louver.server.audit.middleware import UNKNOWN, Owned
 
         found = self._policed_of(policed, tool)
         if found is None:
             return None
         guarding, own = found
-        # Of a tool that is not there, the name is the client's.
+        # The name of an unknown tool is the client's input: it is not recorded.
         told = own if guarding.knows(own) else UNKNOWN
         return Owned(guarding.server, told, guarding.policy.version, guarding.names_of(own, principal_of()))
 
     def _policed_of(self, policed: Mapping[str, Policed], tool: str) -> tuple[Policed, str] | None:
-        """The policy that a tool is under, and its own name."""
+        """The policy of a tool, and the tool's name at its server."""
         for prefix, name in self._policed.items():
             if tool.startswith(prefix):
                 return policed[name], tool.removeprefix(prefix)
@@ -182,31 +165,19 @@ class Files:
 
 
 class Kept(NamedTuple):
-    """What outlives a change of the configuration, unless that wants another.
-
-    Args:
-        results: Where results are kept, if they are.
-        grants: Makes grants where tools are listed minimally, and knows those that it has made.
-    """
+    """State that survives a reload unless the new configuration needs another."""
 
     results: Results | None
-    grants: Grants | None
+    grants: Grants | None  # for the exposure `minimal`
 
 
 class Stack:
-    """What stands before the routes.
-
-    Args:
-        server: The gateway's server.
-        opened: Called when a client has opened it.
-        leave: Awaited when one has gone.
-    """
+    """The middleware in front of the routes, rebuilt by each reload."""
 
     def __init__(
         self, server: Server[Any], opened: Callable[[], None], leave: Callable[[Client], Awaitable[None]]
     ) -> None:
         self.scripts: Scripts | None = None
-        """Runs scripts, if there are any."""
         self._server = server
         self._opened = opened
         self._leave = leave
@@ -218,15 +189,11 @@ class Stack:
         self._close: Callable[[], None] = _nothing
 
     def kept_for(self, config: Config) -> Kept:
-        """What is kept under a configuration: as it is now, where that is what it wants.
-
-        Raises:
-            LouverError: The file of results cannot be used, or a key for grants is too short.
-        """
+        """The kept state for a configuration: the current one where it fits."""
         results, grants = self._kept
         wanted = config.keep_results
         if wanted is None and config.exposure == "gateway":
-            # Just what is exported: no answer is as large as that.
+            # For exports only: no answer is over this threshold.
             wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         if wanted is None or results is None or results.options != wanted:
             results = None if wanted is None else Results(wanted)
@@ -245,8 +212,8 @@ class Stack:
         routes: Routes,
         audit: Audit | None,
     ) -> list[Scripts]:
-        """Stand as a configuration wants it from now on; the scripts that were there, if they go."""
-        # As they are now: what comes until there are others is audited by these.
+        """Rebuild the middleware for a configuration and return the scripts that it replaces."""
+        # Captured now: requests are audited under these policies until the next reload.
         policed = {name: up.guard.policed for name, up in upstreams.items() if up.guard is not None}
 
         def audience() -> Hashable:
@@ -254,7 +221,7 @@ class Stack:
 
         results = kept.results
         if results is not None:
-            # What is kept for an audience is of its policy.
+            # Under policies, results are kept per audience.
             results = results.within((lambda: digest(repr(audience()))) if policed else str)
         self._kept, self._grant_keys = Kept(results, kept.grants), config.grant_keys
         self._audit = audit
@@ -263,13 +230,13 @@ class Stack:
             self.scripts.names.clear()
         self._close()
         layers = partial(self._layers, config, files, upstreams, policed)
-        # Where scripts alone call tools, or the one tool, these ask for fields in their own way.
+        # Scripts and the single tool select fields in their own way: tools take no projection argument.
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
         forward = Forward(routes, self._opened, self._leave, results=results)
         innermost = [*self._of_sdk, forward]
-        # Made anew from what is listed.
+        # The new projection layer sets it again.
         self._server.get_tool_input_schema = None
         if policed:
             audiences = Audiences(audience, lambda: layers(files.views_seen_by(principal_of(), policed)))
@@ -287,10 +254,10 @@ class Stack:
         policed: Mapping[str, Policed],
         views: ToolViews,
     ) -> tuple[list[ServerMiddleware[Any]], Callable[[], None]]:
-        """What stands before the routes for who may see the same, the outermost first; and what closes it."""
+        """The layers for one audience, outermost first, and the function that closes them."""
         server = self._server
         schemas = ProjectedSchemas("private" if policed else "public")
-        # The one tool has parameters for what it asks for on behalf of who calls.
+        # The caller uses the single tool's parameters, so warnings name those.
         by = _PARAMETERS if config.exposure == "gateway" else ()
         hosts = {**HOSTS, **config.hosts}
         beside = Beside(files.guidance, config.warnings, self._kept.results, files.learned, by, hosts)
@@ -316,7 +283,7 @@ class Stack:
             layers.insert(0, disclosure)
         if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
             own, asking = ToolViews(None, {}), Asking("off", {})
-            # The one tool says itself what is said beside the answers that it gives.
+            # The single tool adds guidance and warnings to its answers itself.
             said = NOTHING if config.exposure == "gateway" else beside
             before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
             keeps_results = said.results is not None
@@ -324,7 +291,7 @@ class Stack:
         return layers, close
 
     def _disclosing(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
-        # Imported only now, as by `_offered`.
+        # Lazy import: only the exposure `minimal` needs it.
         from louver.server.disclosure.middleware import Disclosure
         from louver.server.disclosure.read_limits import Reads
 
@@ -345,28 +312,27 @@ def _offered(
 ) -> Offer | None:
     if scripts is None and config.exposure not in ("discovery", "gateway"):
         return None
-    # Imported only now: most gateways have nothing of their own, and it takes a megabyte.
     from louver.gateway.pipeline import offered
 
     return offered(config, upstreams, scripts, results)
 
 
 def _grants(keys: tuple[str, ...]) -> Grants:
-    # Likewise.
+    # Lazy import: only grants need it.
     from louver.catalogue.grants import Grants
 
     return Grants(keys, audience="louver")
 
 
 def _scripts(level: Level) -> Scripts:
-    # Likewise.
+    # Lazy import: only scripts need it.
     from louver.gateway.discovery.scripts import Scripts
 
     return Scripts(level)
 
 
 def _audited(audit: Audit, whose: Callable[[str], Owned | None]) -> Auditing:
-    # Likewise.
+    # Lazy import: only an audit needs it.
     from louver.server.audit.middleware import Auditing
 
     return Auditing(audit, whose)
@@ -377,7 +343,7 @@ def _nothing() -> None:
 
 
 def _search(*, alone: bool) -> Search:
-    # Imported only now: without search SQLite is not needed.
+    # Lazy import: only search needs SQLite.
     from louver.server.search import Search
 
     return Search() if alone else Search(named)
@@ -386,14 +352,7 @@ def _search(*, alone: bool) -> Search:
 def offered(
     config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
 ) -> Offer | None:
-    """What there is, if there is anything.
-
-    Args:
-        config: The configuration.
-        upstreams: The servers behind.
-        scripts: Runs scripts, if there are any.
-        results: Where results are kept.
-    """
+    """The built-in tools of a configuration, if it has any."""
     if config.exposure == "gateway":
         return Actions(upstreams, scripts, _exports(config, results))
     if config.exposure == "discovery":
@@ -402,7 +361,7 @@ def offered(
 
 
 def _exports(config: Config, results: Results | None) -> Exports:
-    """Where the one tool puts whole answers."""
+    """Where the single tool exports whole answers."""
     if config.exports is not None:
         return ExportedFiles(config.exports)
     assert results is not None, "in this exposure there is a store of results"

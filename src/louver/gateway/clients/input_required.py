@@ -1,17 +1,10 @@
-"""Questions to a client of the other era.
+"""Requests of a 2025-11-25 upstream to a 2026-07-28 client: the answer asks for input, and the client resumes the call.
 
-An upstream of 2025-11-25 asks while a call is open; a client of 2026-07-28 is asked by the answer, and comes
-again. The call stays open meanwhile, parked under a handle that the client brings back::
+    tools/call {...}                                                             -> upstream: elicitation/create
+    <- {"resultType": "input_required", "inputRequests": {"q1": {...}}, "requestState": "<handle>"}
+    tools/call {..., "requestState": "<handle>", "inputResponses": {"q1": ...}}  -> the upstream's call goes on
 
-    client                                    gateway                 upstream
-    tools/call {...}                      ->  tools/call          ->
-    <- {"resultType": "input_required",   <-  elicitation/create  <-
-        "inputRequests": {"q1": {...}}, "requestState": "<handle>"}
-    tools/call {..., "requestState": ..., ->  its answer          ->
-                "inputResponses": {"q1": ...}}
-    <- the result                         <-                      <-  the result
-
-The other way round the gateway asks the client itself, and calls the upstream again with the answers.
+In the other direction the gateway asks the client, and calls the upstream again with its answers.
 """
 
 from __future__ import annotations
@@ -39,16 +32,7 @@ _FIRST_WAIT_S, _LAST_WAIT_S = 0.05, 0.25
 async def answered(
     turn: Caller, params: dict[str, Any], call: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """The complete result of an upstream of 2026-07-28, for a client that is asked while its call is open.
-
-    Args:
-        turn: The client's request.
-        params: Its params.
-        call: Calls the upstream.
-
-    Raises:
-        MCPError: The client answers a question with an error, or there are too many rounds.
-    """
+    """The final result of a 2026-07-28 upstream, for a handshake client, which answers its questions meanwhile."""
     wait_s = _FIRST_WAIT_S
     said = params
     for _ in range(MAX_ROUNDS):
@@ -59,7 +43,7 @@ async def answered(
         if asked:
             said = {**params, ANSWERS: await _all_asked(turn, asked)}
         else:
-            # It only wants to be asked again.
+            # No questions: the upstream wants another call.
             await asyncio.sleep(wait_s)
             wait_s, said = min(2 * wait_s, _LAST_WAIT_S), params
         if STATE in result:
@@ -68,7 +52,7 @@ async def answered(
 
 
 async def _all_asked(turn: Caller, questions: dict[str, Any]) -> dict[str, Any]:
-    """The answers; if one is refused, the others are taken back."""
+    """The client's answers; if one is an error, the other requests are cancelled."""
     asking = {key: asyncio.ensure_future(_ask(turn, question)) for key, question in questions.items()}
     try:
         return dict(zip(asking, await asyncio.gather(*asking.values()), strict=True))
@@ -84,7 +68,7 @@ async def _ask(turn: Caller, question: Any) -> dict[str, Any]:
 
 
 class Parked:
-    """The calls that wait for their client to come again."""
+    """The calls that wait for answers of their clients."""
 
     def __init__(self) -> None:
         self._calls: dict[str, _Call] = {}
@@ -97,18 +81,7 @@ class Parked:
         owner: object,
         send: Callable[[Caller], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
-        """The result of a request to an upstream of the handshake era, or its question.
-
-        Args:
-            turn: The client's request.
-            method: Its method.
-            params: Its params.
-            owner: Whose answer it is, by which policy, and for whom: nobody else's goes on with it.
-            send: Calls the upstream, heard and asked by what it is given.
-
-        Raises:
-            MCPError: The upstream answers with an error, or the handle is not that of a call which waits.
-        """
+        """The result of a handshake upstream, or `input_required`; only the same `owner` can resume the call."""
         said = {key: value for key, value in params.items() if key not in (ANSWERS, STATE, "_meta")}
         state = params.get(STATE)
         if state is None:
@@ -119,19 +92,18 @@ class Parked:
             call.resume(turn, params.get(ANSWERS) or {})
         result = await call.next()
         if result is None:
-            # Only now: few calls wait.
+            # Only now, as few calls wait.
             call.subject = digest([method, said])
             return {"resultType": "input_required", "inputRequests": call.told(), STATE: self._park(call)}
         return result
 
     def close(self) -> None:
-        """Give up all calls that wait."""
         for call in self._calls.values():
             call.stop()
 
     def _park(self, call: _Call) -> str:
         if len(self._calls) >= MAX_PARKED:
-            # One's own first: whoever is asked much would else make the calls of others go.
+            # Evict the same owner's oldest call first, so one client cannot evict another's.
             own = (handle for handle, each in self._calls.items() if each.owner == call.owner)
             self._calls.pop(next(own, next(iter(self._calls)))).stop()
         handle = secrets.token_urlsafe(24)
@@ -148,8 +120,6 @@ class Parked:
 
 
 class _Call:
-    """One call that outlives the requests of its client."""
-
     def __init__(self, turn: Caller, owner: object) -> None:
         self.subject = ""
         self.owner = owner
@@ -165,12 +135,9 @@ class _Call:
 
     @property
     def client(self) -> Client:
-        """Whose call it is."""
         return self._client
 
     def start(self, send: Callable[[Caller], Awaitable[dict[str, Any]]]) -> None:
-        """Call the upstream."""
-
         async def run() -> dict[str, Any]:
             try:
                 return await send(self)
@@ -180,12 +147,12 @@ class _Call:
         self._task = asyncio.create_task(run())
 
     def resume(self, turn: Caller, answers: dict[str, Any]) -> None:
-        """Go on with what the client answers; what it leaves out it does not answer."""
+        """Continue with the client's answers; questions left out count as not answered."""
         if self._expiry is not None:
             self._expiry.cancel()
         self._turn, self._client = turn, turn.client
         for key, answer in list(self._answers.items()):
-            # One that is done the upstream has taken back, or is gone; what came meanwhile is asked next.
+            # Cancelled questions go; questions newer than `told` stay for the next round.
             if key not in self._told and not answer.done():
                 continue
             del self._answers[key], self._questions[key]
@@ -199,12 +166,12 @@ class _Call:
             self._asked.clear()
 
     def told(self) -> dict[str, dict[str, Any]]:
-        """The questions, as the client is told of them now."""
+        """The open questions, now sent to the client."""
         self._told = list(self._questions)
         return dict(self._questions)
 
     async def next(self) -> dict[str, Any] | None:
-        """The result; `None` when there are questions first. Cancelled, the call is cancelled."""
+        """The result, or `None` if there are questions first. Cancelling it cancels the call."""
         assert self._task is not None, "a call is started before it is waited for"
         asked = asyncio.create_task(self._asked.wait())
         try:
@@ -220,8 +187,6 @@ class _Call:
         return None
 
     def expire(self, after_s: float, forget: Callable[[], object]) -> None:
-        """Give up in a while, unless it goes on before."""
-
         def give_up() -> None:
             forget()
             self.stop()
@@ -229,27 +194,21 @@ class _Call:
         self._expiry = asyncio.get_running_loop().call_later(after_s, give_up)
 
     def stop(self) -> None:
-        """Cancel the call."""
         if self._expiry is not None:
             self._expiry.cancel()
         if self._task is not None:
-            # One that has failed is not told of by asyncio then.
+            # For a failed task too: asyncio then does not log that its error was never retrieved.
             self._task.cancel()
 
     async def heard(self, method: str, params: Params) -> None:
-        """Tell the client, if one of its requests is open."""
         if self._turn is not None:
             await self._turn.heard(method, params)
 
     async def paused(self) -> None:
-        """Nothing: a client of 2026-07-28 has no stream that could be taken up again."""
+        """Nothing: a 2026-07-28 client cannot resume a stream."""
 
     async def asked(self, method: str, params: Params) -> dict[str, Any]:
-        """What the client answers, once it has come again.
-
-        Raises:
-            MCPError: It has not answered, cannot be asked this, or the call is over before it has.
-        """
+        """The client's answer, after it has resumed the call."""
         self._client.check_can(method, params)
         self._count += 1
         key = f"q{self._count}"
@@ -259,7 +218,7 @@ class _Call:
         return await self._answers[key]
 
     def _end_questions(self) -> None:
-        """Nobody answers any more, and who waits need not be a part of the call that is cancelled with it."""
+        """Fail the open questions: the tasks that wait for them may not be cancelled with the call."""
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(MCPError(code=INVALID_REQUEST, message="the call is over"))

@@ -1,10 +1,6 @@
-"""What a client is told, in order and as fast as it reads.
+"""The pending notifications of a client, sent in order and as fast as it reads: a slow client delays no other.
 
-Whoever tells it something does not wait for it, so a client that reads nothing holds up nobody else who is served by
-the same upstream. What waits is bounded: a change of a list waits once, which says all, and of anything else what is
-over the bound is dropped. That is logged for every first, second, fourth, eighth and so on::
-
-    WARNING louver.gateway.clients.outbox: 4 notifications were not told to a client that does not read
+The queue is bounded: a pending `list_changed` is not queued twice, other notifications are dropped. Drops are logged.
 """
 
 from __future__ import annotations
@@ -33,8 +29,6 @@ class _Note(NamedTuple):
 
 
 class Outbox:
-    """What waits for one client."""
-
     def __init__(self) -> None:
         self._notes: deque[_Note] = deque()
         self._size = 0
@@ -43,7 +37,6 @@ class Outbox:
         self._is_closed = False
 
     def put(self, method: str, params: Params, send: Callable[[], Awaitable[None]]) -> None:
-        """Tell the client something, once it has been told what was put before; `send` does so."""
         size = len(compact(params))
         if method in CHANGES:
             if any(note.method == method for note in self._notes):
@@ -54,7 +47,7 @@ class Outbox:
         self._add(_Note(method, size, send))
 
     async def told(self) -> None:
-        """Wait until the client has been told what was put before now, or has gone."""
+        """Wait until the notifications queued so far are delivered, or the client has gone."""
         if self._sending is None:
             return
         reached = asyncio.get_running_loop().create_future()
@@ -66,7 +59,6 @@ class Outbox:
         await asyncio.wait({reached, self._sending}, return_when=asyncio.FIRST_COMPLETED)
 
     def close(self) -> None:
-        """The client has gone."""
         self._is_closed = True
         self._notes.clear()
         sending, self._sending = self._sending, None
@@ -87,7 +79,7 @@ class Outbox:
             self._size -= note.size
             try:
                 await note.send()
-            except Exception as error:  # noqa: BLE001 - the next one may get there
+            except Exception as error:  # noqa: BLE001 - the next one may be delivered
                 logger.error("a notification could not be delivered: %s", type(error).__name__)
         self._sending = None
 

@@ -1,13 +1,10 @@
-"""Environment variables in the strings of a configuration.
+"""Environment variables in the strings of a configuration, in the forms that hosts read.
 
-::
+    ${TOKEN}, ${env:TOKEN}    the variable, which must be set; `env:` is the form of Cursor and VS Code
+    ${TOKEN:-none}            with a default if it is not set or empty, as in a shell
+    $${TOKEN}                 the text `${TOKEN}` itself
 
-    ${TOKEN}            the variable; it must be set
-    ${TOKEN:-none}      likewise, or `none` where it is not set or empty, as in a shell
-    ${env:TOKEN}        as Cursor and VS Code write it
-    $${TOKEN}           the text `${TOKEN}` itself
-
-These are the forms that hosts read. What stands for a variable is not read again, so a value may hold anything.
+A value is not expanded again, so it may hold anything.
 """
 
 from __future__ import annotations
@@ -20,25 +17,21 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"\$\$\{|\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?P<other>:-(?P<default>[^}]*))?\})?", re.ASCII)
 
+# Variables that only Cursor and VS Code know; `louver init` resolves them.
 HOST_VARIABLES = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/")
-"""Variables of Cursor and VS Code, which only they can tell; `louver init` does away with them."""
 
 
 class Unresolved(ValueError):
-    """A text cannot be made from the environment; the message names the variable, and no value."""
+    """A variable cannot be resolved; the message names the variable, never a value."""
 
 
 def resolved(text: str, environ: Mapping[str, str]) -> str:
-    """`text` with the values of the variables that it names.
-
-    Raises:
-        Unresolved: A variable is not set, or a `${` begins none.
-    """
+    """The text with the values of its variables."""
     return _MARK.sub(lambda found: _value(found, environ), text)
 
 
 def variables(text: str) -> list[str]:
-    """The names of the variables in `text` that must be set, in order."""
+    """The names of the variables in a text that must be set, in order."""
     return [found["name"] for found in _MARK.finditer(text) if found["name"] and found["other"] is None]
 
 

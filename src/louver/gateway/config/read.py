@@ -1,9 +1,8 @@
-"""Reading the gateway's configuration from its file: what fits the schema becomes values.
+"""Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
-Variables of the environment are put into `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`,
-`pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders; paths are
-relative to the file. What is wrong with it is told by file and line. A server that is disabled is not read further: its
-variables need not be set, and whatever else is said of it need not fit the schema.
+Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`, `pseudonymKey`,
+`store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders. A disabled server is skipped:
+its variables need not be set, and its settings need not fit the schema.
 """
 
 from __future__ import annotations
@@ -42,17 +41,7 @@ if TYPE_CHECKING:
 
 
 def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener | None = None) -> Config:
-    """The configuration in the file at `path`.
-
-    Args:
-        path: The file. Paths in it are relative to its folder.
-        environ: What `${NAME}` in its strings stands for.
-        opener: Opens it; by default also what has to be waited for, as a pipe.
-
-    Raises:
-        InvalidConfig: The file cannot be read, or is no configuration; with file and line.
-        InvalidPolicy: A file of policy that it names cannot be read, or is none; likewise.
-    """
+    """The configuration in a file. Without an `opener` the file may also be a pipe, which is waited for."""
     text = text_of(path, opener)
     content = parsed(text, str(path))
     check(content, text, str(path))
@@ -86,11 +75,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
 
 
 def text_of(path: Path, opener: Opener | None = None) -> str:
-    """The text of a file, without the mark that some editors begin it with.
-
-    Raises:
-        InvalidConfig: It cannot be read, or is not UTF-8.
-    """
+    """The text of a UTF-8 file, without a byte order mark."""
     try:
         with open(path, encoding="utf-8-sig", opener=opener) as file:
             return file.read()
@@ -101,14 +86,13 @@ def text_of(path: Path, opener: Opener | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that fits the schema, and what it stands in."""
+    """A file that fits the schema, and its environment."""
 
     path: Path
     text: str
     environ: Mapping[str, str]
 
     def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> Upstream:
-        """One server."""
         at = (*SERVERS, name)
         reached = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
@@ -128,19 +112,17 @@ class Source:
         )
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
-        """The secrets for grants."""
         places = [("louver", "grantKeys", number) for number in range(len(written))]
         return tuple(self.secret(place, key).decode() for place, key in zip(places, written, strict=True))
 
     def secret(self, place: Place, written: str) -> bytes:
-        """A secret; empty if there is none."""
+        """A secret; empty if none is set."""
         key = self.string(place, written).encode()
         if written and len(key) < MIN_KEY_BYTES:
             raise self.wrong(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
         return key
 
     def kept(self, written: dict[str, Any]) -> KeptResults:
-        """Which results are kept, and where."""
         place = ("louver", "keepResults", "store")
         store = written.get("store", MEMORY)
         return KeptResults(
@@ -150,13 +132,13 @@ class Source:
         )
 
     def learn(self, written: bool | str) -> Path | None:
-        """The folder in which is kept what is learnt; it is made when there is something."""
+        """The folder for learned fields, which need not exist yet."""
         if isinstance(written, str):
             return self.path.parent / self.string(("louver", "learn"), written)
         return state_folder(self.environ) if written else None
 
     def check_is_audited(self, upstreams: Sequence[Upstream], *, is_audited: bool) -> None:
-        """See that what is under a policy is written down, and that there is something to write down."""
+        """Raise if there is a policy without an audit, or an audit without a policy."""
         under = next((each.name for each in upstreams if each.policy is not None), None)
         if under is not None and not is_audited:
             message = "'policy' needs 'audit' under 'louver' at the top: who gets which fields is written down"
@@ -167,7 +149,7 @@ class Source:
 
     def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
         if "schemas" in settings and "policy" in settings:
-            # What is listed of a file's schema, and what fits it, would depend on who sees which part.
+            # The listed schema, and the answers that fit it, would depend on the caller.
             message = "'schemas' does not go with 'policy', by which the answers of these tools are pruned as text"
             raise self.wrong(place, message)
         return self.folder(place, settings.get("schemas"))
@@ -208,7 +190,6 @@ class Source:
         return {"transport": "http", "url": url, "headers": headers}
 
     def folder(self, place: Place, written: str | None) -> Path | None:
-        """A folder that a setting names."""
         if written is None:
             return None
         found = self.path.parent / self.string(place, written)
@@ -220,7 +201,7 @@ class Source:
         return {key: self.string((*at, key), value) for key, value in written.items()}
 
     def file(self, place: Place, written: str) -> Path:
-        """A file that a setting names, in a folder that is there."""
+        """A file in a folder that exists."""
         found = self.path.parent / self.string(place, written)
         if not found.parent.is_dir():
             raise self._no_folder(place, written, str(PurePath(written).parent))
@@ -232,7 +213,7 @@ class Source:
         return self.wrong(place, f"{place[-1]!r}: there is no such folder{shown}")
 
     def string(self, place: Place, written: str) -> str:
-        """A text that a setting says."""
+        """A setting with its variables expanded."""
         try:
             value = resolved(written, self.environ)
         except Unresolved as error:
@@ -242,5 +223,4 @@ class Source:
         return value
 
     def wrong(self, place: Place, message: str) -> InvalidConfig:
-        """What is wrong at a place."""
         return InvalidConfig(whose(place) + message, file=str(self.path), line=nearest_line(self.text, place))

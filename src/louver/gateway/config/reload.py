@@ -1,7 +1,6 @@
-"""A configuration that follows its file, and the files of policy that it names.
+"""Reload of the configuration file and of the policy files that it names.
 
-What has changed is read again. If it is wrong now, that is logged, and the last good configuration stays in
-force until the file changes once more.
+If a changed file is wrong, that is logged, and the last good configuration stays until the next change.
 """
 
 from __future__ import annotations
@@ -24,17 +23,6 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigFile:
-    """The configuration in one file, as it is now.
-
-    Args:
-        path: The file.
-        environ: What `${NAME}` in it stands for.
-
-    Raises:
-        InvalidConfig: The file cannot be read, or is no configuration.
-        InvalidPolicy: Likewise, a file of policy.
-    """
-
     def __init__(self, path: Path, environ: Mapping[str, str] = os.environ) -> None:
         self._path, self._environ = path, environ
         self._policies: list[Path] = []
@@ -45,24 +33,23 @@ class ConfigFile:
 
     @property
     def current(self) -> Config:
-        """The last good configuration."""
         return self._current
 
     def refresh(self) -> bool:
-        """Read the files again if one has changed; whether another configuration is in force now."""
+        """Read changed files again; `True` if the configuration has changed."""
         stamps = self._now()
         if stamps == self._stamps:
             return False
         self._stamps = stamps
         try:
-            # What was a pipe at the start has been read to its end.
+            # Only regular files: a pipe was read to its end at the start.
             read = read_config(self._path, self._environ, regular)
         except (InvalidConfig, InvalidPolicy) as error:
             logger.error("the configuration stays as it was: %s", error)
             return False
         changed, self._current = read != self._current, read
         if self._named() != self._policies:
-            # Files that were not followed yet; one that changes just now is read once more for it.
+            # Policy files that were not followed yet.
             self._policies = self._named()
             self._stamps = [stamps[0], *map(_stamp, self._policies)]
         return changed
@@ -83,5 +70,5 @@ def _stamp(path: Path) -> _Stamp | None:
         found = path.stat()
     except OSError:
         return None
-    # Beside the time, for some file systems tell that only to 10 ms or more.
+    # Size and inode too, since some file systems store times only to 10 ms or more.
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,11 +1,8 @@
-"""Whether a JSON text is a configuration: held against `schemas/config.schema.json`, told by line.
-
-::
+"""Validates a configuration against `schemas/config.schema.json`, with errors by line.
 
     mcp.json:4: server 'memory': unknown key 'comand': expected one of 'command', ...; did you mean 'command'?
 
-The schema says what is right; this file says in words what is wrong. Those words hold keys and what the schema
-expects, never a value: it may be a secret.
+Messages hold keys and what the schema expects, never a value: it may be a secret.
 """
 
 from __future__ import annotations
@@ -31,16 +28,12 @@ if TYPE_CHECKING:
 
 SERVERS: Place = ("mcpServers",)
 
+# Keywords that miss something. They are reported last, since the missing key may be there, misspelled.
 _ABSENT = ("oneOf", "anyOf", "required")
-"""Keywords that miss something. They are told last, for what is missing may stand there, misspelled."""
 
 
 def parsed(text: str, file: str) -> Json:
-    """The value of a JSON text, read strictly.
-
-    Raises:
-        InvalidConfig: It is not JSON, or a key stands twice; with file and line.
-    """
+    """The value of a JSON text, in which no key may stand twice."""
     try:
         return json.parse(text)
     except json.NotJson as error:
@@ -52,18 +45,7 @@ def parsed(text: str, file: str) -> Json:
 def check(
     content: Json, text: str, file: str, where: Callable[[Place], Place] = tuple, *, part: str | None = None
 ) -> None:
-    """Hold a configuration against the schema.
-
-    Args:
-        content: The configuration.
-        text: Where it was read from, to tell lines by.
-        file: The name of that.
-        where: A place in the configuration -> that in the text, if they are not the same.
-        part: The definition of the schema that says what is right, if it is not a whole configuration.
-
-    Raises:
-        InvalidConfig: It is not one; the first line of all that is wrong.
-    """
+    """Raise the first error by line. `part`: a definition of the schema; `where`: a place -> that in the text."""
     found = [
         (error.validator in _ABSENT, nearest_line(text, where(place)), place, message)
         for error in _validator(part).iter_errors(content)
@@ -75,13 +57,12 @@ def check(
 
 
 def whose(place: Place) -> str:
-    """The beginning of a message: whose setting it is about."""
+    """The beginning of a message: the server of the setting."""
     return f"server {place[1]!r}: " if place[:1] == SERVERS and len(place) > 1 else ""
 
 
 @cache
 def schema() -> dict[str, Any]:
-    """The schema of a configuration."""
     return stdlib_json.loads((folder("schemas") / "config.schema.json").read_text(encoding="utf-8"))
 
 
@@ -95,7 +76,7 @@ def _validator(part: str | None) -> Validator:
 
 
 def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
-    """Where and what, without a value; of unknown keys each."""
+    """Places and messages, without values; for unknown keys, one each."""
     place, keyword = tuple(error.absolute_path), str(error.validator)
     found: Any = error.instance
     wanted: Any = error.validator_value
@@ -105,7 +86,7 @@ def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
             if key not in rules["properties"]:
                 yield (*place, key), _unknown(key, rules["properties"])
     elif "propertyNames" in error.absolute_schema_path:
-        # A name of this kind may be the secret itself, written where something made of it should stand.
+        # Such a name may be the secret itself, in place of a value derived from it.
         named = "" if "x-secret" in rules else _named((*place, found))
         yield (*place, found), f"{named}expected {rules['title']}"
     elif keyword == "dependentRequired":
@@ -143,7 +124,7 @@ def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> s
 
 
 def _named(place: Place) -> str:
-    """The key that a place ends with."""
+    """The last key of a place, to begin a message."""
     if not place or (place[:1] == SERVERS and len(place) == 2):
         return ""
     last = place[-1]

@@ -1,1 +1,1 @@
-"""The gateway's own middleware: tools of its own, tracing, and forwarding."""
+"""The gateway's middleware: built-in tools, tracing, forwarding."""

@@ -1,12 +1,10 @@
-"""Tools of the gateway itself, before those of the servers behind it.
+"""The built-in tools of the gateway, before the tools of the upstreams.
 
-    tools/list    its own tools; where it stands alone, no others
-    tools/call    one of its own is answered here, by asking what stands behind; others pass, or are not there
+    tools/list    built-in tools first; in some exposures only these
+    tools/call    a built-in tool is answered here; other calls pass, or are refused
 
-Beside others none is there whose name a server's tool has: that stays as it is.
-
-They are projected like any tool (`louver.server.attach`). What they ask goes the way of a client's request, through all
-that stands behind this middleware.
+Built-in tools are projected like any other, and their own requests pass the layers behind this one. A built-in tool
+is left out where an upstream has a tool of its name.
 """
 
 from __future__ import annotations
@@ -42,43 +40,28 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# The capabilities of a client for requests to it.
 _QUESTIONS: Final = ("elicitation", "sampling", "roots")
-"""The capabilities of clients by which they can be asked something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call of one of the gateway's own tools.
-
-    Args:
-        turn: The request.
-        arguments: They fit the tool's input schema.
-        behind: Answers a request of the same client as the gateway does without its own tools.
-    """
+    """A call of a built-in tool."""
 
     turn: Turn
-    arguments: dict[str, Any]
-    behind: CallNext
+    arguments: dict[str, Any]  # valid for the tool's input schema
+    behind: CallNext  # answers a request as the gateway does without built-in tools
 
     async def ask(self, method: str, params: dict[str, Any], *, plain: bool = True) -> dict[str, Any]:
-        """The answer to a request on behalf of who called.
-
-        Args:
-            method: Of the request.
-            params: Likewise.
-            plain: Whether nothing is said beside an answer, and it is never kept instead of given.
-
-        Raises:
-            MCPError: It is an error.
-        """
+        """The answer to a request for the caller; if `plain`, without guidance and warnings, and never kept instead."""
         ctx = self.turn.ctx
         said = members((ctx.params or {}).get("_meta"))
         meta = {key: said[key] for key in ENVELOPE if key in said} | members(params.get("_meta"))
         if CLIENT_CAPABILITIES_META_KEY in meta:
-            # In this era a question would be an answer that nobody here could answer.
+            # In 2026-07-28 a request to the client would come as `input_required`, which nothing here answers.
             can = members(meta[CLIENT_CAPABILITIES_META_KEY])
             left = {key: what for key, what in can.items() if key not in _QUESTIONS}
-            # A server behind may project by itself.
+            # Declared, since an upstream may support projection itself.
             extensions: dict[str, Any] = {**members(can.get("extensions")), PROJECTION: {}}
             meta[CLIENT_CAPABILITIES_META_KEY] = {**left, "extensions": extensions}
         sent = {**params, "_meta": meta} if meta else params
@@ -87,70 +70,51 @@ class Asked:
 
 
 class OwnTool(Protocol):
-    """One tool."""
+    """One built-in tool."""
 
     @property
-    def definition(self) -> dict[str, Any]:
-        """As `tools/list` has it."""
-        ...
+    def definition(self) -> dict[str, Any]: ...
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
-        """The result of a call, without what the protocol revision puts into every result.
-
-        Raises:
-            LouverError: The call is refused, or fails; its model reads why.
-            MCPError: What stands behind answers with an error.
-        """
+        """The result of a call, without the members that every result has; a model reads a `LouverError`."""
         ...
 
 
 class Offer(Protocol):
-    """What the gateway offers of its own."""
+    """The built-in tools of an exposure."""
 
     async def instructions(self) -> str | None:
-        """What models are told instead of what the servers say; `None` leaves that."""
+        """The instructions that replace those of the upstreams; `None` keeps theirs."""
         ...
 
     @property
     def hides(self) -> bool:
-        """Whether the tools of the servers are not listed."""
+        """Whether the upstreams' tools are not listed."""
         ...
 
     @property
     def can_collide(self) -> bool:
-        """Whether a tool that is listed beside these can have the name of one."""
+        """Whether a listed tool of an upstream can have the name of a built-in one."""
         ...
 
-    async def tools(self) -> Sequence[OwnTool]:
-        """The tools."""
-        ...
+    async def tools(self) -> Sequence[OwnTool]: ...
 
     def passes(self, tools: Sequence[OwnTool]) -> bool:
-        """Whether the tools of the servers can be called, listed or not."""
+        """Whether the upstreams' tools can be called, listed or not."""
         ...
 
 
 class OwnTools:
-    """The middleware.
-
-    Args:
-        server: The gateway's server.
-        offer: What it offers.
-        projecting: Makes the middleware that projects the answers of what stands behind it.
-        keeps_results: Whether the tool that reads kept results is among those that are listed.
-    """
-
     def __init__(
         self, server: Server[Any], offer: Offer, projecting: ServerMiddleware[Any], *, keeps_results: bool
     ) -> None:
         self._server = server
         self._offer = offer
-        self._projecting = projecting
-        self._keeps_results = keeps_results
+        self._projecting = projecting  # projects the built-in tools
+        self._keeps_results = keeps_results  # the tool that reads kept results is listed
         self._logged: set[str] = set()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer to one message."""
         if ctx.method == "tools/list":
             return await self._list(ctx, call_next)
         if ctx.method == "tools/call":
@@ -178,7 +142,7 @@ class OwnTools:
         listed = result_dict(await self._projecting(ctx, partial(self._listed, own)))
         if others is None:
             return listed
-        # What reads kept results stands among the others.
+        # `others` already has the tool that reads kept results.
         return {**others, "tools": [*(tool for tool in listed["tools"] if tool != READ_RESULT), *others["tools"]]}
 
     async def _listed(self, own: list[dict[str, Any]], ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
@@ -201,7 +165,7 @@ class OwnTools:
     async def _taken(
         self, tools: Sequence[OwnTool], ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> set[str]:
-        """The names of ours that tools of the server have, as the caller sees it now."""
+        """The built-in names that the upstream's tools have, as the caller sees them now."""
         names = {tool.definition["name"] for tool in tools}
         if not names or not self._offer.can_collide:
             return set()
@@ -214,7 +178,7 @@ class OwnTools:
     async def _answered(
         self, tool: OwnTool, tools: Sequence[OwnTool], call_next: CallNext, ctx: ServerRequestContext[Any, Any]
     ) -> dict[str, Any]:
-        """What a tool answers; a projection may list first."""
+        """The answer of a built-in tool; the projection may list tools first."""
         if ctx.method == "tools/list":
             return await self._listed([each.definition for each in tools], ctx)
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
@@ -234,14 +198,10 @@ class OwnTools:
 
 
 def _checked(definition: dict[str, Any], said: object) -> dict[str, Any]:
-    """The arguments of a call.
-
-    Raises:
-        InvalidArguments: They are not those of the tool.
-    """
+    """The arguments of a call, checked against the input schema."""
     properties: dict[str, Any] = definition["inputSchema"].get("properties", {})
     required: list[str] = definition["inputSchema"].get("required", [])
-    # Some hosts send null or nothing for each argument that their model leaves out.
+    # Some hosts send null or an empty value for each argument that their model leaves out.
     arguments = {name: value for name, value in members(said).items() if name in required or value not in _NOTHING}
     expected = f"{definition['name']!r} takes {_listed(properties)}"
     for name in required:

@@ -1,8 +1,6 @@
-"""The gateway's middleware: every request goes to an upstream, and nothing is read that need not be.
+"""The innermost middleware: every request goes to an upstream, and its answer comes back unchanged.
 
-It stands innermost, in place of handlers, and gives back what the upstream answered as it stands on the wire.
-Projection stands before it, as before any server (`louver.server.attach`). What is left to the SDK is what
-belongs to the connection itself: opening it, `ping`, and the stream in which 2026-07-28 tells of changes.
+The SDK keeps what belongs to the connection: opening it, `ping`, and the stream of `subscriptions/listen`.
 """
 
 from __future__ import annotations
@@ -37,29 +35,20 @@ if TYPE_CHECKING:
 
 
 _ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL, HINT)
+# Methods that address a stored result.
 _OF_KEPT = ("resources/read", "resources/subscribe")
-"""What is asked of a result that a server keeps. Nobody is watching one but who has asked that."""
 
 _OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 
 
 class Forward:
-    """Answers everything.
-
-    Args:
-        routes: Where requests go.
-        opened: Called when a client has opened the gateway.
-        leave: Awaited when a client of the handshake era has gone, which other routes may serve by then.
-        results: What is kept here, if reads of that are answered here; then it has what servers keep themselves too.
-    """
-
     def __init__(
         self,
         routes: Routes,
         opened: Callable[[], None],
-        leave: Callable[[Client], Awaitable[None]],
+        leave: Callable[[Client], Awaitable[None]],  # a handshake client has gone; a reload may have changed the routes
         *,
-        results: Results | None = None,
+        results: Results | None = None,  # set if reads of kept results are answered here
     ) -> None:
         self._routes = routes
         self._opened = opened
@@ -68,7 +57,6 @@ class Forward:
         self._checked = Checked()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer to one message of a client."""
         try:
             if ctx.request_id is None:
                 return await self._notified(ctx, call_next)
@@ -93,11 +81,7 @@ class Forward:
             raise protocol_error(error) from None
 
     async def _answer(self, turn: Turn, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        """The answer to a request; what a server keeps is asked of that server alone.
-
-        Raises:
-            UnknownResult: No server has told of it, to who asks.
-        """
+        """The answer to a request; a result that an upstream keeps is read from that upstream alone."""
         params = _passed_on(ctx)
         uri = params["uri"] if ctx.method in _OF_KEPT else ""
         if self._results is None or not uri.startswith(RESULTS_URI):
@@ -114,17 +98,17 @@ class Forward:
         if handshake_client(ctx) is None:
             when_closed(ctx, partial(self._gone, ctx))
         else:
-            # Who opens a connection again is still one client.
+            # A second `initialize` replaces the client.
             await self._gone(ctx)
         client = open_client(ctx, version)
         try:
             return {**await self._opening(client), "protocolVersion": version}
-        except Exception:  # whatever it is, the client is not there
+        except Exception:  # after any error the client is not connected
             await self._leave(client)
             raise
 
     async def _gone(self, ctx: ServerRequestContext[Any, Any]) -> None:
-        """The client of a connection, as it is by now, has gone."""
+        """The current client of a connection has gone."""
         if (client := handshake_client(ctx)) is not None:
             client.go()
             await self._leave(client)
@@ -135,7 +119,7 @@ class Forward:
         return opening
 
     async def _listen(self, turn: Turn, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Tell of changes until the client goes; what it watches is watched at the upstreams meanwhile."""
+        """Serve `subscriptions/listen`; its resources are watched at the upstreams meanwhile."""
         wanted: dict[str, Any] = (ctx.params or {}).get("notifications") or {}
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         if len(uris) > MAX_WATCHED:
@@ -144,7 +128,7 @@ class Forward:
             return await call_next(ctx)
 
     async def _note_kept(self, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
-        """Remember for whom a server has kept an answer: nobody else's reads go to it."""
+        """Remember for which caller an upstream keeps a result: no other caller's reads go to it."""
         if self._results is not None and ctx.method == "tools/call" and (uri := kept_at(result)) is not None:
             server = self._routes.place_of((ctx.params or {})["name"])
             await self._results.keep_handle(uri, kept_for(result), server, ctx)
@@ -158,7 +142,7 @@ class Forward:
 
 
 def _passed_on(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-    """The params of a request, without what is answered here: of an output that came trimmed nobody knows of what."""
+    """The params without the keys that are answered here: projection needs the whole output."""
     params = dict(ctx.params or {})
     said = members(params.get("_meta"))
     if ctx.method == "tools/call" and not said.keys().isdisjoint(_ANSWERED_HERE):
@@ -172,18 +156,13 @@ _NEW_EACH_TIME: Final = ("progressToken", "traceparent")
 
 
 class Checked:
-    """The checks of one gateway."""
+    """Remembers valid requests, so that later ones like them need no check."""
 
     def __init__(self) -> None:
         self._valid: dict[bytes, None] = {}
 
     def check(self, method: str, version: str, params: Mapping[str, Any] | None) -> None:
-        """See that a request is one of the protocol; methods of no specification are left to who knows them.
-
-        Raises:
-            MCPError: The revision has no such method.
-            ValidationError: The params are not those of the method.
-        """
+        """Raise if a request is not valid in its revision; methods of no specification pass."""
         if method not in SPEC_CLIENT_METHODS:
             return
         key = _key(version, params) if method == "tools/call" else None
@@ -200,7 +179,7 @@ class Checked:
 
 
 def _key(version: str, params: Mapping[str, Any] | None) -> bytes | None:
-    """What a valid call is remembered by; `None` where more than `_meta` can be wrong, or it will not come again."""
+    """The key of a valid call; `None` if more than `_meta` can be wrong, or `_meta` is new each time."""
     if params is None or not params.keys() <= _PLAIN:
         return None
     if not isinstance(params.get("name"), str) or not is_object(params.get("arguments", {})):
@@ -209,8 +188,8 @@ def _key(version: str, params: Mapping[str, Any] | None) -> bytes | None:
     if not members(meta).keys().isdisjoint(_NEW_EACH_TIME):
         return None
     try:
-        # Of version 2 equal values give equal bytes, and 1, 1.0 and `True` different ones.
+        # In marshal version 2 equal values give equal bytes, and 1, 1.0 and `True` different ones.
         key = marshal.dumps((version, meta), 2)
-    except ValueError:  # it is nested too deeply
+    except ValueError:  # nested too deeply
         return None
     return key if len(key) <= MAX_REMEMBERED_META else None

@@ -1,8 +1,6 @@
-"""Spans of what clients ask, where somebody collects them.
+"""The SDK's OpenTelemetry spans, made only while a tracer provider is set: they take a twentieth of a call's time.
 
-The SDK makes one for every message, as OpenTelemetry wants it: `tools/call get_user`. That takes a twentieth of a
-call's time, and is for nobody until a provider of spans is set; which can happen at any time. It would put the message
-of an error into it, which can hold a value of a server's; so it is shown the error without that.
+Spans get errors without their messages, which could hold a server's data.
 """
 
 from __future__ import annotations
@@ -20,23 +18,18 @@ _WITHHELD: Final = "the message is withheld"
 
 
 def if_collected(each: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
-    """A middleware of the SDK; the one that makes spans only while somebody collects them."""
-    # By its name: the class is private to the SDK.
+    """A middleware of the SDK; the one that makes spans is wrapped."""
+    # By name, as the class is private to the SDK.
     return Traced(each) if type(each).__name__ == "OpenTelemetryMiddleware" else each
 
 
 class Traced:
-    """The middleware of the SDK that makes spans, left out while nobody collects them.
-
-    Args:
-        spans: That middleware.
-    """
+    """The SDK's middleware that makes spans, skipped while no tracer provider is set."""
 
     def __init__(self, spans: ServerMiddleware[Any]) -> None:
         self._spans = spans
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer to one message."""
         if isinstance(get_tracer_provider(), ProxyTracerProvider):
             return await call_next(ctx)
         failed: Exception | None = None
@@ -45,20 +38,20 @@ class Traced:
             nonlocal failed
             try:
                 return await call_next(ctx)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again behind the span
+            except Exception as error:  # noqa: BLE001 - it is raised again outside of the span
                 failed = error
                 raise _without_message(error) from None
 
         try:
             return await self._spans(ctx, answer)
-        except Exception:  # what was shown to the span; or, where nothing failed, the span itself
+        except Exception:  # the error that the span got or, if nothing failed, the span's own
             if failed is None:
                 raise
             raise failed from None
 
 
 def _without_message(error: Exception) -> Exception:
-    """What a span may know of an error: its code, or else its kind."""
+    """An error with its code or its type alone."""
     if isinstance(error, MCPError):
         return MCPError(error.error.code, _WITHHELD)
     return type(type(error).__qualname__, (Exception,), {})(_WITHHELD)

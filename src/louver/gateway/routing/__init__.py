@@ -1,1 +1,1 @@
-"""Routing: which upstream a request goes to, and one request to it."""
+"""Routing: chooses the upstream of a request and sends it."""

@@ -1,14 +1,10 @@
-"""Several upstreams as one server.
+"""Routing over several upstreams as one server: lists are merged, tools and prompts get a prefix, URIs stay unchanged.
 
-Each tool and prompt has its server's name before its own; resources keep their addresses. What every upstream
-lists is put together, all pages in one; an upstream that is not there soon is left out until it is, which clients are
-told (`presence.py`), and so is what it lists (`late.py`)::
+    tools/list                                        github__create_issue, memory__read_graph
+    tools/call     {"name": "memory__read_graph"}     -> memory: {"name": "read_graph"}
+    resources/read {"uri": "file:///a"}               -> the upstream that listed it, or the first that has it
 
-    tools/list                                    github__create_issue, memory__read_graph
-    tools/call    {"name": "memory__read_graph"}  -> memory: {"name": "read_graph"}
-    resources/read {"uri": "file:///a"}           -> whoever listed it, or a template of it, else whoever has it
-                   {"uri": "louver://results/Z"}  -> whoever has kept an answer there, likewise
-    tasks/get      {"taskId": "786512e2"}         -> whoever has made it, likewise
+Unavailable and slow upstreams are left out; `list_changed` follows (`availability.py`, `slow_lists.py`).
 """
 
 from __future__ import annotations
@@ -51,11 +47,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Between a server's name and the name of its tool.
 SEPARATOR: Final = "__"
-"""Stands between a server's name and the name of its tool."""
 
 _TEMPLATES: Final = "resources/templates/list"
 _TASKS: Final = "tasks/list"
+# List method -> its member, and the key that identifies an entry.
 _LISTS: Final = {
     "tools/list": ("tools", "name"),
     "prompts/list": ("prompts", "name"),
@@ -63,7 +60,6 @@ _LISTS: Final = {
     _TEMPLATES: ("resourceTemplates", "uriTemplate"),
     _TASKS: ("tasks", "taskId"),
 }
-"""The lists, each with its member and what names an entry of it."""
 
 _NAMED: Final = ("tools/call", "prompts/get")
 _ADDRESSED: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
@@ -79,27 +75,18 @@ _CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
 
 
 def named(name: str) -> tuple[str, str]:
-    """Whose a tool or prompt of several servers is, and its name there."""
+    """The server of a prefixed tool or prompt, and its name there."""
     server, _, own = name.partition(SEPARATOR)
     return server, own
 
 
 class Many:
-    """Several upstreams.
-
-    Args:
-        upstreams: By name.
-        calls: Sends the requests.
-        places: Names each where it is told from whatever else had its name: by name.
-        onlookers: Whom the gateway can tell that upstreams come and go.
-    """
-
     def __init__(
         self, upstreams: Mapping[str, Upstream], calls: Calls, places: Mapping[str, str], onlookers: Onlookers
     ) -> None:
         self._upstreams = upstreams
         self._calls = calls
-        self._places = places
+        self._places = places  # upstream name -> `config.model.Upstream.place`
         self._onlookers = onlookers
         self._addresses = Addresses()
         self._jobs = Jobs()
@@ -107,7 +94,6 @@ class Many:
         self._telling = Tasks(logger)
 
     async def opening(self, client: Client) -> dict[str, Any]:
-        """What the upstreams that are there can do together, and what each has to say."""
         openings = await self._openings(client)
         able = {name for opening in openings.values() for name in members(opening.get("capabilities"))}
         instructions = [
@@ -116,7 +102,7 @@ class Many:
         absent = [upstream for name, upstream in self._upstreams.items() if name not in openings]
         for upstream in absent:
             upstream.miss(client)
-        # One that is not there yet may have any.
+        # An upstream that is unavailable now may have any of them later.
         capabilities = {name: said for name, said in _CAPABILITIES.items() if absent or name in able or name == "tools"}
         said: dict[str, Any] = {"capabilities": capabilities, "serverInfo": {"name": "louver", "version": __version__}}
         if instructions:
@@ -124,11 +110,6 @@ class Many:
         return opening_for_modern(said) if client.is_modern else said
 
     async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What the upstream answers that it concerns, or all of them together.
-
-        Raises:
-            MCPError: It is an error, or there is no such tool, prompt or resource.
-        """
         if method in _LISTS:
             return await self._list(turn, method, params)
         if method in _NAMED:
@@ -150,23 +131,19 @@ class Many:
         raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
     def place_of(self, tool: str) -> str:
-        """Names the upstream whose tool it is."""
         return self._places[self._by_name(tool, "tools/call")[0].name]
 
     async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What that upstream answers."""
         upstream = next((each for each in self._upstreams.values() if self._places[each.name] == place), None)
         if upstream is None:
             raise UnknownResult
         return await self._calls.send(upstream, turn, method, params)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
-        """Send on what a client says, to all that it concerns."""
         await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
 
     @asynccontextmanager
     async def watching(self, turn: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
-        """Have resources watched meanwhile, where they are listed."""
         async with watching(turn, await self._whose(turn, uris)):
             self._onlookers.listening.add(turn.client)
             try:
@@ -181,7 +158,7 @@ class Many:
         await asyncio.gather(*(_comes(upstream, client) for upstream in self._upstreams.values()))
         openings: dict[str, dict[str, Any]] = {}
         for name, upstream in self._upstreams.items():
-            # Some may have come while others were waited for.
+            # Some may have opened while others were waited for.
             if upstream.is_there(client):
                 with suppress(UpstreamError):
                     openings[name] = await opening_of(upstream, client)
@@ -193,18 +170,18 @@ class Many:
         member, key = _LISTS[method]
         upstreams = self._asked(params)
         lists: dict[str, Listed] = {}
-        # Whoever alone is asked may take its time.
+        # A single upstream may take its time.
         how = self._all if len(upstreams) == 1 else self._all_soon
 
         async def ask(upstream: Upstream) -> None:
             lists[upstream.name] = await how(upstream, turn, method, params)
 
-        # Not `gather`: where a client goes, that leaves the threads to themselves in which lists are made visible.
+        # Not `gather`: if the client cancels, that would not wait for the threads that apply policies to lists.
         async with anyio.create_task_group() as asking:
             for upstream in upstreams:
                 asking.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
-        # Whoever does not answer now has what it had.
+        # An upstream that does not answer now keeps its known URIs.
         answered = [upstream for upstream in upstreams if lists[upstream.name].is_whole]
         whose = self._addresses.list_anew(method, answered) if key in ("uri", "uriTemplate") else {}
         if method == _TEMPLATES:
@@ -225,7 +202,7 @@ class Many:
         return {**modern, member: entries}
 
     async def _all_soon(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
-        """What one upstream lists, as far as it is there and answers soon; what comes later its client is told of."""
+        """The list of one upstream, if it answers soon; a later answer is announced to the client."""
         if not await _comes(upstream, turn.client):
             upstream.miss(turn.client)
             return Listed([], is_whole=False)
@@ -243,7 +220,7 @@ class Many:
             client.hear(change, None)
 
     async def _all(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
-        """What one upstream lists, all pages in one, as far as it answers."""
+        """The list of one upstream, all pages merged, as far as it answers."""
         member, key = _LISTS[method]
 
         async def ask(place: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +240,7 @@ class Many:
         return Listed(entries, is_whole=True)
 
     def _asked(self, params: dict[str, Any]) -> list[Upstream]:
-        """Whose list is asked for: all, or the one that is named."""
+        """The upstreams to list: all, or the one that `_meta` names."""
         name = members(params.get("_meta")).get(SERVER)
         only = self._upstreams.get(name) if isinstance(name, str) else None
         return list(self._upstreams.values()) if only is None else [only]
@@ -277,7 +254,7 @@ class Many:
         return upstream, rest
 
     async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Of a resource: from whoever listed it, or a template of it, else from the first that has it."""
+        """Route by URI: to the upstream that listed it or a template of it, else to the first that has it."""
         uri = params["uri"]
         if not (known := self._addresses.candidates(uri)):
             there = [each for each in self._upstreams.values() if each.is_there(turn.client)]
@@ -285,7 +262,7 @@ class Many:
                 await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
                 known = self._addresses.candidates(uri)
         if method == "resources/unsubscribe":
-            # It may be watched since before a change, and nobody has listed it again.
+            # It may be watched since before a reload, and not listed again.
             known = [each for each in self._upstreams.values() if each.is_watched(turn.client, uri)] or known
         refused: MCPError | None = None
         for upstream in known:
@@ -306,7 +283,7 @@ class Many:
         raise MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
 
     async def _of_task(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Of a task: from whoever made it, else from the first that has it."""
+        """Route by task: to the upstream that made it, else to the first that has it."""
         number, who = params.get("taskId"), _who(turn.client)
         if not isinstance(number, str):
             raise MCPError(code=INVALID_PARAMS, message="'taskId' is no text")
@@ -322,7 +299,7 @@ class Many:
         raise MCPError(code=INVALID_PARAMS, message="Unknown task")
 
     def _note_kept(self, upstream: Upstream, result: dict[str, Any]) -> None:
-        """Remember where an answer is kept."""
+        """Remember which upstream keeps a result."""
         if (uri := kept_at(result)) is not None:
             self._addresses.kept(uri, upstream)
 
@@ -339,7 +316,7 @@ class Many:
         return await self._calls.send(upstream, turn, "completion/complete", params)
 
     async def _whose(self, turn: Caller, uris: Sequence[str]) -> dict[str, Upstream]:
-        """Who has which resource or template; they are listed if of any nobody has asked for that before."""
+        """The owners of resources and templates; if any is unknown, they are listed."""
         known = await self._known(uris)
         for method in ("resources/list", _TEMPLATES):
             if known.keys() < set(uris):
@@ -348,7 +325,7 @@ class Many:
         return known
 
     async def _known(self, uris: Sequence[str]) -> dict[str, Upstream]:
-        # Each may be held against many templates.
+        # Yields to other tasks: each URI may be matched against many templates.
         return {uri: upstream async for uri in by_turns(uris) if (upstream := self._addresses.whose(uri)) is not None}
 
     async def _set_level(self, upstream: Upstream, turn: Caller, params: dict[str, Any]) -> None:
@@ -358,12 +335,12 @@ class Many:
         try:
             await self._calls.send(upstream, turn, "logging/setLevel", params)
         except MCPError:
-            # It writes no log that a client could hear.
+            # The upstream has no log.
             logger.debug("upstream %r has no log level", upstream.name)
 
 
 async def _comes(upstream: Upstream, client: Client) -> bool:
-    """Whether an upstream is there for a client, or is soon."""
+    """Whether an upstream is available to a client, or is soon."""
     try:
         await upstream.session(client, LEFT_OUT_S)
     except UpstreamError:
@@ -372,5 +349,5 @@ async def _comes(upstream: Upstream, client: Client) -> bool:
 
 
 def _who(client: Client) -> Hashable:
-    """Who sees the same lists of a server that says nothing else: a connection, or all that say the same."""
+    """Identifies clients that see the same lists: by connection or client identity, and by principal."""
     return (client.hello.digest if client.is_modern else ref(client)), principal_of()

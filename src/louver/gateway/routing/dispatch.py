@@ -1,7 +1,6 @@
-"""One request to one upstream: in whatever era both sides speak, and whatever becomes of it.
+"""One request to one upstream, converted between protocol revisions.
 
-What can be asked again is asked again, once, where the upstream went away meanwhile: lists, reads, and tools
-that say of themselves that they only read or that a second call changes nothing. Nothing else is.
+If the connection is lost, lists, reads, and tools that declare it safe are sent a second time; nothing else is.
 """
 
 from __future__ import annotations
@@ -38,37 +37,27 @@ _SAFE = frozenset(
 )
 
 
+# Requests that a session merges for all of its clients.
 _WANTS = {
     "resources/subscribe": Subscriptions.watch,
     "resources/unsubscribe": Subscriptions.unwatch,
     "logging/setLevel": Subscriptions.set_level,
 }
-"""What an upstream is asked for all of its clients."""
 
 
 class Calls:
-    """Sends requests to upstreams, and brings their answers into the client's era.
-
-    Args:
-        parked: What waits for clients.
-        guards: What stands before each upstream, by its name. Where something else does by then, a request is refused:
-            it would not be audited, or not as that policy wants.
-    """
+    """Sends requests to upstreams, and converts their answers to the client's revision."""
 
     def __init__(self, parked: Parked, guards: Mapping[str, Guard | None]) -> None:
         self._parked = parked
-        self._guards = guards
+        self._guards = guards  # after a reload with another guard a request is refused: its audit would be wrong
 
     async def send(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer, as the client's era has it.
-
-        Raises:
-            MCPError: The upstream answers with an error, or does not answer as it should.
-        """
+        """The answer, after a second attempt where that is safe; for a failed tool call, an error result."""
         try:
             return await self.ask(upstream, turn, method, params)
         except UpstreamUnavailable as error:
-            # What goes on with a call that has waited cannot begin it again.
+            # A resumed call cannot start over.
             if STATE in params or (method not in _SAFE and not upstream.is_safe(method, params)):
                 return _failed(error, turn, method)
         except UpstreamError as error:
@@ -79,12 +68,7 @@ class Calls:
             return _failed(error, turn, method)
 
     async def ask(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Likewise, asked once.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
+        """The answer, without a second attempt."""
         session = await upstream.session(turn.client)
         guard = self._guards.get(upstream.name)
         if upstream.guard is not guard:
@@ -101,7 +85,6 @@ class Calls:
     async def _asked(
         self, session: Session, turn: Caller, method: str, params: dict[str, Any], owner: object
     ) -> dict[str, Any]:
-        """The answer of a session, in the client's era."""
         if method in _WANTS:
             return await _WANTS[method](session.subscriptions, turn, params)
         if session.is_modern == turn.client.is_modern:
@@ -125,10 +108,7 @@ async def _sent(session: Session, method: str, params: dict[str, Any], turn: Cal
 
 @asynccontextmanager
 async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
-    """Have resources watched meanwhile, by a client of one request: address -> whose it is.
-
-    One that cannot be watched never changes.
-    """
+    """Watch resources meanwhile, for one 2026-07-28 request; those that cannot be watched count as unchanging."""
     uris: dict[Upstream, list[str]] = {}
     for uri, upstream in upstreams.items():
         uris.setdefault(upstream, []).append(uri)
@@ -146,16 +126,7 @@ async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGene
 
 
 async def opening_of(upstream: Upstream, client: Client, within_s: float | None = None) -> dict[str, Any]:
-    """What an upstream said of itself when it was opened, in the client's era.
-
-    Args:
-        upstream: The upstream.
-        client: For whom.
-        within_s: How long its opening may take, if that is waited for no longer.
-
-    Raises:
-        UpstreamError: It is not there.
-    """
+    """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
     session = await upstream.session(client, within_s)
     opening = session.opened.opening
     if upstream.guard is not None:
@@ -166,17 +137,17 @@ async def opening_of(upstream: Upstream, client: Client, within_s: float | None 
 
 
 def is_unavailable(error: MCPError) -> bool:
-    """Whether it is one of `upstream_problem`, of an upstream that is not there."""
+    """Whether an error of `upstream_problem` says that the upstream is unavailable."""
     return members(members(error.error.data).get("error")).get("code") == UpstreamUnavailable.code
 
 
 def upstream_problem(error: UpstreamError) -> MCPError:
-    """The protocol error of an upstream that does not answer as it should."""
+    """The protocol error for an upstream that failed."""
     return MCPError(code=INTERNAL_ERROR, message=error.message, data={"error": error.to_json()})
 
 
 def _failed(error: UpstreamError, turn: Caller, method: str) -> dict[str, Any]:
-    """What a client gets instead of an answer: of a tool a result that its model can read."""
+    """The answer for an upstream that failed: an error, or for a tool a result that the model can read."""
     if method != "tools/call":
         raise upstream_problem(error) from None
     return error_result(error, {"resultType": "complete"} if turn.client.is_modern else {})

@@ -1,11 +1,10 @@
-"""Whose resources are that several servers have, by their addresses.
+"""Resource owners: which of several upstreams a URI belongs to.
 
-    resources/list                    a: file:///x      file:///x is of a, until a lists it no more
-    resources/read   file:///y        b has it          file:///y is of b, until b has it no more
-    tools/call       kept by b at louver://results/Z    likewise, with whatever is asked of it after a `?`
-    resources/templates/list   c: mem://{id}            mem://1 is of c, unless one of these says otherwise
+    resources/list              a lists file:///x    a's, until it lists it no more
+    resources/read              b has file:///y      b's, until it has it no more; so are results that b keeps
+    resources/templates/list    c: mem://{id}        mem://1 is c's, unless another rule applies
 
-Of what nobody lists the last `MAX_RESULTS` are known.
+The last `MAX_RESULTS` URIs that no upstream lists are remembered.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Addresses:
-    """The addresses that are known."""
-
     def __init__(self) -> None:
         self._listed: dict[str, dict[str, Upstream]] = {}
         self._templates: dict[str, tuple[Upstream, list[Template]]] = {}
@@ -33,11 +30,11 @@ class Addresses:
         self._kept: OrderedDict[str, Upstream] = OrderedDict()
 
     def whose(self, uri: str) -> Upstream | None:
-        """Who has a resource, or a template, as far as is known."""
+        """The owner of a resource or template, if known."""
         return next(iter(self.candidates(uri)), None)
 
     def candidates(self, uri: str) -> list[Upstream]:
-        """Likewise; several where several list a template of it."""
+        """The possible owners: several if several list a matching template."""
         for listed in self._listed.values():
             if (upstream := listed.get(uri)) is not None:
                 return [upstream]
@@ -48,33 +45,31 @@ class Addresses:
         return [self._read[uri]] if uri in self._read else []
 
     def knows_templates(self, upstream: Upstream) -> bool:
-        """Whether an upstream has listed its templates."""
         return upstream.name in self._templates
 
     def list_anew(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
-        """What is known to be listed by others, to be filled with what these list now."""
+        """The known URIs of all other upstreams, to be filled with what these list now."""
         others = {uri: of for uri, of in self._listed.get(method, {}).items() if of not in upstreams}
         self._listed[method] = others
         return others
 
     def list_templates(self, upstream: Upstream, texts: Sequence[str]) -> None:
-        """Note which templates an upstream lists now."""
         self._templates[upstream.name] = upstream, [Template(text) for text in texts[:MAX_TEMPLATES]]
 
     def read(self, uri: str, upstream: Upstream) -> None:
-        """Note who has a resource that nobody lists."""
+        """Record the owner of a resource that no upstream lists."""
         _note(self._read, uri, upstream)
 
     def refused(self, uri: str) -> bool:
-        """Forget who had a resource that nobody lists, nor a template of it; whether that was known."""
+        """Forget the owner of an unlisted resource; `True` if it was known by an earlier read alone."""
         return self._read.pop(uri, None) is not None and not self._claiming(uri)
 
     def kept(self, uri: str, upstream: Upstream) -> None:
-        """Note where an answer is kept; the first who tells of it has it."""
+        """Record where a result is kept; the first upstream that reports it owns it."""
         _note(self._kept, uri, upstream)
 
     def _claiming(self, uri: str) -> list[Upstream]:
-        """Those that list a template of a resource."""
+        """The upstreams with a matching template."""
         templates = self._templates.values()
         return [upstream for upstream, of_it in templates if any(template.matches(uri) for template in of_it)]
 
@@ -91,35 +86,30 @@ _PLAIN, _ANY = "plain", "any"
 
 
 class Template:
-    """One template.
-
-    Args:
-        text: As it is listed.
-    """
+    """A URI template as a bit-parallel automaton."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._begin = text.partition("{")[0]
 
     def matches(self, uri: str) -> bool:
-        """Whether it can stand for an address."""
         if not self._begin or not uri.startswith(self._begin) or self._parts is None:
             return False
         end, variables, wide, steps = self._automaton
-        # Bit n: the address so far is what the first n parts stand for.
+        # Bit n: the URI so far matches the first n parts.
         states = 1
         for character in uri:
             stays = wide if character == "/" else variables
             states = (states & steps.get(character, 0)) << 1 | (states & stays)
             if not states:
                 return False
-            # A variable stands for no text too.
+            # A variable may be empty.
             states |= (states & variables) << 1
         return bool(states >> end & 1)
 
     @cached_property
     def _parts(self) -> list[str] | None:
-        """Its characters, and what its variables are; none where that is not known."""
+        """Its characters and variables; `None` if it is too long, or has an expression that is not supported."""
         if len(self._text) > MAX_URI_BYTES:
             return None
         parts: list[str] = []
@@ -130,7 +120,7 @@ class Template:
                 return None
             else:
                 kind = _ANY if variable[1] else _PLAIN
-                # Two in a row stand for what the wider one does.
+                # Two variables in a row match what the wider one matches.
                 if parts and parts[-1] in (_PLAIN, _ANY):
                     kind = _ANY if _ANY in (kind, parts.pop()) else _PLAIN
                 parts.append(kind)
@@ -138,7 +128,7 @@ class Template:
 
     @cached_property
     def _automaton(self) -> tuple[int, int, int, dict[str, int]]:
-        """Where it ends; where the variables are, and those for any text; and where each character is."""
+        """The number of parts, and bit masks: all variables, those that match `/`, and each character."""
         parts = self._parts or []
         steps: dict[str, int] = {}
         variables = wide = 0

@@ -1,7 +1,4 @@
-"""Routing to one upstream, and the interface that `Forward` asks; several are in `louver.gateway.routing.aggregate`.
-
-One upstream is passed through as it is.
-"""
+"""Routing to one upstream, which passes unchanged, and the interface that `Forward` uses (see also `aggregate.py`)."""
 
 from __future__ import annotations
 
@@ -25,67 +22,34 @@ class Routes(Protocol):
     """Where the requests of clients go."""
 
     async def opening(self, client: Client) -> dict[str, Any]:
-        """What the gateway says of itself when a client opens it, in the client's era.
-
-        Raises:
-            UpstreamError: There is nothing behind it.
-        """
+        """The answer to `initialize` or `server/discover`, in the client's revision."""
         ...
 
-    async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request.
-
-        Raises:
-            MCPError: It is an error.
-        """
-        ...
+    async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]: ...
 
     def place_of(self, tool: str) -> str:
-        """Names the server that has answered a call of a tool, also after a restart."""
+        """Identifies the upstream of a tool, also across restarts."""
         ...
 
     async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What a server answers to a request of a result that it keeps.
-
-        Args:
-            place: Names the server.
-            turn: Who asks.
-            method: The request's.
-            params: Likewise.
-
-        Raises:
-            UnknownResult: There is no such server any more, or another in its place.
-            MCPError: It is an error.
-        """
+        """The answer about a result from the upstream that keeps it; `UnknownResult` if that is gone or replaced."""
         ...
 
-    async def notify(self, client: Client, method: str, params: Params) -> None:
-        """Send on what a client says."""
-        ...
+    async def notify(self, client: Client, method: str, params: Params) -> None: ...
 
     def watching(self, turn: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
-        """Have resources watched meanwhile, for a client of 2026-07-28."""
+        """Watch resources meanwhile, for a 2026-07-28 client."""
         ...
 
 
 class One:
-    """All of one upstream, as it is.
-
-    Args:
-        upstream: The upstream.
-        calls: Sends the requests.
-        places: Names it where it is told from whatever else had its name: by name.
-        changes: Whether another may come in its place: then each list can change, whatever it says of its own.
-    """
-
     def __init__(self, upstream: Upstream, calls: Calls, places: Mapping[str, str], *, changes: bool) -> None:
         self._upstream = upstream
         self._calls = calls
         self._place = places[upstream.name]
-        self._changes = changes
+        self._changes = changes  # another may replace it, so every list can change
 
     async def opening(self, client: Client) -> dict[str, Any]:
-        """What the upstream says of itself."""
         said = await opening_of(self._upstream, client)
         if not self._changes:
             return said
@@ -94,23 +58,18 @@ class One:
         return {**said, "capabilities": {**able, **changing}}
 
     async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What the upstream answers."""
         return await self._calls.send(self._upstream, turn, method, params)
 
     def place_of(self, tool: str) -> str:
-        """Names the upstream."""
         return self._place
 
     async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What the upstream answers, if it is the one that is meant."""
         if place != self._place:
             raise UnknownResult
         return await self.answer(turn, method, params)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
-        """Send on what a client says."""
         await self._upstream.notify(client, method, params)
 
     def watching(self, turn: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
-        """Have resources watched meanwhile."""
         return watching(turn, dict.fromkeys(uris, self._upstream))

@@ -1,10 +1,10 @@
-"""Lists that come late: of several upstreams none keeps a client waiting for what the others have.
+"""Slow lists: of several upstreams, no slow one delays the lists of the others.
 
-    b takes ten seconds for a list    nothing of it, after `LEFT_OUT_S`; it goes on, and is asked nothing more meanwhile
-    it has answered                   list_changed, if that is not what was listed of it
-    the next list, b takes as long    what it said last, after `LEFT_OUT_S`
+    b takes ten seconds            after `LEFT_OUT_S` it is left out; until it answers, it gets no second request
+    b answers                      list_changed, if the answer differs from what was listed
+    the next list, b slow again    after `LEFT_OUT_S` its last answer is listed
 
-Of an upstream that answers in time nothing is kept here.
+Lists that come in time are not stored here.
 """
 
 from __future__ import annotations
@@ -23,32 +23,19 @@ if TYPE_CHECKING:
 
 
 class Listed(NamedTuple):
-    """What an upstream lists.
-
-    Args:
-        entries: The entries of all pages, as far as it has answered.
-        is_whole: Whether it has now, to the end.
-    """
-
     entries: list[dict[str, Any]]
-    is_whole: bool
+    is_whole: bool  # all pages have come
 
 
 class Late:
-    """Lists of upstreams, by what they are and who asks."""
+    """The pending and the last late lists, by what is listed and for which client."""
 
     def __init__(self) -> None:
         self._awaited: OrderedDict[Hashable, asyncio.Task[Listed]] = OrderedDict()
         self._said: OrderedDict[Hashable, Listed] = OrderedDict()
 
     async def listed(self, key: Hashable, ask: Callable[[], Awaitable[Listed]], changed: Callable[[], None]) -> Listed:
-        """A list, if it comes in time; else what it was when it came last.
-
-        Args:
-            key: What is asked for, and by whom.
-            ask: Asks for it.
-            changed: Called if it comes later, and is another then.
-        """
+        """A list if it comes in time, else its last value; `changed` is called if it comes later and differs."""
         if key in self._awaited:
             return self._last(key)
         scope = anyio.CancelScope()
@@ -58,7 +45,7 @@ class Late:
         except asyncio.CancelledError:
             scope.cancel()
             with anyio.CancelScope(shield=True):
-                # A thread that works for it would go on for nobody, and the next request would begin beside it.
+                # Its worker thread must not run on beside the client's next request.
                 await asyncio.wait({asking})
             raise
         if asking.done():

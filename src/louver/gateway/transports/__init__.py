@@ -1,1 +1,1 @@
-"""Connections to upstreams, over the pipes of a process and over HTTP."""
+"""Connections to upstreams: stdio and Streamable HTTP."""

@@ -1,12 +1,10 @@
-"""One HTTP endpoint of an upstream: what is sent to it and how.
+"""One HTTP endpoint of an upstream, and the requests to it. Responses are read by `response.py`.
 
-    POST   a message; the answer is JSON, or a stream of events
-    GET    a stream of events of its own, or the rest of one (`Last-Event-ID`); 2025 only
-    DELETE the end of the session; likewise
+    POST   a message; the answer is JSON or an event stream
+    GET    an event stream of its own, or the rest of one (`Last-Event-ID`); 2025 only
+    DELETE the end of the session; 2025 only
 
-Every request has the revision and the session in its headers, for 2026-07-28 also the method and the name that the
-body says. A redirect is never followed, a cookie never kept, no proxy taken from the environment. What comes back is
-`response.py`.
+Redirects are not followed, cookies not kept, and no proxy is taken from the environment.
 """
 
 from __future__ import annotations
@@ -39,20 +37,12 @@ _STREAM = "text/event-stream"
 
 
 class Endpoint:
-    """One endpoint, over connections that are kept.
-
-    Args:
-        url: Where it is; `http` or `https`.
-        headers: What every request has beside the protocol's own headers.
-        over: Called with the reason when the upstream knows the session no more.
-    """
-
     def __init__(self, url: str, headers: Mapping[str, str], over: Callable[[str], None]) -> None:
         self.version: str | None = None
         self._session: str | None = None
         self._url = url
         self._headers = {name.lower(): value for name, value in headers.items()}
-        self._over = over
+        self._over = over  # called with the reason when the upstream no longer knows the session
         self._connections: Connections | None = None
         self._resuming = 0
         self._nobody_resumes = asyncio.Event()
@@ -60,19 +50,12 @@ class Endpoint:
 
     @property
     def is_modern(self) -> bool:
-        """Whether it is spoken to in the stateless era."""
         return self.version in MODERN_PROTOCOL_VERSIONS
 
     def open(self) -> None:
-        """Be ready to connect.
-
-        Raises:
-            UpstreamUnavailable: The URL is none.
-        """
         self._connections = Connections(self._url)
 
     async def close(self) -> None:
-        """End the session and all connections."""
         if self._connections is None:
             return
         if self._current is not None:
@@ -84,14 +67,10 @@ class Endpoint:
     async def post(
         self, message: bytes, method: str | None = None, params: Params = None, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Send a message; `method` and `params` are what it says.
-
-        Raises:
-            UpstreamUnavailable: It does not get there, or the session is over.
-        """
+        """Send a message; `method` and `params` are those of the message, for its headers."""
         own = {"accept": f"application/json, {_STREAM}", "content-type": "application/json"}
         if method == "initialize":
-            # It agrees on a revision and begins a session: it is of none.
+            # `initialize` begins a session and belongs to none.
             self._session = None
         else:
             own |= self._common()
@@ -104,17 +83,12 @@ class Endpoint:
         return response
 
     async def get(self, after: str | None) -> Response:
-        """Open a stream of events; or take one up, after the event of that id.
-
-        Raises:
-            UpstreamUnavailable: That is not possible, or the session is over.
-        """
         last = {} if after is None else {"last-event-id": after}
         return await self._send("GET", {"accept": _STREAM, **self._common(), **last})
 
     @contextmanager
     def resuming(self) -> Generator[None]:
-        """While a call waits to take its stream up again no other stream is opened: it could get the answer."""
+        """While a call waits to resume its stream, no other stream is opened: that could get the answer."""
         self._resuming += 1
         self._nobody_resumes.clear()
         try:
@@ -125,12 +99,11 @@ class Endpoint:
                 self._nobody_resumes.set()
 
     async def nobody_resumes(self) -> None:
-        """Wait until no call does that."""
         await self._nobody_resumes.wait()
 
     @property
     def _current(self) -> str | None:
-        """The session of requests: none in the stateless era, though a refused `initialize` may have begun one."""
+        """The session of requests; none in 2026-07-28, even if a refused `initialize` has begun one."""
         return None if self.is_modern else self._session
 
     def _common(self) -> dict[str, str]:
@@ -155,7 +128,7 @@ _SESSION_OVER = "the upstream knows the session no more: HTTP 404"
 
 
 def _routing(method: str, params: dict[str, Any]) -> dict[str, str]:
-    """The headers by which 2026-07-28 lets a request be routed without reading it."""
+    """The headers that route a 2026-07-28 request without reading it."""
     name = params.get(NAME_BEARING_METHODS.get(method, ""))
     named = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
     return {MCP_METHOD_HEADER: method, **named}

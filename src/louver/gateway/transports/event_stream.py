@@ -1,11 +1,10 @@
-"""What an HTTP upstream says on one stream of events, which may go on over several responses.
+"""One event stream of an HTTP upstream, which may go on over several responses.
 
-    id: 7, retry: 500            after which event, and when, it can be taken up again
-    data: {notification}         heard; the next event waits until it was
-    data: {request}              asked; nothing waits
-    data: {answer}               to the request that the stream is for: what is looked for
+    data: {notification}    delivered before the next event is read
+    data: {request}         answered in the background
+    data: {answer}          the answer to the request of the stream
 
-Anything else is counted and dropped.
+`id` and `retry` set after which event and when the stream can be resumed. Other data is counted and dropped.
 """
 
 from __future__ import annotations
@@ -28,18 +27,9 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """One stream.
-
-    Args:
-        number: The id of the request that it is for; `None` for that of a session.
-        heard: Gets the notifications.
-        questions: Gets the requests.
-        strays: Counts what is for nobody.
-    """
-
     def __init__(
         self,
-        number: int | None,
+        number: int | None,  # the id of its request; `None` for the session's own stream
         heard: Callable[[str, Params], Awaitable[None]],
         questions: Questions,
         strays: Strays,
@@ -47,20 +37,14 @@ class Stream:
         self.last: str | None = None
         self.retry_s = UPSTREAM_RETRY_SECONDS
         self.events = 0
-        self.is_answered = False
-        """Whether the answer has come, be it one that cannot be read."""
+        self.is_answered = False  # even if the answer cannot be read
         self._number = number
         self._heard = heard
         self._questions = questions
         self._strays = strays
 
     async def answer(self, response: Response) -> Message | None:
-        """The answer to the request; `None` when the response ends without.
-
-        Raises:
-            UpstreamInvalidOutput: The answer is not strictly JSON.
-            UpstreamTooLarge: An event is too large.
-        """
+        """The answer to the request; `None` if the response ends without one."""
         while (event := await response.event()) is not None:
             self._note(event)
             if event.data and event.type == "message" and (answer := await self._take(event.data)) is not None:
@@ -68,7 +52,7 @@ class Stream:
         return None
 
     def is_answer(self, message: Message) -> bool:
-        """Whether it answers the request. What was refused before it was read has no id."""
+        """Whether a message answers the request; an error about a message that was not read has no id."""
         if message.method is not None or self._number is None:
             return False
         return message.id == self._number or (message.id is None and "error" in message.body)
@@ -103,7 +87,7 @@ class Stream:
 
 
 async def hear_session(endpoint: Endpoint, stream: Stream, is_open: Callable[[bool], None]) -> None:
-    """Hear it, until there is none; it is told when it begins, and when it breaks off."""
+    """Read the session's own stream, and resume it when it breaks; return if the upstream has none."""
     loop = asyncio.get_running_loop()
     failures = 0
     while True:
@@ -113,7 +97,7 @@ async def hear_session(endpoint: Endpoint, stream: Stream, is_open: Callable[[bo
             if not await _hear_once(endpoint, stream, is_open):
                 return
         except UpstreamError:
-            # What was too large would be sent again.
+            # Not resumed: the event that was too large would come again.
             stream.last = None
         delay = min(stream.retry_s * 2**failures, MAX_UPSTREAM_RETRY_SECONDS)
         # A quiet stream that a proxy ends after a while is no failure.
@@ -123,7 +107,6 @@ async def hear_session(endpoint: Endpoint, stream: Stream, is_open: Callable[[bo
 
 
 async def _hear_once(endpoint: Endpoint, stream: Stream, is_open: Callable[[bool], None]) -> bool:
-    """Hear it until it ends; `False` if the upstream has no such stream."""
     response = await endpoint.get(stream.last)
     try:
         if response.status == 200 and response.is_stream:

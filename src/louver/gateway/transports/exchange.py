@@ -1,13 +1,10 @@
-"""One call over HTTP: a POST, and what comes because of it.
+"""One call over HTTP: a POST and its answer, which is JSON or on an event stream (`event_stream.py`).
 
     -> POST {"id": 3, "method": "tools/call", ...}
-    <- 200 {"id": 3, "result": {...}}                       that is all; or a stream of events, as in `stream.py`:
-    <- data: {"method": "notifications/progress", ...}
-    <- id: 7, retry: 500, no data, and the stream ends      2025: taken up again by a GET after that time
-    <- data: {"id": 3, "result": {...}}
+    <- 200 {"id": 3, "result": {...}}                  or events, among them {"id": 3, "result": {...}}
+    <- id: 7, retry: 500, and the stream ends          2025: resumed by a GET after that time
 
-A stream that ends without an answer and without an id to take it up after is an upstream that has gone, or that is at
-the request still and does not know that nobody hears it.
+If a stream ends without an answer and cannot be resumed, the upstream may still work on the request.
 """
 
 from __future__ import annotations
@@ -29,19 +26,8 @@ if TYPE_CHECKING:
 
 
 class Exchange:
-    """One call.
-
-    Args:
-        endpoint: Where it goes.
-        number: The id of the request.
-        call: What is called.
-        stream: Hears what is said meanwhile.
-        tasks: Runs what nobody waits for.
-    """
-
     def __init__(self, endpoint: Endpoint, number: int, call: Call, stream: Stream, tasks: Tasks) -> None:
-        self.ended = False
-        """Whether the upstream is at it no more, or never was, as far as is known."""
+        self.ended = False  # the upstream does not work on it any more, as far as is known
         self._is_streamed = False
         self._endpoint = endpoint
         self._number = number
@@ -50,12 +36,6 @@ class Exchange:
         self._tasks = tasks
 
     async def result(self) -> dict[str, Any]:
-        """The result.
-
-        Raises:
-            MCPError: The upstream answers with an error, or the params cannot be written.
-            UpstreamError: There is no answer, or none that can be used.
-        """
         try:
             answer = await self._posted()
             if answer is None:
@@ -95,17 +75,16 @@ class Exchange:
         raise UpstreamUnavailable("the upstream's stream has ended without an answer")
 
     async def _answer(self, response: Response) -> Message | None:
-        """The answer in a response; `None` where it ends without."""
         try:
             if response.status != 200:
                 raise await response.refusal()
             if not response.is_stream:
                 return self._checked(await response.message())
             answer = await self._stream.answer(response)
-        except BaseException:  # whoever is cancelled leaves no response open either
+        except BaseException:  # cancellation must close the response too
             response.close()
             raise
-        # Its connection can be used again once its end has been read, for which the answer need not wait.
+        # Its connection can be reused once its end is read; the answer does not wait for that.
         self._tasks.start(response.finish())
         return answer
 

@@ -1,12 +1,10 @@
-"""A link to an HTTP endpoint, one message a POST.
+"""The transport over Streamable HTTP, one message a POST.
 
-    -> POST {"id": 3, "method": "tools/call", ...}     its answer comes as in `exchange.py`
-    -> GET                                             2025: what no call tells, as in `standing.py`
-    -> DELETE                                          2025: the end of the session, when it is closed
+    -> POST {"id": 3, "method": "tools/call", ...}     a call (`exchange.py`)
+    -> GET                                             2025: messages that name no call (`event_stream.py`)
+    -> DELETE                                          2025: the end of the session
 
-Calls do not meet: a connection that breaks, or an answer that is too large, fails one of them; only the end of the
-session ends them all, and the link. Progress tokens stay as they are, since what belongs to a call comes on its own
-stream.
+A broken connection or an answer that is too large fails one call; the end of the session fails them all.
 """
 
 from __future__ import annotations
@@ -39,15 +37,6 @@ _CLOSED = "the connection is closed"
 
 
 class HttpLink:
-    """An endpoint.
-
-    Args:
-        url: Where it is; `http` or `https`.
-        headers: What every request has beside the protocol's own headers, as `Authorization`.
-        listener: Hears what no call tells for whom it is.
-        logger: Hears what goes wrong, without content.
-    """
-
     wants_headers = True
 
     def __init__(
@@ -69,33 +58,20 @@ class HttpLink:
         self.strays = Strays(self._logger)
 
     async def open(self) -> None:
-        """Be ready to connect, which the first call does.
-
-        Raises:
-            UpstreamUnavailable: The URL is none.
-        """
+        """Prepare; the first call connects."""
         self._endpoint.open()
 
     def speak(self, version: str | None) -> None:
-        """From here on messages are of this protocol revision; `None` before there is one."""
         self._endpoint.version = version
 
     async def listen(self) -> None:
-        """Hear also what no call tells, once the handshake is done; in 2026-07-28 a call of its own is for that."""
+        """Open the session's own stream; in 2026-07-28 `subscriptions/listen` is a call."""
         if not self._endpoint.is_modern:
             questions = Questions(self._listener.asked, self._send, self._tasks)
             stream = Stream(None, self._heard, questions, self.strays)
             self._tasks.start(hear_session(self._endpoint, stream, self._listener.listens))
 
     async def call(self, call: Call) -> dict[str, Any]:
-        """The result of a request. Cancelling it tells the upstream.
-
-        Raises:
-            MCPError: The upstream answers with an error, or the params cannot be written.
-            UpstreamUnavailable: There is no answer.
-            UpstreamTooLarge: The answer is too large.
-            UpstreamInvalidOutput: The answer is not strictly JSON, or not an answer.
-        """
         number = next(self._ids)
         questions = Questions(call.asked, self._send, self._tasks)
         stream = Stream(number, call.heard, questions, self.strays)
@@ -104,17 +80,12 @@ class HttpLink:
             return await self._until_closed(exchange.result)
         finally:
             questions.drop()
-            # In 2026-07-28 the end of the connection says it, in 2025 that means nothing.
+            # In 2026-07-28 the end of the connection cancels a call; in 2025 it means nothing.
             is_told = exchange.ended or self._closed_for is not None or self._endpoint.is_modern
             if not is_told and call.method not in codec.NEVER_CANCELLED:
                 self._tasks.start(self._cancel(number))
 
     async def notify(self, method: str, params: Params) -> None:
-        """Send a notification.
-
-        Raises:
-            UpstreamUnavailable: It does not get there, or is not taken.
-        """
         message = codec.notification(method, params)
         response = await self._until_closed(partial(self._endpoint.post, message, method, params))
         if response.status >= 300:
@@ -125,7 +96,6 @@ class HttpLink:
         self._tasks.start(response.finish())
 
     async def close(self) -> None:
-        """End the session and all connections."""
         await asyncio.shield(self._end(_CLOSED))
 
     def _gone(self, reason: str) -> None:
@@ -146,7 +116,7 @@ class HttpLink:
         await self._endpoint.close()
 
     async def _until_closed(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Do something that ends when the link is closed, even while it waits for a connection."""
+        """Do something that fails when the transport is closed, even while it waits for a connection."""
         if self._closed_for is not None:
             raise UpstreamUnavailable(self._closed_for)
         with Interruptible() as waiting:
@@ -169,5 +139,5 @@ class HttpLink:
     async def _heard(self, method: str, params: Params) -> None:
         try:
             await self._listener.heard(method, params)
-        except Exception as error:  # noqa: BLE001 - the next one may be for somebody else
+        except Exception as error:  # noqa: BLE001 - the next one may be for another client
             self._logger.error("a notification could not be delivered: %s", type(error).__name__)

@@ -1,11 +1,10 @@
-r"""A process that is spoken to in lines.
+r"""A process that exchanges lines.
 
     louver  -- b'{"jsonrpc":"2.0",...}\n' -->  stdin
             <-- b'{"jsonrpc":"2.0",...}\n' --  stdout
             <-- log lines ------------------  stderr, to a logger
 
-Its end is seen at once, also where a grandchild keeps the pipe open. What waits to be taken is bounded, and so is
-what waits to be read by the process; nothing here ever blocks the event loop. What a line means is not known here.
+Its end is noticed at once, even if a grandchild keeps the pipe open. Both queues are bounded; nothing blocks the loop.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ if TYPE_CHECKING:
     from logging import Logger
 
 
+# The approximate cost of a waiting line, besides its bytes: many short lines cost as much as a long one.
 _LINE_COST = 100
-"""What a waiting line costs beside its own bytes, about: many short ones are no less than a long one."""
 
+# The lines that are taken before other tasks have a turn.
 _AT_ONCE = 64
-"""Lines that are taken without a turn for anybody else on the event loop."""
 
 
 class Process(asyncio.SubprocessProtocol):
-    """One process in a process group of its own. Made by `start`."""
+    """One process in its own process group; made by `start`."""
 
     def __init__(self, logger: Logger) -> None:
         self._lines = Lines()
@@ -61,14 +60,9 @@ class Process(asyncio.SubprocessProtocol):
     async def start(
         cls, command: Sequence[str], env: Mapping[str, str], cwd: str | os.PathLike[str] | None, logger: Logger
     ) -> Process:
-        """A new process.
-
-        Raises:
-            UpstreamUnavailable: It cannot be started.
-        """
         loop = asyncio.get_running_loop()
         try:
-            # Its own group, so that what it starts can be ended with it, and no Ctrl-C reaches it before us.
+            # Its own group: its children can be ended with it, and Ctrl-C reaches only the gateway.
             _, process = await loop.subprocess_exec(
                 lambda: cls(logger), *command, env=env, cwd=cwd, start_new_session=True
             )
@@ -81,14 +75,10 @@ class Process(asyncio.SubprocessProtocol):
             raise UpstreamUnavailable(f"the upstream {command[0]!r} cannot be started: {reason}") from None
         return process
 
-    # What a link does with it
+    # For the transport
 
     async def line(self) -> bytes:
-        """The next line. The last ones come before the end, whatever ended it.
-
-        Raises:
-            UpstreamError: There will be no more.
-        """
+        """The next line; raises after the last one."""
         self._taken += 1
         if self._taken % _AT_ONCE == 0:
             await asyncio.sleep(0)
@@ -100,17 +90,13 @@ class Process(asyncio.SubprocessProtocol):
         return self._waiting.popleft()
 
     def done(self, line_bytes: int) -> None:
-        """What a line brought has been delivered, so that another one may wait in its place."""
+        """A line has been delivered: make room for another one."""
         self._pending -= line_bytes + _LINE_COST
         if self._pending <= MAX_UPSTREAM_PENDING // 2:
             self._go_on_reading()
 
     def write(self, line: bytes) -> None:
-        """Send a line.
-
-        Raises:
-            UpstreamUnavailable: The process has ended, or does not read.
-        """
+        """Send a line; raises if the process has ended or does not read."""
         if self._end is not None:
             raise UpstreamUnavailable(self._end.message)
         if self._input.get_write_buffer_size() > MAX_UPSTREAM_UNSENT:
@@ -118,16 +104,16 @@ class Process(asyncio.SubprocessProtocol):
         self._input.write(line + b"\n")
 
     async def close(self) -> None:
-        """End it and whatever it started: by closing its input, then by SIGTERM, then by SIGKILL."""
+        """End it and its children: close its input, then SIGTERM, then SIGKILL."""
         self._stop(UpstreamUnavailable("the connection is closed"))
-        # Let it say what it wants, so that a full pipe does not keep it from ending; nobody listens.
+        # Drain its output: a full pipe could keep it from ending.
         self._output.resume_reading()
         try:
             self._input.close()
             for number, over in (
                 (None, self._finished),
                 (signal.SIGTERM, self._finished),
-                # Whoever holds the pipes though it is in another group is not waited for.
+                # Not waited for: a process of another group that holds the pipes.
                 (signal.SIGKILL, self._exited),
             ):
                 self._signal(number)
@@ -136,20 +122,18 @@ class Process(asyncio.SubprocessProtocol):
                         await over.wait()
                         break
         finally:
-            # Who has left the pipes is still in the group.
+            # A child that has closed the pipes is still in the group.
             self._signal(signal.SIGKILL)
             self._transport.close()
 
-    # What asyncio calls
+    # For asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It runs."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
         self._input = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
         self._output = cast("asyncio.ReadTransport", self._transport.get_pipe_transport(1))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It has said something."""
         if fd == 2:
             self._logged.feed(data)
         elif self._end is None:
@@ -159,29 +143,27 @@ class Process(asyncio.SubprocessProtocol):
                 self._stop(error)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """It will say, or hear, no more."""
         self._silent |= fd == 1
         if fd != 2:
             self._settle_soon()
 
     def process_exited(self) -> None:
-        """It has ended; its output may still be held open by what it has started."""
+        """It has ended; a child may still hold its output open."""
         self._exited.set()
         self._go_on_reading()
         self._settle_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has ended, and nobody holds its pipes."""
         self._logged.flush()
         self._finished.set()
 
-    # Inside
+    # Internal
 
     def _add(self, lines: list[bytes]) -> None:
         said = [line for line in lines if line.strip()]
         self._waiting += said
         self._pending += sum(len(line) + _LINE_COST for line in said)
-        # Of a process that has ended there is only what its pipe holds.
+        # After its end there is only what the pipe holds.
         if self._pending > MAX_UPSTREAM_PENDING and not self._paused and not self._exited.is_set():
             self._paused = True
             self._output.pause_reading()
@@ -222,18 +204,13 @@ class Process(asyncio.SubprocessProtocol):
 
 
 class LoggedLines:
-    """The standard error of one process.
-
-    Args:
-        logger: Gets a record a line.
-    """
+    """Logs the standard error of one process, a record a line."""
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
         self._begun = b""
 
     def feed(self, data: bytes) -> None:
-        """Log the lines that are whole now."""
         *whole, rest = data.split(b"\n")
         for line in whole[:MAX_LOG_LINES]:
             self._log(self._begun + line[:MAX_LOG_LINE])
@@ -243,7 +220,6 @@ class LoggedLines:
         self._begun = (self._begun + rest[:MAX_LOG_LINE])[:MAX_LOG_LINE]
 
     def flush(self) -> None:
-        """Log what has no end."""
         self._log(self._begun)
         self._begun = b""
 

@@ -1,13 +1,10 @@
-"""What an HTTP upstream answers: a body, a stream of events, or a refusal by its status.
+"""The response of an HTTP upstream: one message, an event stream, or an error status.
 
-    200 application/json        one message
-    200 text/event-stream       events, until it ends
-    3xx                         not followed
-    401, 403                    the gateway's credentials are not taken
-    404 to a known session      the session is over
-    4xx, 5xx with a JSON-RPC error as the body     that error; with 401, 429 and others it is of nobody's request
+    200 application/json, or text/event-stream    one message, or events until it ends
+    404 in a session                              the session is over
+    4xx, 5xx with a JSON-RPC error as the body    that error; with 401, 429 and others it concerns all requests
 
-What is read is counted after decompression, and stops at `MAX_UPSTREAM_BYTES`; the connection is closed then.
+Beyond `MAX_UPSTREAM_BYTES` after decompression it is not read, and the connection is closed.
 """
 
 from __future__ import annotations
@@ -36,17 +33,11 @@ _REFUSALS = {
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
 
+# Statuses that concern the gateway or the whole upstream, not one request.
 _OF_ALL = frozenset({401, 403, 407, 429, 502, 503, 504})
-"""What says nothing of a request, but of the gateway, or of the upstream itself."""
 
 
 class Response:
-    """One answer, open until it is closed or read to its end.
-
-    Args:
-        reply: Its head; its body has not been read.
-    """
-
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
         self._kind = (self.header("content-type") or "").partition(";")[0].strip().lower()
@@ -58,26 +49,16 @@ class Response:
 
     @property
     def status(self) -> int:
-        """Its status code."""
         return self._reply.status
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is a stream of events."""
         return self._kind == "text/event-stream"
 
     def header(self, name: str) -> str | None:
-        """One of its headers, named in lower case."""
         return self._reply.header(name)
 
     async def message(self) -> Message:
-        """The message that its body is.
-
-        Raises:
-            UpstreamUnavailable: The connection ended before it did.
-            UpstreamTooLarge: It is too large.
-            UpstreamInvalidOutput: It is no message, or not strictly JSON.
-        """
         if self._kind != "application/json":
             raise UpstreamInvalidOutput("the upstream answers with neither JSON nor a stream of events")
         if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
@@ -92,11 +73,7 @@ class Response:
         return await codec.read_aside(b"".join(pieces))
 
     async def event(self) -> Event | None:
-        """The next event; `None` when the stream has ended, or the connection.
-
-        Raises:
-            UpstreamTooLarge: It is too large.
-        """
+        """The next event; `None` if the stream or the connection has ended."""
         while (event := next(self._events, None)) is None:
             try:
                 piece = await self._reply.piece()
@@ -105,12 +82,11 @@ class Response:
             if piece is None:
                 return None
             self._events = self._reader.feed(piece)
-            # Of a piece that was waiting nothing has been awaited: others have their turn.
+            # A piece that was already there is not waited for: give other tasks a turn.
             await asyncio.sleep(0)
         return event
 
     async def refusal(self) -> MCPError | UpstreamError:
-        """What a status other than of success says."""
         problem = f"{_REFUSALS.get(self.status, 'the upstream answers with')} HTTP {self.status}"
         if self.status >= 400 and (error := await self._error()) is not None:
             return RefusesAll(error, problem) if self.status in _OF_ALL else error
@@ -119,7 +95,7 @@ class Response:
         return UpstreamUnavailable(problem, status=self.status)
 
     async def finish(self) -> None:
-        """Read what is left of it, if that is little, so that its connection can be used again."""
+        """Read the rest, if it is short, so that the connection can be reused."""
         try:
             async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
                 while await self._reply.piece() is not None:
@@ -130,11 +106,9 @@ class Response:
             self.close()
 
     def close(self) -> None:
-        """Nobody wants it any more; unless it has been read, its connection ends."""
         self._reply.close()
 
     async def _error(self) -> MCPError | None:
-        """The error that is its body, if that is one."""
         try:
             (await self.message()).result()
         except MCPError as error:

@@ -1,10 +1,9 @@
-"""What an upstream asks: each question is answered from a task of its own.
+"""Requests of an upstream to its client, each answered by its own task: a person may take minutes, and nothing waits.
 
     <- {"id": 0, "method": "elicitation/create", "params": {...}}
     -> {"id": 0, "result": {"action": "accept", ...}}           or {"id": 0, "error": {...}}
 
-A human may take minutes for one, so that nothing waits for it: neither the next message, nor another question. The
-upstream may take a question back, by `notifications/cancelled` with its id. Who answers is not known here.
+The upstream can cancel a request by `notifications/cancelled`.
 """
 
 from __future__ import annotations
@@ -32,14 +31,6 @@ logger = logging.getLogger(__name__)
 
 
 class Questions:
-    """The open questions of one stream of messages.
-
-    Args:
-        asked: Answers one: method and params to the result, or `MCPError`.
-        send: Sends an answer.
-        tasks: Runs what answers.
-    """
-
     def __init__(
         self,
         asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
@@ -52,7 +43,7 @@ class Questions:
         self._open: dict[RequestId, asyncio.Task[None]] = {}
 
     def put(self, question: Message) -> bool:
-        """Have a question answered; `False` if it is one too many, or one that is open already."""
+        """Answer a request in the background; `False` if its id is in use, or too many are open."""
         number = question.id
         if number is None or number in self._open or len(self._open) >= MAX_UPSTREAM_QUESTIONS:
             return False
@@ -60,20 +51,20 @@ class Questions:
         return True
 
     def take_back(self, params: Params) -> None:
-        """The upstream no longer asks what its `notifications/cancelled` names."""
+        """Cancel the request that a `notifications/cancelled` names."""
         number = (params or {}).get("requestId")
         if isinstance(number, int | str) and (task := self._open.pop(number, None)) is not None:
             task.cancel()
 
     def drop(self) -> None:
-        """Nobody asks any more; what is answered already is still sent."""
+        """Cancel all open requests; finished answers are still sent."""
         for task in self._open.values():
             task.cancel()
         self._open.clear()
 
     async def _serve(self, number: RequestId, question: Message) -> None:
         said = await self._answer(number, question)
-        # Whoever took it back has cancelled this, which may have come to nothing.
+        # Cancelled meanwhile; the task may have ended normally all the same.
         if self._open.pop(number, None) is None:
             return
         try:
@@ -86,24 +77,18 @@ class Questions:
             return answer(number, await self._ask(question.method or "", question.params))
         except MCPError as error:
             return refusal(number, error)
-        except Exception as error:  # noqa: BLE001 - the upstream waits, whatever went wrong here
+        except Exception as error:  # noqa: BLE001 - the upstream waits for an answer
             logger.error("a question of the upstream could not be answered: %s", type(error).__name__)
             return refusal(number, MCPError(INTERNAL_ERROR, "Internal error"))
 
 
 class Strays:
-    """The count of one link.
-
-    Args:
-        logger: Hears of every first, second, fourth, eighth and so on.
-    """
-
     def __init__(self, logger: Logger) -> None:
         self.count = 0
         self._logger = logger
 
     def add(self, kind: str) -> None:
-        """There was one more; `kind` is a text of our own."""
+        """Count one; the 1st, 2nd, 4th, 8th, ... is logged. `kind` is never the upstream's text."""
         self.count += 1
         if self.count & (self.count - 1) == 0:
             self._logger.warning("messages of the upstream that were for nobody: %d, the last: %s", self.count, kind)

@@ -1,15 +1,10 @@
-"""A link over the pipes of a process, one message a line.
-
-All that is said goes over one pipe, whoever is served::
+"""The transport over the pipes of a process, one message a line; all clients share the one pipe.
 
     -> {"id": 7, "method": "tools/call", "params": {...}}
-    <- {"method": "notifications/progress", "params": {"progressToken": 7, ...}}    to the call (`open_calls.py`)
+    <- {"method": "notifications/progress", "params": {"progressToken": 7, ...}}    to the call (`pending.py`)
     <- {"method": "notifications/tools/list_changed"}                               to the listener
-    <- {"id": 0, "method": "roots/list"}                                            to the listener, and answered
-    <- {"id": 7, "result": {...}}                                                   to the call
 
-A call takes what is for it in its own time and in order: a client that lags holds up itself, and the pipe only when
-`MAX_UPSTREAM_PENDING` waits. The process is `process.py`; a fresh one after its end is the supervisor's to start.
+A slow client delays only its own calls, and the pipe only if `MAX_UPSTREAM_PENDING` is reached.
 """
 
 from __future__ import annotations
@@ -36,26 +31,16 @@ if TYPE_CHECKING:
 
 
 class StdioLink:
-    """A process of our own.
-
-    Args:
-        command: The program and its arguments.
-        env: Variables beside the few that every upstream gets (`HOME`, `PATH`, ...); nothing else is inherited.
-        cwd: Where it runs; here where it is `None`.
-        listener: Hears what no call tells for whom it is. It must not wait in `heard` for an answer over this link.
-        logger: Gets what the process writes to its standard error.
-    """
-
     wants_headers = False
 
     def __init__(
         self,
         command: Sequence[str],
         *,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,  # besides `HOME`, `PATH` and the like; no others are inherited
         cwd: str | PathLike[str] | None = None,
-        listener: Listener,
-        logger: logging.Logger | None = None,
+        listener: Listener,  # its `heard` must not wait for an answer over this transport
+        logger: logging.Logger | None = None,  # gets the standard error
     ) -> None:
         self._command = command
         self._env = env or {}
@@ -73,11 +58,6 @@ class StdioLink:
         self.strays = Strays(self._logger)
 
     async def open(self) -> None:
-        """Start the process.
-
-        Raises:
-            UpstreamUnavailable: That is not possible.
-        """
         env = {**get_default_environment(), **self._env}
         self._process = await Process.start(self._command, env, self._cwd, self._logger)
         self._tasks.start(self._read(self._process))
@@ -87,18 +67,9 @@ class StdioLink:
         """Nothing: a pipe is the same in every revision."""
 
     async def listen(self) -> None:
-        """What no call tells comes over the same pipe."""
         self._listener.listens(True)
 
     async def call(self, call: Call) -> dict[str, Any]:
-        """The result of a request. Cancelling it tells the upstream.
-
-        Raises:
-            MCPError: The upstream answers with an error, or the params cannot be written.
-            UpstreamUnavailable: The process has ended, or does not read.
-            UpstreamTooLarge: The answer is too large.
-            UpstreamInvalidOutput: The answer is not strictly JSON, or not an answer.
-        """
         opened = self._calls.add(call)
         sent = False
         try:
@@ -113,20 +84,14 @@ class StdioLink:
                 self._cancel(opened.number)
 
     async def notify(self, method: str, params: Params) -> None:
-        """Send a notification.
-
-        Raises:
-            UpstreamUnavailable: The process has ended, or does not read.
-        """
         await self._write(codec.notification(method, params))
 
     async def close(self) -> None:
-        """End the process, and what it has started."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
-    # What goes
+    # Outgoing
 
     @property
     def _running(self) -> Process:
@@ -143,7 +108,7 @@ class StdioLink:
         except UpstreamError as error:
             self._logger.info("a cancellation has not reached the upstream: %s", error)
 
-    # What comes
+    # Incoming
 
     async def _read(self, process: Process) -> None:
         error: UpstreamError = UpstreamUnavailable("the upstream is no longer read")
@@ -172,7 +137,7 @@ class StdioLink:
             self._drop(size, "a question that is open already, or one too many")
 
     def _end(self, number: int | str | None, size: int, outcome: Message | UpstreamError, kind: str) -> None:
-        """End the call of that number; `kind` is what has come where there is none."""
+        """End the call of a number; `kind` describes the message if there is no such call."""
         if (call := self._calls.find(number)) is not None:
             call.end(size, outcome)
             return
@@ -187,7 +152,7 @@ class StdioLink:
         elif (number := addressee(message)) is EVERYBODY:
             self._unasked_count += 1
             self._unasked.put_nowait((size, method, message.params))
-        # What is about no open call is not for the listener: others, who count their requests too, would hear it.
+        # Not for the listener: it would reach other clients, whose own tokens may be the same number.
         elif (call := self._calls.find(number)) is None or not call.hear(size, message):
             self._drop(size, "a notification about no open call")
 
@@ -203,7 +168,7 @@ class StdioLink:
             size, method, params = await self._unasked.get()
             try:
                 await self._listener.heard(method, params)
-            except Exception as error:  # noqa: BLE001 - the next one may be for somebody else
+            except Exception as error:  # noqa: BLE001 - the next one may be for another client
                 self._logger.error("a notification could not be delivered: %s", type(error).__name__)
             self._done(size)
             async with self._told:
@@ -211,17 +176,17 @@ class StdioLink:
                 self._told.notify_all()
 
     async def _told_until(self, count: int) -> None:
-        """Wait until the listener has heard so many: what was said before an answer may be about its call."""
+        """Wait until the listener has had `count` messages: one that came before an answer may be about its call."""
         if self._told_count < count:
             async with self._told:
                 await self._told.wait_for(lambda: self._told_count >= count or self._closing is not None)
 
     async def _tell_late(self, late: asyncio.Event, count: int) -> None:
-        """Likewise, before it is known of a call that was given up that it is answered."""
+        """Set the event of a late answer, once the listener has had the earlier messages."""
         await self._told_until(count)
         late.set()
 
-    # The end
+    # Shutdown
 
     def _ended(self, error: UpstreamError) -> None:
         self._calls.fail(error)

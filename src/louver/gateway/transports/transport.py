@@ -1,14 +1,10 @@
-"""A link: one connection to an upstream, over which raw messages go.
-
-What is sent and what comes are JSON objects as they stand on the wire; no model reads them, so nothing that a
-server says is lost. While a call is open the upstream may say and ask things because of it::
+"""The interface of transports: one connection to an upstream, which carries raw JSON objects, so that nothing is lost.
 
     -> {"method": "tools/call", "params": {...}}
     <- {"method": "notifications/progress", "params": {...}}      heard
     <- {"method": "elicitation/create", "params": {...}}          asked, and answered
-    <- {"result": {...}}
 
-A link knows a transport, and nothing of negotiation, of restarts, or of who is served.
+Negotiation, restarts and clients are not its concern.
 """
 
 from __future__ import annotations
@@ -27,32 +23,22 @@ if TYPE_CHECKING:
 
 
 async def unpaused() -> None:
-    """What is told of a pause where nobody need know."""
+    """Does nothing."""
 
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Call(NamedTuple):
-    """One request to an upstream.
-
-    Args:
-        method: Its method.
-        params: Its params, sent as they are.
-        heard: Gets the notifications that belong to this request.
-        asked: Answers what the upstream asks because of it, with the result; an `MCPError` is the error answer.
-        headers: What HTTP needs beside the link's own headers; other transports leave them out.
-        paused: Called when the upstream has closed its stream, and goes on once that is taken up again.
-        late: Set when the answer comes though the call was given up, if somebody wants to know; over HTTP its stream
-            has ended by then.
-    """
-
     method: str
     params: Params
-    heard: Callable[[str, Params], Awaitable[None]]
+    heard: Callable[[str, Params], Awaitable[None]]  # gets its notifications
+    # answers the requests that belong to it; `MCPError` is the error answer
     asked: Callable[[str, Params], Awaitable[dict[str, Any]]]
-    headers: Mapping[str, str] = _NO_HEADERS
+    headers: Mapping[str, str] = _NO_HEADERS  # besides the transport's own; HTTP only
+    # called when the upstream has closed the stream, before it is resumed
     paused: Callable[[], Awaitable[None]] = unpaused
+    # set if the answer comes after all once the call was abandoned, but not over HTTP: its stream has ended
     late: asyncio.Event | None = None
 
     def heard_by(
@@ -60,17 +46,11 @@ class Call(NamedTuple):
         heard: Callable[[str, Params], Awaitable[None]],
         asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> Call:
-        """The same request, heard and asked by others."""
         return self._replace(heard=heard, asked=asked)
 
 
 class RefusesAll(MCPError):
-    """An error of the upstream that is of nobody's request: it does not take the gateway's credentials, or is busy.
-
-    Args:
-        error: What it answers.
-        problem: What is the matter.
-    """
+    """An upstream's error that concerns all requests: it does not accept the gateway's credentials, or is busy."""
 
     def __init__(self, error: MCPError, problem: str) -> None:
         super().__init__(error.code, error.message, error.data)
@@ -78,86 +58,47 @@ class RefusesAll(MCPError):
 
 
 class Listener(Protocol):
-    """Who hears what an upstream says or asks where no call tells for whom it is."""
+    """Gets the messages of an upstream that name no call."""
 
-    async def heard(self, method: str, params: Params) -> None:
-        """A notification."""
-        ...
+    async def heard(self, method: str, params: Params) -> None: ...
 
-    async def asked(self, method: str, params: Params) -> dict[str, Any]:
-        """A request: its result.
-
-        Raises:
-            MCPError: The error that it is answered with.
-        """
-        ...
+    async def asked(self, method: str, params: Params) -> dict[str, Any]: ...
 
     def listens(self, is_open: bool) -> None:
-        """Whether that can be heard from now on: over HTTP of 2025 it has a stream of its own, which may break off."""
+        """Whether such messages can come from now on: over HTTP in 2025 they need their own stream, which may break."""
         ...
 
     def gone(self, reason: str) -> None:
-        """The connection has ended without having been closed."""
+        """The connection has ended without `close`."""
         ...
 
 
 class Link(Protocol):
-    """One connection.
+    wants_headers: bool  # whether it uses `Call.headers`
 
-    Attributes:
-        wants_headers: Whether a call needs its headers.
-    """
-
-    wants_headers: bool
-
-    async def open(self) -> None:
-        """Connect.
-
-        Raises:
-            UpstreamUnavailable: That is not possible.
-        """
-        ...
+    async def open(self) -> None: ...
 
     def speak(self, version: str | None) -> None:
-        """From here on messages are of this protocol revision; `None` before there is one."""
+        """Set the protocol revision of all further messages; `None` before there is one."""
         ...
 
     async def listen(self) -> None:
-        """Hear also what no call tells, once the handshake is done."""
+        """Receive messages that name no call too, once the handshake is done."""
         ...
 
     async def call(self, call: Call) -> dict[str, Any]:
-        """The result of a request. Cancelling it tells the upstream.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamUnavailable: The connection has ended, or there is no answer.
-            UpstreamTooLarge: The answer is over `MAX_UPSTREAM_BYTES`.
-            UpstreamInvalidOutput: The answer is not strictly JSON, or not an answer.
-        """
+        """The result of a request. Cancellation is sent to the upstream."""
         ...
 
-    async def notify(self, method: str, params: Params) -> None:
-        """Send a notification.
+    async def notify(self, method: str, params: Params) -> None: ...
 
-        Raises:
-            UpstreamUnavailable: The connection has ended.
-        """
-        ...
-
-    async def close(self) -> None:
-        """End the connection, and whatever was started for it."""
-        ...
+    async def close(self) -> None: ...
 
 
 async def unheard(_method: str, _params: Params) -> None:
-    """What hears the notifications of the gateway's own requests, and others that are for nobody."""
+    """Drops a notification."""
 
 
 async def unasked(_method: str, _params: Params) -> dict[str, Any]:
-    """What answers the questions of the gateway's own requests.
-
-    Raises:
-        MCPError: Always.
-    """
+    """Refuses a request to the client."""
     raise MCPError(code=INVALID_REQUEST, message="nobody can be asked by this request")

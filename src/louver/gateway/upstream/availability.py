@@ -1,12 +1,10 @@
-"""Whether an upstream is there for those whom it serves over one session at a time, where there are several upstreams.
+"""Availability of an upstream, and `list_changed` when it changes; only where there are several upstreams.
 
-    a client opens the gateway, or lists, without it    it is missed by that client
-    it opens                                            list_changed, for those who have missed it
-    it ends                                             list_changed, for all whom it served, who miss it from then on
+    a client opens the gateway, or lists, without it    that client misses it
+    it opens                                            list_changed to the clients that miss it
+    it ends                                             list_changed to all its clients, which then miss it
 
-While anybody would be told of it, it is tried again (`upstream.py`). Of one that comes and goes they are told later
-each time, for that they list anew may be why it goes. Of an upstream that stands alone nothing is told: its clients
-hear by its answers what is the matter with it.
+Flapping upstreams are announced with exponential backoff: re-listing may be what kills them.
 """
 
 from __future__ import annotations
@@ -29,33 +27,19 @@ logger = logging.getLogger(__name__)
 
 
 class Onlookers:
-    """Whom a gateway can tell that its upstreams come and go.
-
-    Args:
-        told: Tells clients of 2026-07-28 of a change.
-    """
+    """The 2026-07-28 clients to notify of availability changes."""
 
     def __init__(self, told: Callable[[str, Params], Coroutine[Any, Any, None]]) -> None:
-        self.told = told
-        self.are_told = False
-        """Whether they are to be told: there are several upstreams."""
-        self.listening: set[Client] = set()
-        """The clients of 2026-07-28 that listen to changes now."""
+        self.told = told  # notifies 2026-07-28 clients
+        self.are_told = False  # whether there are several upstreams
+        self.listening: set[Client] = set()  # clients with an open `subscriptions/listen`
 
 
 class Presence:
-    """Whether it is there for one audience.
-
-    Args:
-        audience: Those whom it serves.
-        onlookers: Whom the gateway can tell.
-        serves_modern: Whether it serves clients of 2026-07-28, all of which are told then.
-    """
-
     def __init__(self, audience: Audience, onlookers: Onlookers, *, serves_modern: bool) -> None:
         self._audience = audience
         self._onlookers = onlookers
-        self._serves_modern = serves_modern
+        self._serves_modern = serves_modern  # notify all 2026-07-28 clients too
         self._is_away = False
         self._whom: set[Client] = set()
         self._what: set[str] = set()
@@ -65,28 +49,28 @@ class Presence:
 
     @property
     def missed_by(self) -> Client | None:
-        """One of those who miss it and would be told that it is there, if there are any."""
+        """A client that misses the upstream and can be notified when it is back, if any."""
         if not self._is_away:
             return None
         others = self._onlookers.listening if self._serves_modern else ()
         return next(iter((*self._audience.missing, *others)), None)
 
     def miss(self, client: Client) -> None:
-        """A client is served without it."""
+        """Record that a client is served without the upstream."""
         if self._onlookers.are_told:
             self._is_away = True
             if not client.is_modern:
                 self._audience.missing.add(client)
 
     def came(self, lists: Collection[str]) -> None:
-        """It is there: these notifications say of which lists that is a change."""
+        """The upstream is available: notify the clients that miss it. `lists` are notification methods."""
         if self._is_away:
             self._is_away = False
             self._changed(self._audience.missing, lists)
             self._audience.missing.clear()
 
     def went(self, lists: Collection[str]) -> None:
-        """It has ended; likewise."""
+        """The upstream has ended: notify all its clients. `lists` are notification methods."""
         if self._onlookers.are_told:
             self._is_away = True
             self._audience.missing.update(self._audience.clients)

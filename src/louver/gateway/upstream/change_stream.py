@@ -1,13 +1,10 @@
-"""What changes at an upstream of 2026-07-28, which tells it in the stream of a request that stays open.
-
-::
+"""The `subscriptions/listen` stream of a session with a 2026-07-28 upstream, for all its clients.
 
     -> subscriptions/listen {"notifications": {"toolsListChanged": true, "resourceSubscriptions": ["file:///a"]}}
     <- notifications/subscriptions/acknowledged
     <- notifications/tools/list_changed, notifications/resources/updated, ...
 
-One stream serves all clients of a session. It is opened anew when other resources are watched, and when it ends or
-breaks: over HTTP an upstream may start anew without a word. Each time in a row that is later.
+It reopens when other resources are watched and, with backoff, when it ends: an HTTP upstream may restart silently.
 """
 
 from __future__ import annotations
@@ -35,28 +32,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+# Passed in place of a notification method when the stream has ended.
 ENDED: Final = "stream ended"
-"""Told in place of a notification when changes are no longer heard of."""
 
 
 class Changes:
-    """The stream of one session.
-
-    Args:
-        name: The upstream's name.
-        link: The connection.
-        envelope: Who asks.
-        lists: The capabilities whose lists can change: `tools`, `prompts`, `resources`.
-        told: Gets each notification, and `ENDED`.
-    """
-
     def __init__(
         self,
         name: str,
         link: Link,
         envelope: dict[str, Any],
-        lists: frozenset[str],
-        told: Callable[[str, Params], Awaitable[None]],
+        lists: frozenset[str],  # capabilities with changing lists: tools, prompts, resources
+        told: Callable[[str, Params], Awaitable[None]],  # gets each notification, and `ENDED`
     ) -> None:
         self._name = name
         self._link = link
@@ -68,7 +55,7 @@ class Changes:
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, uris: set[str]) -> None:
-        """Hear of these resources from now on; a stream in which they are heard of goes on."""
+        """Watch exactly these resources; a stream that already does so stays open."""
         wanted: dict[str, Any] = {f"{name}ListChanged": True for name in sorted(self._lists)}
         if uris:
             wanted["resourceSubscriptions"] = sorted(uris)
@@ -80,7 +67,6 @@ class Changes:
             self._task = asyncio.create_task(self._listen(wanted))
 
     def stop(self) -> None:
-        """Hear nothing any more."""
         if self._task is not None:
             self._task.cancel()
 
@@ -98,7 +84,7 @@ class Changes:
                     return
             finally:
                 await self._told(ENDED, None)
-            # A server that ends the stream at once is not asked again at once.
+            # The backoff starts over only after a stream that lasted.
             wait_s = MIN_BACKOFF_S if monotonic() - began > MAX_BACKOFF_S else wait_s
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, MAX_BACKOFF_S)
@@ -112,7 +98,7 @@ class Changes:
 
 
 def _is_refusal(error: MCPError | UpstreamError) -> bool:
-    """Whether an upstream says that it knows no such request."""
+    """Whether the upstream does not know the request."""
     return isinstance(error, MCPError) or error.fields.get("status", 500) < 500
 
 

@@ -1,10 +1,9 @@
-"""What 2026-07-28 repeats of a call's arguments in HTTP headers, as the tool's schema says.
+"""Arguments that a 2026-07-28 call repeats in HTTP headers, as the tool's input schema demands.
 
     {"name": "query", "inputSchema": {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}
     tools/call {"name": "query", "arguments": {"region": "here"}}    ->    Mcp-Param-Region: here
 
-What a tool wants is remembered from the lists that pass, so that a call needs none of its own. An upstream whose tool
-wants something else by now refuses the call before anything runs; then the tools are listed again.
+They are learned from lists. If the tool has changed, the upstream refuses the call before it runs; then list again.
 """
 
 from __future__ import annotations
@@ -22,12 +21,10 @@ from louver.errors import UpstreamError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Wanted = dict[str, dict[tuple[str, ...], str]]
-    """What tools want: the name of a tool -> where in its arguments -> the name of a header."""
+    Wanted = dict[str, dict[tuple[str, ...], str]]  # tool name -> path in its arguments -> header name
 
 
 async def wanted_by(tools: list[dict[str, Any]]) -> Wanted:
-    """What listed tools want, looked at in turns."""
     wanted: Wanted = {}
     async for tool in by_turns(tools):
         schema = tool["inputSchema"]
@@ -37,34 +34,26 @@ async def wanted_by(tools: list[dict[str, Any]]) -> Wanted:
 
 
 class Parameters:
-    """What the tools of one session want.
-
-    Args:
-        list_tools: Lists all tools of the upstream, which are learnt from by the way.
-    """
-
     def __init__(self, list_tools: Callable[[], Awaitable[object]]) -> None:
-        self._list_tools = list_tools
+        self._list_tools = list_tools  # calls `learn` as a side effect
         self._wanted: Wanted = {}
         self._listing = asyncio.Lock()
 
     def learn(self, wanted: Wanted) -> None:
-        """Remember what listed tools want."""
         self._wanted |= wanted
 
     def forget(self) -> None:
-        """The tools have changed."""
         self._wanted.clear()
 
     async def headers(self, name: str, arguments: dict[str, Any]) -> dict[str, str]:
-        """The headers of a call. A tool that is not known is looked for in the list; if that has none, it has none."""
+        """The headers of a call; for an unknown tool the tools are listed first."""
         if name not in self._wanted:
             await self._look_for(name)
         return mcp_param_headers(self._wanted.get(name, {}), arguments)
 
     async def _look_for(self, name: str) -> None:
         async with self._listing:
-            # Whoever had to wait may find it listed by now.
+            # Another task may have listed it while this one waited.
             if name not in self._wanted:
                 with suppress(MCPError, UpstreamError):
                     await self._list_tools()

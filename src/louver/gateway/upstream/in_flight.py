@@ -1,15 +1,10 @@
-"""Whose requests can have caused what an upstream says or asks without a word of why.
+"""The open requests of a connection, and the attribution of upstream messages that name no request.
 
-    open        given up
-    A                           it is A's
-    A, B                        nobody can tell
-    B           A               likewise: the upstream may still be at what A has given up
-                A               it is no other's than A's
-    A           A               it is A's, as it is where one party stands behind both
+    open: A                  A's
+    open: A and B            unknown
+    open: B, abandoned: A    unknown, as the upstream may still work for A; B's if one party is behind both
 
-Given up is what nobody waits for any more though the upstream may be at it: what was cancelled, took too long, or whose
-stream has broken off. An upstream may learn of that late, or not care. So it counts until its answer has come after
-all, or for `ABANDONED_S`: a server that gives it up as well never answers.
+Abandoned: cancelled, timed out or cut off. It counts until its answer comes late, or for `ABANDONED_S`.
 """
 
 from __future__ import annotations
@@ -31,11 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _GivenUp:
-    """A request that nobody waits for any more: whose it was, when that was, and whether it is answered after all."""
-
     client: Client
     since: float
-    late: asyncio.Event
+    late: asyncio.Event  # set when the answer comes after all
 
     @property
     def counts(self) -> bool:
@@ -43,8 +36,6 @@ class _GivenUp:
 
 
 class Turns:
-    """The requests over one connection."""
-
     def __init__(self) -> None:
         self._open: list[Caller] = []
         self._last = monotonic()
@@ -52,18 +43,17 @@ class Turns:
 
     @property
     def idle_s(self) -> float:
-        """For how long none has been open, in seconds."""
+        """Seconds since the last request ended; 0 while one is open."""
         return 0.0 if self._open else monotonic() - self._last
 
     @property
     def clients(self) -> set[Client]:
-        """Whose requests can be the cause."""
         self._forget()
         return {turn.client for turn in self._open} | {each.client for each in self._given_up}
 
     @property
     def meant(self) -> Caller | None:
-        """The open request that something unattributed belongs to, if it can be of one client alone."""
+        """The open request that an unattributed message belongs to, if only one client can be meant."""
         self._forget()
         if len({turn.client for turn in self._open}) != 1:
             return None
@@ -72,7 +62,7 @@ class Turns:
 
     @contextmanager
     def taken(self, turn: Caller) -> Generator[asyncio.Event]:
-        """A request is open meanwhile; what it gives is to be set if the answer comes once that was given up."""
+        """Count a request as open meanwhile; the caller sets the event if an abandoned request is answered late."""
         late = asyncio.Event()
         self._open.append(turn)
         try:
@@ -91,7 +81,7 @@ class Turns:
     def _give_up(self, client: Client, late: asyncio.Event) -> None:
         self._forget()
         if len(self._given_up) >= MAX_ABANDONED:
-            # One's own first: who gives up much would else make those of others be forgotten.
+            # Evict the same party's oldest request first, so one client cannot evict another's.
             own = (each for each in self._given_up if each.client.party == client.party)
             oldest = next(own, self._given_up[0])
             self._given_up.remove(oldest)

@@ -1,13 +1,10 @@
-"""Agreeing on a protocol revision with an upstream.
+"""Agreement on a protocol revision with an upstream: first the client's kind of revision, then the other.
 
-An upstream is first spoken to in the era of the client that it is to serve, then in the other::
+    -> server/discover {"_meta": {"...protocolVersion": "2026-07-28", ...}}    a result: 2026-07-28
+    <- error                                                                   the upstream does not know it
+    -> initialize {"protocolVersion": "2025-11-25", ...}                       2025-11-25, or the result's revision
 
-    -> server/discover {"_meta": {"...protocolVersion": "2026-07-28", ...}}    it answers: 2026-07-28
-    <- error                                                                   it does not know that
-    -> initialize {"protocolVersion": "2025-11-25", ...}                       2025-11-25, or what it says
-
-What an upstream answers is an opinion on eras only if it is an answer: a connection that breaks is none.
-Source: the Python SDK's `negotiate_auto`, whose rules these are.
+A broken connection says nothing about revisions. Source: `negotiate_auto` of the Python SDK.
 """
 
 from __future__ import annotations
@@ -49,28 +46,21 @@ _NOT_KNOWN: Final = (400, 404, 405)
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What an upstream is told of who connects.
+    """The client identity that an upstream sees."""
 
-    Args:
-        version: The revision that is tried first.
-        info: Name and version of the client.
-        capabilities: What the client can do.
-        said: The client's own `initialize`, of which nothing is left out.
-    """
-
-    version: str
+    version: str  # the revision to try first
     info: dict[str, Any]
     capabilities: dict[str, Any]
-    said: dict[str, Any] = field(default_factory=dict[str, Any])
+    said: dict[str, Any] = field(default_factory=dict[str, Any])  # the client's complete `initialize` params
 
     @property
     def digest(self) -> str:
-        """Equal for those of which an upstream is told the same."""
+        """Equal for clients that look the same to an upstream."""
         return digest([self.version, self.info, self.capabilities, self.said])
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The same in every request, as 2026-07-28 has it."""
+        """The `_meta` of every request in 2026-07-28."""
         return {
             PROTOCOL_VERSION_META_KEY: MODERN_PROTOCOL_VERSIONS[-1],
             CLIENT_INFO_META_KEY: self.info,
@@ -78,51 +68,32 @@ class Hello:
         }
 
 
+# The gateway's identity in shared sessions. `Client.check_can` checks what the actual client supports.
 GATEWAY: Final = Hello(
     LATEST_MODERN_VERSION,
     {"name": "louver", "version": __version__},
     {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
 )
-"""Who the gateway is for an upstream that serves everybody; each client says for itself what it can be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was agreed.
-
-    Args:
-        version: The revision.
-        opening: What the upstream said of itself: the result of `initialize` or `server/discover`.
-    """
-
     version: str
-    opening: dict[str, Any]
+    opening: dict[str, Any]  # the result of `initialize` or `server/discover`
 
     @property
     def name(self) -> str | None:
-        """What the upstream says that it is called."""
         info = self.opening.get("serverInfo") or members(self.opening.get("_meta")).get(SERVER_INFO_META_KEY)
         name = members(info).get("name")
         return name if isinstance(name, str) else None
 
     @property
     def has_tools(self) -> bool:
-        """Whether the upstream says that it has tools."""
         return members(self.opening.get("capabilities")).get("tools") is not None
 
 
 async def negotiate(link: Link, hello: Hello, timeout_s: float) -> Opened:
-    """Open the protocol over a link that is connected.
-
-    Args:
-        link: The link.
-        hello: Who connects.
-        timeout_s: How long `initialize` may take.
-
-    Raises:
-        MCPError: The upstream speaks no revision that we do.
-        UpstreamError: It does not answer, or not in its own protocol's form.
-    """
+    """Negotiate over a connected transport; `timeout_s` is the limit for `initialize`."""
     if not is_modern(hello.version):
         try:
             return await _initialize(link, hello, timeout_s)
@@ -137,10 +108,10 @@ async def negotiate(link: Link, hello: Hello, timeout_s: float) -> Opened:
         if error.code == UNSUPPORTED_PROTOCOL_VERSION and not _speaks_handshake(error):
             raise
     except UpstreamTimeout:
-        # Servers of the handshake era may leave a request before `initialize` unanswered.
+        # Handshake servers may ignore a request before `initialize`.
         pass
     except UpstreamUnavailable as error:
-        # Or refuse it by the status alone.
+        # Or they refuse it with an HTTP status alone.
         if error.fields.get("status") not in _NOT_KNOWN:
             raise
     return await _initialize(link, hello, timeout_s)
@@ -153,7 +124,7 @@ async def _discover(link: Link, hello: Hello) -> Opened:
     try:
         opening = await _answer(link, "server/discover", params, DISCOVER_TIMEOUT_S)
     except MCPError as error:
-        # A server may turn one request down to say what it speaks, though it speaks this.
+        # A server may refuse one request to report its revisions, even if this one is among them.
         if error.code != UNSUPPORTED_PROTOCOL_VERSION or version not in _supported(error):
             raise
         opening = await _answer(link, "server/discover", params, DISCOVER_TIMEOUT_S)

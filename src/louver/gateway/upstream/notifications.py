@@ -1,13 +1,10 @@
-"""Who hears what an upstream says over one session.
+"""Which clients get a notification of an upstream. In the stream of a call, its client gets it.
 
-    notifications/progress in the stream of A's call     A
-    notifications/progress beside calls                  A, if it can be of A's requests alone; else nobody
-    notifications/message                                likewise; else all who want that level
-    notifications/tools/list_changed                     all, wherever it is said, and of a storm few
-    notifications/resources/updated                      all who watch that, or what it is a part of
-    all else                                             A, in the stream of A's call; else all
+    progress, task status, log    the client, if only one can be meant; else logs go to all that want their level
+    list_changed                  all clients, debounced
+    resources/updated             all clients that watch the resource or a parent of it
 
-What a policy lets through is said by its guard. Each client hears it in order, as fast as it reads: `outbox.py`.
+Other notifications go to all clients. Each client's `outbox` keeps their order.
 """
 
 from __future__ import annotations
@@ -35,31 +32,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LOG: Final = "notifications/message"
+# They belong to one client's request, but name it by a token that another client may use too.
 _OF_ONE_ALONE: Final = frozenset({"notifications/progress", "notifications/tasks/status"})
-"""What is of one client's request, and says of whose only by a name that another may have given too."""
 
 
 class Telling:
-    """Tells clients.
-
-    Args:
-        name: The upstream's name.
-        audience: Who is served over the session.
-        turns: Whose requests are open.
-        told: Gets every notification that is not of one request alone, beside who is served.
-        changed: Is told of each that a list has changed.
-        default_level: From which level on clients hear logs that have asked for none; `None` if from their first.
-        guard: Says what reaches clients, if the upstream is under a policy.
-    """
-
     def __init__(
         self,
         name: str,
         audience: Audience,
         turns: Turns,
-        told: Callable[[str, Params], Awaitable[None]],
-        changed: Callable[[str], None],
-        default_level: Callable[[], str | None],
+        told: Callable[[str, Params], Awaitable[None]],  # gets them for 2026-07-28 clients
+        changed: Callable[[str], None],  # called for each `list_changed`
+        default_level: Callable[[], str | None],  # log level for clients that set none; `None`: every level
         guard: Guard | None,
     ) -> None:
         self._name = name
@@ -72,19 +57,17 @@ class Telling:
         self._storms = Storms(self._tell, logger)
 
     async def close(self) -> None:
-        """Tell nothing any more."""
         await self._storms.close()
 
     def may_say(self, method: str, params: Params) -> bool:
-        """Whether what the upstream says or asks reaches clients at all."""
+        """Whether the policy allows a message to reach clients."""
         return self._guard is None or self._guard.policed.may_say(method, (params or {}).get("uri"))
 
     def said(self, method: str, params: Params) -> Params:
-        """What of it reaches them."""
+        """The params that the policy allows."""
         return params if self._guard is None else self._guard.policed.said(method, params)
 
     async def heard(self, method: str, params: Params) -> None:
-        """What the upstream says that no request belongs to, as far as it tells."""
         if method in CHANGES:
             self._changed(method)
             await self._storms.put(method, params)
@@ -92,19 +75,19 @@ class Telling:
             await self._tell(method, params)
 
     async def heard_by(self, turn: Caller, method: str, params: Params) -> None:
-        """What it says that belongs to a request, told without what it says only because of others."""
+        """Deliver a notification of a request; logs below its client's level are dropped."""
         if method in CHANGES:
             self._changed(method)
         if method != _LOG or turn.client.takes_level(params, self._default_level()):
             await turn.heard(method, params)
-        # Said because of one request, but of what others have seen too.
+        # Caused by one request, but other clients have the list or resource too.
         if method in CHANGES:
             await self._storms.put(method, params, turn.client)
         elif method == UPDATED:
             await self._tell(method, params, turn.client)
 
     async def _tell(self, method: str, params: Params, knows: Client | None = None) -> None:
-        """Tell everybody but who knows already."""
+        """Deliver to all clients except the one that has it already."""
         if not self.may_say(method, params):
             return
         params = self.said(method, params)
@@ -123,19 +106,14 @@ class Telling:
                 client.hear(method, params)
 
     def _as_watched(self, params: Params) -> list[Params]:
-        """What is said of a resource, also as of what it is a part of: streams of 2026-07-28 go by the address."""
+        """The params, and a copy for each watched parent: 2026-07-28 streams match exact URIs."""
         uri = (params or {}).get("uri")
         watched = [each for each in wholes(uri) if each != uri and each in self._audience.watched]
         return [params, *({**(params or {}), "uri": each} for each in watched)]
 
 
 class Storms:
-    """The changes of one session.
-
-    Args:
-        tell: Is told as few, each with who knows of it already.
-        logger: Hears of what could not be told.
-    """
+    """Debounces the `list_changed` notifications of one session."""
 
     def __init__(self, tell: Callable[[str, Params, Client | None], Awaitable[None]], logger: Logger) -> None:
         self._tell = tell
@@ -144,7 +122,7 @@ class Storms:
         self._came: dict[str, Params] = {}
 
     async def put(self, method: str, params: Params, knows: Client | None = None) -> None:
-        """Tell of a change, now or soon: then also whoever knows of it."""
+        """Notify all clients but `knows`; within `CALM_S` of another change, notify all clients later."""
         if method in self._calming:
             self._came[method] = params
             return
@@ -153,7 +131,6 @@ class Storms:
         await self._tell(method, params, knows)
 
     async def close(self) -> None:
-        """Tell nothing any more."""
         await self._tasks.close()
 
     async def _calm(self, method: str) -> None:

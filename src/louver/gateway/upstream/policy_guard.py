@@ -1,12 +1,9 @@
-"""The guard of one upstream: requests and answers pass through its policy (`louver.server.policy.enforcer`).
+"""The guard of an upstream: its requests and answers pass through a policy (`louver.server.policy.enforcer`).
 
-::
+    client ── ... ── dispatch ── guard ── session ── upstream
+                                 policy: raw -> visible
 
-    client ── ... ── calls ── guard ── session ── upstream
-                               policy: raw -> visible
-
-It stands next to the upstream, so that nothing else of the gateway, its own tools and scripts included, ever holds
-what the caller may not see.
+It sits next to the upstream: no other part of the gateway, built-in tools and scripts included, holds hidden data.
 """
 
 from __future__ import annotations
@@ -39,20 +36,13 @@ _LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/l
 
 
 class Guard:
-    """The guard.
-
-    Args:
-        policed: The upstream's policy.
-    """
-
     def __init__(self, policed: Policed) -> None:
         self.policed = policed
         self._tools: WeakKeyDictionary[Session, tuple[int, dict[str, dict[str, Any]]]] = WeakKeyDictionary()
-        # The schemas of tools are derived when a list is first shown, once; lists stay in the order in which they came.
+        # One tool list at a time: the first derives the tools' schemas for all, and lists keep their order.
         self._in_order = anyio.Lock(fast_acquire=True)
 
     def quiet(self, turn: Caller) -> Caller:
-        """Who asks, hearing only what the policy lets through."""
         return Quiet(turn, self.policed)
 
     async def send(
@@ -63,19 +53,7 @@ class Guard:
         params: dict[str, Any],
         ask: Callable[[Caller, dict[str, Any]], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
-        """What the caller sees of the answer to a request.
-
-        Args:
-            session: With the upstream.
-            turn: Who asks.
-            method: The request's.
-            params: Likewise.
-            ask: Sends the request, and brings the answer into the client's era.
-
-        Raises:
-            MCPError: It is an error, or the policy does not let the request through.
-            UpstreamError: The upstream does not answer as it should.
-        """
+        """The visible answer to a request; `ask` sends it and converts the answer to the client's revision."""
         answer = self.policed.check_may_ask(method, params)
         if answer is not None:
             return modern_result(method, answer, None) if turn.client.is_modern else answer
@@ -96,12 +74,7 @@ class Guard:
         return (await in_thread(made) if raw.is_large else made()).value
 
     async def _tool(self, session: Session, name: str) -> dict[str, Any]:
-        """The definition of a tool that is there.
-
-        Raises:
-            MCPError: There is none of this name; whether the upstream has it or not is one to who asks.
-            UpstreamError: The upstream does not answer as it should.
-        """
+        """The definition of a tool; hidden and missing tools give the same error."""
         known = self._tools.get(session)
         if known is None or known[0] != session.lists.state or name not in known[1]:
             state = session.lists.state
@@ -118,36 +91,23 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """Who asks, hearing only what the policy lets through.
-
-    Args:
-        turn: Who asks.
-        policed: The policy.
-    """
+    """A caller that receives only what the policy allows."""
 
     turn: Caller
     policed: Policed
 
     @property
     def client(self) -> Client:
-        """Whose call it is."""
         return self.turn.client
 
     async def heard(self, method: str, params: Params) -> None:
-        """Tell the client, if that may be told."""
         if self.policed.may_say(method, (params or {}).get("uri")):
             await self.turn.heard(method, self.policed.said(method, params))
 
     async def paused(self) -> None:
-        """The upstream has let go of the call's stream for a while."""
         await self.turn.paused()
 
     async def asked(self, method: str, params: Params) -> dict[str, Any]:
-        """Ask the client, if that may be asked.
-
-        Raises:
-            MCPError: It may not, or the client answers with an error.
-        """
         if not self.policed.may_say(method):
             raise MCPError(code=INVALID_REQUEST, message="the policy for this server lets no such question through")
         return await self.turn.asked(method, self.policed.said(method, params))

@@ -1,10 +1,10 @@
-"""What the gateway itself reads of an upstream's answer, held against what MCP says of it.
+"""Checks of the members that the gateway itself reads from an upstream's result.
 
     tools/list     {"tools": [...], "nextCursor": "2"}
     tools/call     {"content": [...]}
     initialize     {"capabilities": {"tools": {}}, "instructions": "..."}
 
-What it does not read passes as it is, whatever it is. A tool that is none is left out of its list by `lists.py`.
+Other members pass unchecked. Malformed tools are left out by `list_cache.py`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ _READ: Final = {
 
 
 def checked(method: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request.
-
-    Raises:
-        UpstreamInvalidOutput: Something that is read of it is not as MCP has it.
-    """
+    """The result, if the members that the gateway reads have the types of MCP."""
     for name, (kind, word) in _READ.get(method, {}).items():
         if not isinstance(result.get(name), kind | None):
             raise UpstreamInvalidOutput(f"the upstream answers {method!r} with {name!r} that is not {word}")

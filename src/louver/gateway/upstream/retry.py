@@ -1,8 +1,10 @@
-"""How often an upstream could not be opened, and how long it is left alone for that.
+"""Reconnecting to an upstream, with exponential backoff.
 
-it cannot be opened at all                    whoever comes waits
-it refuses the `initialize` of one client     that client waits, also where it comes as another connection
-what opens ends at once                       whoever is served there waits
+    the upstream cannot be opened             every client waits
+    it refuses the `initialize` of a client   that client waits, also over another connection
+    it ends right after it has opened         the clients of that session wait
+
+`Attempts` counts the failures for one upstream, `Seeking` retries in the background.
 """
 
 from __future__ import annotations
@@ -26,33 +28,18 @@ logger = logging.getLogger(__name__)
 
 
 class Attempts:
-    """The attempts to open one upstream.
-
-    Args:
-        name: Its name.
-    """
-
     def __init__(self, name: str) -> None:
         self._name = name
         self._failures = Backoff()
-        # Of clients, by what they say in their opening: each would else come again as another.
+        # By client identity: a refused client cannot avoid the wait with another connection.
         self._refused = Backoffs()
 
     @property
     def wait_s(self) -> float:
-        """How long it is left alone now, in seconds."""
         return self._failures.wait_s
 
     def check(self, ends: Backoff, own: Hello | None) -> None:
-        """See that it may be tried now.
-
-        Args:
-            ends: How often what was opened there has ended at once.
-            own: What the client says of itself, if it is opened for that client alone.
-
-        Raises:
-            UpstreamUnavailable: It may not.
-        """
+        """Raise during a backoff: the upstream's, the session's (`ends`), or that of its only client (`own`)."""
         refused = [self._refused.of(own.digest)] if own is not None and self._refused else []
         for backoff in (self._failures, ends, *refused):
             if (wait_s := backoff.wait_s) > 0:
@@ -61,17 +48,14 @@ class Attempts:
                 )
 
     def failed(self, problem: str) -> UpstreamUnavailable:
-        """It could not be opened: the error that says so."""
         self._failures.fail(problem)
         return self._not_there(problem)
 
     def refused(self, own: Hello, problem: str) -> UpstreamUnavailable:
-        """It has refused a client: that says nothing of the others."""
         self._refused.fail(own.digest, problem)
         return self._not_there(problem)
 
     def succeeded(self, own: Hello | None) -> None:
-        """It is open."""
         self._failures.reset()
         if own is not None and self._refused:
             self._refused.forget(own.digest)
@@ -85,19 +69,11 @@ logger = logging.getLogger(__name__)
 
 
 class Seeking:
-    """Tries one upstream.
-
-    Args:
-        missing: Clients who miss it, one for each place where it is missed.
-        wait_s: How long it is to be left alone, in seconds.
-        is_back: Whether it is there for a client, who is told then.
-    """
-
     def __init__(
         self,
-        missing: Callable[[], Collection[Client]],
-        wait_s: Callable[[], float],
-        is_back: Callable[[Client], Awaitable[bool]],
+        missing: Callable[[], Collection[Client]],  # one client for each audience that misses it
+        wait_s: Callable[[], float],  # current backoff, in seconds
+        is_back: Callable[[Client], Awaitable[bool]],  # tries to connect; on success, notifies the clients
     ) -> None:
         self._missing = missing
         self._wait_s = wait_s
@@ -107,12 +83,11 @@ class Seeking:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Try again from now on, if it is missed."""
+        """Start, unless it is running or no client misses the upstream."""
         if (self._task is None or self._task.done()) and self._missing():
             self._task = self._tasks.start(self._seek())
 
     def stop(self) -> None:
-        """Try no more."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -123,5 +98,5 @@ class Seeking:
             await asyncio.sleep(self._wait_s())
             for client in self._missing():
                 if not await self._is_back(client) and self._wait_s() > 0:
-                    # It is so for the others too.
+                    # The failure holds for the other clients too.
                     break

@@ -1,14 +1,10 @@
-"""A session: one connection to an upstream that has agreed on a protocol revision.
+"""A session: one connection to an upstream with an agreed protocol revision.
 
-It knows who is served over it, so that what the upstream says unasked reaches them::
+    call        send a client's request, with the identity that the revision needs and a timeout
+    heard       a list has changed: drop it from the cache and notify the clients
+    asked       a request that names no call: pass it to the only client that can be meant
 
-    call        the request, with who asks put in where the era wants that, and a deadline
-    heard       a list has changed: what was kept is forgotten, and every client is told
-    asked       a question that no call tells for whom it is: to the one client that it can be for
-
-A deadline counts from the last that was heard of the upstream, and stands still while a client is asked: that of the
-call which the question belongs to, or, where none tells that, of all that are open. What clients want to be told is
-asked for in `subscriptions.py`.
+Subscriptions and log levels are in `subscriptions.py`.
 """
 
 from __future__ import annotations
@@ -56,31 +52,16 @@ logger = logging.getLogger(__name__)
 
 
 class Session:
-    """One connection.
-
-    Args:
-        name: The upstream's name.
-        link: Makes the link, given who hears what is said over it.
-        hello: What the upstream is told of who connects.
-        timeout_s: How long the upstream may be silent while it is called.
-        audience: Who is served over it.
-        told: Gets every notification that no call belongs to, beside who is served.
-        ended: Called when the connection ends by itself, with the reason.
-        changed: Is told of each notification that a list has changed: other sessions may have heard none.
-        definitions: What the upstream's tools are.
-        guard: Says what of what it says reaches clients, if it is under a policy.
-    """
-
     def __init__(
         self,
         name: str,
-        link: Callable[[Listener], Link],
+        link: Callable[[Listener], Link],  # makes the transport
         hello: Hello,
         timeout_s: float,
         audience: Audience,
-        told: Callable[[str, Params], Awaitable[None]],
-        ended: Callable[[Session, str], None],
-        changed: Callable[[str], None],
+        told: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
+        ended: Callable[[Session, str], None],  # the connection ended on its own, with the reason
+        changed: Callable[[str], None],  # called for each `list_changed`: other sessions may get none
         definitions: Definitions,
         guard: Guard | None = None,
     ) -> None:
@@ -100,11 +81,10 @@ class Session:
         self._blocked: set[str] = set()
         self._deadlines = deadlines_of(timeout_s)
         self._patiences: set[Patience] = set()
-        # Who is asked, and by which token progress with the answer is told.
+        # Open requests to clients: the client, and the progress token.
         self._questions: list[tuple[Client, object]] = []
         self._opened: Opened | None = None
-        self.is_modern = False
-        """Whether it is of the stateless era, once it is open."""
+        self.is_modern = False  # speaks 2026-07-28; valid once open
         self._opened_at = monotonic()
         self._has_answered = False
         self._gone_for: str | None = None
@@ -112,54 +92,45 @@ class Session:
         self._changes: Changes | None = None
         self._subscriptions: Subscriptions | None = None
         self._parameters = Parameters(self.tools)
-        # Lists that are looked at in turns are learnt in the order in which they came.
+        # Checking a list yields to other tasks; the lock keeps lists in order.
         self._in_order = asyncio.Lock()
         self._tasks = Tasks(logger)
 
     @property
     def opened(self) -> Opened:
-        """What was agreed when it was opened."""
         assert self._opened is not None, "a session is used once it is open"
         return self._opened
 
     @property
     def subscriptions(self) -> Subscriptions:
-        """What clients want to be told, once it is open."""
         assert self._subscriptions is not None, "a session is used once it is open"
         return self._subscriptions
 
     @property
     def has_stayed(self) -> bool:
-        """Whether it has been of use: it has answered a client, or been there for `STAYED_S`."""
+        """Whether the session was useful: it answered a client, or lasted `STAYED_S`."""
         return self._has_answered or monotonic() - self._opened_at >= STAYED_S
 
     @property
     def idle_s(self) -> float:
-        """For how long no client has waited for it, in seconds."""
         return self._turns.idle_s
 
     def joined(self) -> None:
-        """Another client is served over it, which has asked for no log level."""
+        """A client without a log level has joined: adjust the upstream's."""
         self._tasks.start(self.subscriptions.settle_level())
 
     async def open(self) -> None:
-        """Connect and agree.
-
-        Raises:
-            MCPError: The upstream speaks no revision that we do.
-            UpstreamError: It is not there, or does not answer.
-        """
         try:
             self._opened = await self._negotiated(self._hello)
         except MCPError as refused:
             if refused.error.code != UNSUPPORTED_PROTOCOL_VERSION:
                 raise
-            # Some servers settle on the era of the first request that they get, for the whole connection.
+            # Some servers fix the revision of the whole connection by its first request.
             self._link, self._gone_for = self._make_link(self), None
             other = LATEST_HANDSHAKE_VERSION if is_modern(self._hello.version) else LATEST_MODERN_VERSION
             self._opened = await self._negotiated(replace(self._hello, version=other))
         if self._gone_for is not None:
-            # It ended before anybody could know of this session.
+            # The connection ended before the session was registered.
             await self._link.close()
             raise UpstreamUnavailable(self._gone_for)
         self._opened_at = monotonic()
@@ -178,12 +149,11 @@ class Session:
         try:
             await self._link.open()
             return await negotiate(self._link, hello, max(self._timeout_s, OPENING_TIMEOUT_S))
-        except BaseException:  # whoever is cancelled leaves no link open either
+        except BaseException:  # cancellation must close the transport too
             await _to_its_end(self._link.close())
             raise
 
     async def close(self) -> None:
-        """End the connection."""
         if self._changes is not None:
             self._changes.stop()
         await self._telling.close()
@@ -191,12 +161,7 @@ class Session:
         await self._link.close()
 
     async def call(self, turn: Caller, method: str, params: Params) -> dict[str, Any]:
-        """The upstream's answer to a request of a client, in the session's era.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
+        """The upstream's result for a client's request, in the session's revision."""
         if (kept := self.lists.find(method, params)) is not None:
             return kept
         if self._blocked and method == "tools/call" and (params or {}).get("name") in self._blocked:
@@ -214,36 +179,21 @@ class Session:
         return await self._kept(method, params, result, state)
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All tools, of all pages, as the gateway itself sees them.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
+        """All tools of all pages, for the gateway itself."""
         return [tool async for page in pages(self._tools_page) for tool in page["tools"]]
 
     async def notify(self, method: str, params: Params) -> None:
-        """Send a client's notification.
-
-        Raises:
-            UpstreamUnavailable: The connection has ended.
-        """
         await self._link.notify(method, params)
 
     def has_asked(self, client: Client, token: object) -> bool:
-        """Whether a client is asked something, of which it tells progress by this token."""
+        """Whether a request to this client with this progress token is open."""
         return token is not None and (client, token) in self._questions
 
     async def heard(self, method: str, params: Params) -> None:
-        """What the upstream says that no call belongs to."""
         await self._telling.heard(method, params)
 
     async def asked(self, method: str, params: Params) -> dict[str, Any]:
-        """What the upstream asks, though no call tells whom.
-
-        Raises:
-            MCPError: The client answers with an error, or there is not just one that can be meant.
-        """
+        """Answer an upstream's request that names no call: only one client can be meant, or it is refused."""
         if method == "ping":
             return {}
         clients = self._audience.clients
@@ -253,7 +203,7 @@ class Session:
             (client,) = clients
             ask, params = client.ask, self._telling.said(method, params)
         else:
-            # Servers ask for roots when they start, whoever is there.
+            # Servers request roots when they start, with any number of clients.
             level = logging.DEBUG if method == "roots/list" else logging.WARNING
             logger.log(
                 level,
@@ -263,19 +213,18 @@ class Session:
             )
             raise MCPError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
         with ExitStack() as standing:
-            # Nothing tells for which of the calls the upstream waits.
+            # Any of the open calls may be waiting for this answer.
             for patience in self._patiences:
                 standing.enter_context(patience.held())
             return await self._asked(client, ask, method, params)
 
     def forget(self, change: str) -> None:
-        """Forget what a notification says has changed."""
         self.lists.forget(change)
         if change == TOOLS_CHANGED:
             self._parameters.forget()
 
     def listens(self, is_open: bool) -> None:
-        """Whether the upstream can tell of changes from now on: no list is kept that it cannot."""
+        """The channel for notifications has opened or closed: without it, no list is cached."""
         self._listens = is_open
         for change in CHANGES:
             self.forget(change)
@@ -283,7 +232,6 @@ class Session:
             self._settle_lists()
 
     def gone(self, reason: str) -> None:
-        """The connection has ended by itself."""
         self._gone_for = reason
         if self._changes is not None:
             self._changes.stop()
@@ -297,7 +245,7 @@ class Session:
         return None if self._subscriptions is None else self._subscriptions.default_level
 
     def _settle_lists(self) -> None:
-        """Of which lists changes are told, in the handshake era."""
+        """Set which lists can be cached, for a handshake session."""
         self.lists.told_of = self._changes_told() if self._listens else frozenset()
 
     def _envelope(self, client: Client) -> dict[str, Any]:
@@ -311,11 +259,11 @@ class Session:
         method: str,
         params: Params,
     ) -> dict[str, Any]:
-        """What a client answers, remembered as asked meanwhile."""
+        """The answer of a client; its request counts as open meanwhile."""
         question = client, members((params or {}).get("_meta")).get("progressToken")
         self._questions.append(question)
         try:
-            # While one of several is asked, it cannot be told whom other questions are for.
+            # While one of several clients is asked, other requests of the upstream cannot be attributed.
             async with asyncio.timeout(PARKED_S if len(self._audience.clients) > 1 else None):
                 return await ask(method, params)
         except TimeoutError:
@@ -332,7 +280,6 @@ class Session:
             self._patiences.remove(patience)
 
     async def _ask(self, method: str, params: Params) -> dict[str, Any]:
-        """The answer to a request of the gateway itself, as this era has it."""
         return await self._answer(Call(method, params, unheard, unasked))
 
     async def _result(self, turn: Caller, method: str, params: Params, late: asyncio.Event) -> dict[str, Any]:
@@ -347,12 +294,12 @@ class Session:
         except MCPError as refused:
             if refused.error.code != HEADER_MISMATCH:
                 raise
-        # Refused before anything ran: the tool has changed since it was listed.
+        # Refused before it ran: the tool has changed since it was listed.
         self.forget(TOOLS_CHANGED)
         return await self._answer(call._replace(headers=await self._parameters.headers(said["name"], arguments)))
 
     async def _kept(self, method: str, params: Params, result: dict[str, Any], state: int) -> dict[str, Any]:
-        """The answer to a request, kept if it is a list that may be."""
+        """The result, cached if it is a list that can be."""
         if method == "tools/list":
             async with self._in_order:
                 result = await self._without_blocked(await without_bad_tools(result))
@@ -361,7 +308,7 @@ class Session:
         return result
 
     async def _without_blocked(self, result: dict[str, Any]) -> dict[str, Any]:
-        """A list of tools without those that are blocked, which are remembered for calls."""
+        """A tool list without blocked tools, which are remembered to refuse their calls."""
         tools: list[dict[str, Any]] = result["tools"]
         blocked = await self._definitions.learn(tools)
         self._blocked = self._blocked.difference(tool["name"] for tool in tools) | blocked
@@ -375,7 +322,7 @@ class Session:
         return await self._kept("tools/list", place, await self._ask("tools/list", said), state)
 
     async def _changed(self, method: str, params: Params) -> None:
-        """What the upstream says in the stream that it keeps open for changes."""
+        """Handle a message of the `subscriptions/listen` stream."""
         if method == ACKNOWLEDGED:
             said = members((params or {}).get("notifications"))
             self.lists.told_of = frozenset(name for name in self._changes_told() if said.get(f"{name}ListChanged"))
@@ -392,7 +339,7 @@ class Session:
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Do something to its end, however often whoever waits for it is cancelled meanwhile."""
+    """Finish the work even if the waiting task is cancelled, then raise the cancellation."""
     task, cancelled = asyncio.create_task(work), False
     while not task.done():
         try:

@@ -1,4 +1,4 @@
-"""What a configuration says of one upstream, as far as its sessions care."""
+"""The settings of an upstream that its sessions need."""
 
 from __future__ import annotations
 
@@ -15,20 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a configuration says of an upstream.
-
-    Args:
-        link: Makes a link to it.
-        timeout_s: How long it may be silent while it is called.
-        isolated: Whether each client of the handshake era has a session of its own.
-        per_era: Whether it can be spoken to in both eras at once: over HTTP, but not one process.
-        guard: Stands before it, if it is under a policy.
-        on_change: What becomes of a tool that is defined otherwise than before.
-    """
-
-    link: Callable[[Listener], Link]
-    timeout_s: float
-    isolated: bool
-    per_era: bool
-    guard: Guard | None = None
-    on_change: OnChange = "warn"
+    link: Callable[[Listener], Link]  # makes a transport
+    timeout_s: float  # longest silence during a call
+    isolated: bool  # each handshake client has its own session
+    per_era: bool  # sessions in both kinds of revisions at once; a single process speaks only one
+    guard: Guard | None = None  # `None` without a policy
+    on_change: OnChange = "warn"  # what happens to a tool that changed

@@ -1,16 +1,10 @@
-"""What the clients of a session want to be told by its upstream, asked of it as if they were one.
+"""Subscriptions and log levels of a session's clients, merged as if they were one client.
 
-    client A   resources/subscribe a       ->   resources/subscribe a
-    client B   resources/subscribe a       ->   nothing: the upstream tells of it already
-    client A   logging/setLevel error      ->   logging/setLevel info: client B has asked for no level yet
-    client B   logging/setLevel debug      ->   logging/setLevel debug
-    client A   logging/setLevel warning    ->   logging/setLevel debug; A still hears warnings alone
+    client A   resources/subscribe a     ->   resources/subscribe a
+    client B   resources/subscribe a     ->   nothing: already subscribed
+    client A   logging/setLevel error    ->   logging/setLevel info: client B has set no level
 
-What is said of one resource is said in turn, and so are levels: what clients want meanwhile counts once the upstream
-has answered. They wait for that as long as for an answer of their own.
-
-An upstream of 2026-07-28 is asked by the stream that it tells changes in (`changes.py`), and needs no log level. One
-that takes the place of an upstream which has ended is asked for all of it again.
+A 2026-07-28 upstream gets the subscriptions by `change_stream.py`, and no log level.
 """
 
 from __future__ import annotations
@@ -38,27 +32,15 @@ logger = logging.getLogger(__name__)
 
 
 class Subscriptions:
-    """What is asked of the upstream of one session.
-
-    Args:
-        name: The upstream's name.
-        audience: Who wants what.
-        changes: The stream of changes; `None` where the upstream is of the handshake era.
-        call: Sends a client's request.
-        ask: Sends one of the gateway itself.
-        may_say: Whether a notification of the upstream reaches clients: what does not is not asked for again.
-        timeout_s: How long a client waits for what the upstream is still to answer others.
-    """
-
     def __init__(
         self,
         name: str,
         audience: Audience,
-        changes: Changes | None,
-        call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],
-        ask: Callable[[str, Params], Awaitable[dict[str, Any]]],
-        may_say: Callable[[str, Params], bool],
-        timeout_s: float,
+        changes: Changes | None,  # `None` for a handshake upstream
+        call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],  # sends a client's request
+        ask: Callable[[str, Params], Awaitable[dict[str, Any]]],  # sends the gateway's own
+        may_say: Callable[[str, Params], bool],  # whether the policy allows a notification
+        timeout_s: float,  # longest wait for another client's request
     ) -> None:
         self._name = name
         self._audience = audience
@@ -68,18 +50,18 @@ class Subscriptions:
         self._may_say = may_say
         self._timeout_s = timeout_s
         self._subscribed: set[str] = set()
-        # By address, while anybody holds it or waits for it.
+        # By URI, while a task holds the lock or waits for it.
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._level: str | None = None
         self._leveling = asyncio.Lock()
 
     @property
     def default_level(self) -> str | None:
-        """From which level on clients hear logs that have asked for none; `None` where the upstream was told none."""
+        """The log level of clients that set none; `None` if the upstream was sent no level."""
         return None if self._level is None else DEFAULT_LEVEL
 
     async def resume(self) -> None:
-        """Ask for what was wanted before there was this session; what fails of it is logged, and nobody is told."""
+        """Subscribe again in a new session; failures are only logged."""
         if self._changes is not None:
             self._changes.watch(self._wanted)
             return
@@ -98,12 +80,6 @@ class Subscriptions:
             logger.warning("upstream %r is not asked again for all that is wanted of it: %s", self._name, error)
 
     async def watch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
-        """Subscribe a client to a resource.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
         uri = params["uri"]
         if self._changes is not None:
             self._audience.watch(turn.client, uri)
@@ -115,14 +91,14 @@ class Subscriptions:
                 return {}
             try:
                 result = await self._call(turn, "resources/subscribe", params)
-            except BaseException:  # whoever has given it up does not watch it either
+            except BaseException:  # a cancelled client does not watch it either
                 self._audience.unwatch(turn.client, uri)
                 raise
             self._subscribed.add(uri)
             return result
 
     async def watch_all(self, turn: Caller, uris: Collection[str]) -> None:
-        """Subscribe a client to many resources, as far as the upstream lets it."""
+        """Subscribe a client to many resources; refusals are ignored."""
         if self._changes is None:
             for uri in uris:
                 with suppress(MCPError, UpstreamError):
@@ -130,16 +106,10 @@ class Subscriptions:
         elif uris:
             for uri in uris:
                 self._audience.watch(turn.client, uri)
-            # Once: the stream is opened anew for it.
+            # Once, since it reopens the stream.
             self._changes.watch(self._wanted)
 
     async def unwatch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
-        """Likewise, subscribe it no more.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
         uri = params["uri"]
         if self._changes is not None:
             self._audience.unwatch(turn.client, uri)
@@ -152,12 +122,7 @@ class Subscriptions:
             return await self._call(turn, "resources/unsubscribe", params)
 
     async def set_level(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
-        """Set what a client hears of logs; in 2026-07-28 each of its requests says so, and there is nothing to ask.
-
-        Raises:
-            MCPError: The upstream answers with an error.
-            UpstreamError: It does not answer as it should.
-        """
+        """Set a client's log level; in 2026-07-28 every request carries it, so the upstream gets none."""
         client, level = turn.client, params["level"]
         if self._changes is not None:
             client.log_level = level
@@ -168,7 +133,7 @@ class Subscriptions:
             try:
                 result = await self._call(turn, "logging/setLevel", {**params, "level": self._level})
             except MCPError:
-                # It writes no log.
+                # The upstream has no log.
                 self._audience.levels.pop(client, None)
                 self._level = before
                 raise
@@ -176,15 +141,12 @@ class Subscriptions:
             return result
 
     async def settle_level(self) -> None:
-        """Have an upstream that was told a log level say what clients want to hear by now."""
+        """Adjust the upstream's log level to its clients, if one was set."""
         async with self._leveling:
             await self._settle()
 
     async def narrow(self, left: list[str]) -> None:
-        """A client has gone: the upstream need not tell what it alone wanted, such as these resources.
-
-        One that does not answer goes on telling of it, which nobody hears.
-        """
+        """A client has left: drop its subscriptions (`left`) and adjust the log level; failures are ignored."""
         if self._changes is not None:
             if left:
                 self._changes.watch(self._wanted)
@@ -201,22 +163,16 @@ class Subscriptions:
 
     @property
     def _wanted(self) -> set[str]:
-        """The resources of which clients are told."""
         said = "notifications/resources/updated"
         return {uri for uri in self._audience.watched if self._may_say(said, {"uri": uri})}
 
     def _in_turn(self, uri: str) -> asyncio.Lock:
-        """Held while a resource is asked for, or given up."""
+        """The lock for requests about one resource."""
         return self._locks.setdefault(uri, asyncio.Lock())
 
     @asynccontextmanager
     async def _held(self, lock: asyncio.Lock, client: Client | None = None) -> AsyncGenerator[None]:
-        """A lock is held meanwhile, for a client if it is still there once nobody else holds it.
-
-        Raises:
-            UpstreamTimeout: Another has held it for too long.
-            UpstreamUnavailable: The client has gone meanwhile.
-        """
+        """Hold a lock for a client; raises if the wait is too long or the client has gone."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 await lock.acquire()
@@ -231,7 +187,7 @@ class Subscriptions:
             lock.release()
 
     async def _settle(self) -> None:
-        """Likewise, while no other level is being asked for."""
+        """Adjust the log level, with the lock held."""
         if self._level not in (None, level := self._audience.level):
             self._level = level
             with suppress(MCPError, UpstreamError):

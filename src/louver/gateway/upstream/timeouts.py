@@ -1,6 +1,6 @@
-"""How long an upstream may be silent: a deadline that counts from what was last heard of it.
+"""Call timeouts that count silence: every message about the call resets its deadline.
 
-Progress puts it off, and it stands still while a client is asked, who may be a person.
+A request to the client suspends the deadline: a person may have to answer.
 """
 
 from __future__ import annotations
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 
 class Patience:
-    """The deadline of one call.
-
-    Args:
-        deadlines: Those of all calls of the upstream, as `deadlines_of` makes them.
-    """
-
     def __init__(self, deadlines: Deadlines[Patience]) -> None:
         self._deadlines = deadlines
         self._questions = 0
@@ -33,11 +27,7 @@ class Patience:
         self._is_over = False
 
     async def wait(self, call: Call, send: Callable[[Call], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """The answer to a call, whose sending puts off the deadline with what it hears.
-
-        Raises:
-            UpstreamTimeout: The upstream has been silent for too long.
-        """
+        """The answer to a call; raises `UpstreamTimeout` after too long a silence."""
 
         async def heard(method: str, params: Params) -> None:
             self._put_off()
@@ -57,7 +47,7 @@ class Patience:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """The deadline stands still meanwhile, and counts anew then."""
+        """Suspend the deadline meanwhile; afterwards it starts over."""
         self._questions += 1
         self._put_off()
         try:
@@ -67,13 +57,12 @@ class Patience:
             self._put_off()
 
     def run_out(self) -> None:
-        """The call is waited for no more."""
         self._is_over = True
         message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
         self._waiting.interrupt(UpstreamTimeout(message))
 
     def _put_off(self) -> None:
-        # A question may end after its call.
+        # A request to the client may outlive its call.
         if self._questions or self._is_over:
             self._deadlines.lift(self)
         else:
@@ -81,9 +70,5 @@ class Patience:
 
 
 def deadlines_of(timeout_s: float) -> Deadlines[Patience]:
-    """The deadlines of the calls of one upstream.
-
-    Args:
-        timeout_s: How long it may be silent.
-    """
+    """The deadlines of one upstream's calls; `timeout_s` is the longest silence."""
     return Deadlines(timeout_s, Patience.run_out)

@@ -1,13 +1,10 @@
-"""What the tools of an upstream are: which can be called again, and which have become others.
+"""Rug pull detection: which tools have changed since they were first listed. Also, which are safe to call again.
 
-::
+    tools/list -> get_user "Read a user."                   first listed: its digest is remembered
+    tools/list -> get_user "Read a user, and send it ..."   "warn": logged; the new definition counts from now on
+                                                            "block": left out and refused until it is restored
 
-    tools/list -> get_user "Read a user."                   first seen: remembered by its digest
-    tools/list -> get_user "Read a user, and send it ..."   "warn": told in the log; this one counts from now on
-                                                            "block": left out, and not called, until it is as it was
-
-Whoever trusted a tool when it was first listed has not seen what it says now. It is remembered as long as the gateway
-runs, whatever becomes of the connection; what is to hold for longer is pinned in a policy, by the same digest.
+Digests last as long as the gateway, across reconnects. A policy can pin the same digest for longer.
 """
 
 from __future__ import annotations
@@ -25,18 +22,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# What happens to a tool that changed.
 OnChange = Literal["warn", "block"]
-"""What becomes of a tool that is defined otherwise than before."""
 
 
 class Definitions:
-    """The definitions of one upstream's tools, as they were first seen, or last where a change is only told.
-
-    Args:
-        upstream: Its name.
-        on_change: What becomes of a tool that has changed.
-    """
-
     def __init__(self, upstream: str, on_change: OnChange) -> None:
         self._upstream = upstream
         self._blocks = on_change == "block"
@@ -44,7 +34,7 @@ class Definitions:
         self._safe: set[str] = set()
 
     async def learn(self, tools: Iterable[dict[str, Any]]) -> set[str]:
-        """Look at tools that were listed; the names of those that are taken away."""
+        """Record listed tools; return the names of blocked ones."""
         blocked: set[str] = set()
         async for tool in by_turns(tools):
             if self._has_changed(tool) and self._blocks:
@@ -54,7 +44,7 @@ class Definitions:
         return blocked
 
     def is_safe(self, tool: object) -> bool:
-        """Whether a tool of this name says of itself that a second call does no harm."""
+        """Whether a tool declares that a second call does no harm."""
         return tool in self._safe
 
     def _note_safe(self, tool: dict[str, Any]) -> None:

@@ -1,14 +1,9 @@
-"""An upstream: a server behind the gateway, and the sessions with it.
-
-One session serves everybody (`shared`), or each client of the handshake era has its own (`session`)::
+"""An upstream server, with one session for all clients (`shared`) or one for each handshake client (`session`).
 
     client A ─┐                        client A ── session ── process
     client B ─┴─ session ── process    client B ── session ── process
 
-A session is opened when it is first needed. One that ends is opened anew when it is next needed, for those who were
-served over it and what they had asked for; so is one that a change of the configuration has ended. An upstream that
-cannot be opened is left alone for a while, longer each time in a row; so is one that opens and ends at once, for those
-who would be served over it, or refuses a client for whom alone it is opened, for those who say the same of themselves.
+A session opens on first use and, after an end or a reload, again for the same clients and subscriptions.
 """
 
 from __future__ import annotations
@@ -53,11 +48,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What sessions that take each other's place share: who is served or misses them, how often they ended at once."""
-
     audience: Audience
     presence: Presence
-    ends: Backoff = field(default_factory=Backoff)
+    ends: Backoff = field(default_factory=Backoff)  # early ends in a row
 
 
 class _Opening(NamedTuple):
@@ -66,34 +59,23 @@ class _Opening(NamedTuple):
 
 
 class Upstream:
-    """One upstream, by its name: whatever the configuration says of it, those who are served stay the same.
-
-    Args:
-        name: Its name in the configuration.
-        terms: What the configuration says of it.
-        opened_as: Who it is told that connects, where a session serves everybody.
-        serves_one: Whether that is the one client of the gateway, once it has said who it is.
-        told: Gets every notification that no call belongs to, of a session that serves clients of 2026-07-28.
-        onlookers: Whom the gateway can tell that it comes and goes.
-    """
+    """One upstream: its clients stay across sessions and reloads."""
 
     def __init__(
         self,
         name: str,
         terms: Terms,
         *,
-        opened_as: Hello,
-        serves_one: bool,
-        told: Callable[[str, Params], Awaitable[None]],
+        opened_as: Hello,  # identity in shared sessions
+        serves_one: bool,  # one client over stdio: its identity is used instead
+        told: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
         onlookers: Onlookers,
     ) -> None:
         self.name = name
         self.problem: str | None = None
-        self.says: str | None = None
-        """What it says itself that it is called, once it was opened."""
+        self.says: str | None = None  # the name in its `serverInfo`
         self._terms = terms
         self.opened_as = opened_as
-        """Who it is told that connects, where a session serves everybody."""
         self._serves_one = serves_one
         self._told = told
         self._onlookers = onlookers
@@ -108,24 +90,15 @@ class Upstream:
 
     @property
     def guard(self) -> Guard | None:
-        """What stands before it, if it is under a policy."""
         return self._terms.guard
 
     @property
     def clients(self) -> set[Client]:
-        """Those of the handshake era that it serves."""
+        """The handshake clients."""
         return {client for place in self._places.values() for client in place.audience.clients}
 
     async def session(self, client: Client | None = None, within_s: float | None = None) -> Session:
-        """The session that serves a client, or the gateway itself; opened if it is not there.
-
-        Args:
-            client: The client.
-            within_s: How long an opening may take by then, if it is waited for no longer; it goes on.
-
-        Raises:
-            UpstreamError: There is none, and none can be opened now.
-        """
+        """The session of a client, or any for the gateway itself. Opened if needed; that goes on after `within_s`."""
         while not self._is_closed:
             if client is not None:
                 client.check_is_there(self.name)
@@ -137,12 +110,12 @@ class Upstream:
             if (session := self._sessions.get(key)) is not None:
                 return session
             (opening, began), terms = self._opening_of(key, client), self._terms
-            # Others may wait for the same; whoever stops waiting does not stop it.
+            # Several clients may wait for it; cancelling one does not cancel the opening.
             left_s = None if within_s is None else max(0.0, began + within_s - monotonic())
             if not (await asyncio.wait({opening}, timeout=left_s))[0]:
                 raise UpstreamUnavailable(f"upstream {self.name!r} is not there yet: it is being opened")
             if self._terms is not terms and (client is None or client.is_modern or client in self.clients):
-                # By other terms, for whoever has not left meanwhile.
+                # Try again with the new settings, unless the client has left.
                 continue
             if opening.cancelled() or self._terms is not terms or self._is_closed:
                 break
@@ -150,15 +123,15 @@ class Upstream:
         raise UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
 
     async def resume(self) -> None:
-        """Open the sessions over which clients want to be told something, as far as the upstream is there."""
+        """Open the sessions that have subscriptions or log levels, if the upstream is available."""
         for key in list(self._places):
-            # Whoever leaves meanwhile is served no more.
+            # A client that leaves meanwhile is not served any more.
             if (place := self._places.get(key)) is not None and place.audience.wants:
                 with suppress(UpstreamError):
                     await self.session(next(iter(place.audience.everybody)))
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
-        """Send on what a client says: progress if the client is asked for that, all else if the upstream is there."""
+        """Pass on a client's notification if a session is open; progress only for an open request to that client."""
         session = self._sessions.get(self._key(client))
         if session is None or session.is_modern:
             return
@@ -168,37 +141,33 @@ class Upstream:
             await session.notify(method, params)
 
     def is_watched(self, client: Client, uri: str) -> bool:
-        """Whether a client watches a resource of it."""
         place = self._places.get(self._key(client))
         return place is not None and place.audience.is_watched(client, uri)
 
     def is_there(self, client: Client) -> bool:
-        """Whether there is a session that serves a client."""
         return self._key(client) in self._sessions
 
     def miss(self, client: Client) -> None:
-        """A client is served without it, and told once it is there; it is tried again by itself until then."""
+        """Record that a client is served without the upstream, and reconnect in the background."""
         if not client.has_gone:
             self._place(self._key(client)).presence.miss(client)
             self._seeking.begin()
 
     def keep_level(self, client: Client, level: str) -> None:
-        """Ask for a log level for a client once it is there."""
         if not client.has_gone:
             self._place(self._key(client)).audience.levels[client] = client.log_level = level
 
     def is_safe(self, method: str, params: Params) -> bool:
-        """Whether a request is of a tool that says of itself that a second call does no harm."""
+        """Whether a request calls a tool that is declared safe to call again."""
         return method == "tools/call" and self._definitions.is_safe((params or {}).get("name"))
 
     async def leave(self, client: Client) -> None:
-        """A client has gone."""
         if (opening := self._opening.get(client)) is not None:
             opening.task.cancel()
-        # Nobody knows of it any more before anything is waited for.
+        # Removed before the first await.
         own = self._sessions.pop(client, None)
         self._places.pop(client, None)
-        # The servers of sessions that others have for themselves are not waited for.
+        # Only sessions that serve this client: it does not wait for the servers of others.
         places = {key: place for key, place in self._places.items() if place.audience.serves(client)}
         left = {key: place.audience.leave(client) for key, place in places.items()}
         if own is not None:
@@ -208,7 +177,7 @@ class Upstream:
                 await session.subscriptions.narrow(uris)
 
     def change(self, terms: Terms) -> None:
-        """Have other terms from now on, for those who are served and what they have asked for; also once given up."""
+        """Apply new settings; clients and subscriptions stay. It also revives an upstream that was closed."""
         self._terms = terms
         before, self._places = self._places, {}
         for place in before.values():
@@ -221,17 +190,17 @@ class Upstream:
         self._is_closed = False
 
     def give_up(self) -> None:
-        """Have no sessions any more, and begin none, unless there are other terms."""
+        """Close all sessions and open none until `change`."""
         self._is_closed = True
         self._let_go()
         self._seeking.stop()
 
     async def ended(self) -> None:
-        """Wait for the end of the sessions that it has no more; they end though nobody waits."""
+        """Wait until closed sessions have ended."""
         await self._ending.over()
 
     def _let_go(self) -> None:
-        """End all that there is; nobody finds it any more."""
+        """Close all sessions and openings, in the background."""
         openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
         for opening, _ in openings:
@@ -241,7 +210,7 @@ class Upstream:
             self._ending.start(session.close())
 
     def _key(self, client: Client | None) -> Hashable:
-        """Whose session serves a client: its own, that of all, or that of its era (whether this is the handshake's)."""
+        """The key of a client's session: the client, `None` for all, or whether it is a handshake session."""
         if self._terms.isolated and client is not None and not client.is_modern:
             return client
         if not self._terms.per_era:
@@ -256,7 +225,7 @@ class Upstream:
         return place
 
     def _join(self, key: Hashable, client: Client) -> None:
-        """Serve a client of the handshake era over a session, which may be there."""
+        """Serve a handshake client over a session, which may not be open yet."""
         clients = self._place(key).audience.clients
         if client not in clients:
             clients.add(client)
@@ -272,7 +241,7 @@ class Upstream:
         return opening
 
     def _has_made_room(self) -> bool:
-        """Whether a session is ended that one client has for itself, and has not used for long: it may have gone."""
+        """Close the longest unused session of a single client, which may have crashed."""
         idle = {
             session.idle_s: key
             for key, session in self._sessions.items()
@@ -284,11 +253,10 @@ class Upstream:
         return True
 
     def _opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
-        """An opening is over, which may never have begun."""
         if key in self._opening and self._opening[key].task is opening:
             del self._opening[key]
         if not opening.cancelled():
-            # Looked at, though nobody may wait for it any more: asyncio would tell of it.
+            # Retrieve it, or asyncio logs it as never retrieved.
             opening.exception()
 
     async def _open(self, key: Hashable, client: Client | None) -> Session:
@@ -316,7 +284,7 @@ class Upstream:
         except MCPError as error:
             if own is None:
                 raise self._failed(f"it refuses to open, with error {error.error.code}") from None
-            # It has answered the client's own `initialize`: that says nothing of the others.
+            # It refused this client's own `initialize`: other clients may be accepted.
             problem = f"it refuses this client, with error {error.error.code}"
             raise self._attempts.refused(own, problem) from None
         self._attempts.succeeded(own)
@@ -327,12 +295,12 @@ class Upstream:
         return session
 
     def _list_changed(self, change: str) -> None:
-        """What one session has heard holds for all: the upstream may have told no other."""
+        """A change that one session reports holds for all: the upstream may not report it in the others."""
         for session in self._sessions.values():
             session.forget(change)
 
     def _hello_to(self, key: Hashable, client: Client | None) -> Hello:
-        """What the upstream is told of who connects: the client, if it alone is served."""
+        """The identity for a session: the client's own if it serves that client alone."""
         if client is not None and self._serves_one:
             self.opened_as = client.hello
         if client is None or self._serves_one:
@@ -341,7 +309,7 @@ class Upstream:
             return client.hello
         if not self._terms.per_era:
             return self.opened_as
-        # Not whoever comes first says in which revision the others are served too.
+        # The kind of session decides the revision, not the client that comes first.
         return replace(self.opened_as, version=client.version if client.is_modern else LATEST_HANDSHAKE_VERSION)
 
     def _failed(self, problem: str) -> UpstreamUnavailable:
@@ -363,7 +331,6 @@ class Upstream:
                 self._seeking.begin()
 
     def _missing(self) -> list[Client]:
-        """Of each place where it is missed one of those who miss it."""
         return [client for place in self._places.values() if (client := place.presence.missed_by) is not None]
 
     async def _is_back(self, client: Client) -> bool:
@@ -371,7 +338,7 @@ class Upstream:
         try:
             session = await self.session(client)
             if was_open:
-                # Over HTTP a session outlives whoever answers.
+                # Over HTTP a session can outlive its server: only a request shows that.
                 with suppress(MCPError):
                     await session.tools()
         except UpstreamError:
@@ -382,7 +349,6 @@ class Upstream:
 
 
 def _serves_modern(key: Hashable) -> bool:
-    """Whether a session serves clients of 2026-07-28: what another tells of is not theirs, or told by this one too."""
     return key is None or key is False
 
 
