@@ -37,7 +37,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What determines where a host keeps its files."""
+    """The facts that determine where a host keeps its files."""
 
     project: Path  # the working folder
     home: Path  # the user's home folder

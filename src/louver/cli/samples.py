@@ -1,4 +1,4 @@
-"""Calls of tools whose answers serve as samples: `--call TOOL ARGS`, repeatable.
+"""Tool calls that give samples of answers: `--call TOOL ARGS`, repeatable.
 
 Everything that can be refused is refused before the first call. A call without a sample is reported, and the others go
 on; reports hold no value of an answer.

@@ -132,7 +132,7 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _opened(server: str | list[str], refusals: list[int]) -> Any:
-    """What the SDK client connects to; `refusals` collects HTTP error statuses, which the client does not report."""
+    """The server as the SDK client takes it; `refusals` collects HTTP error statuses, which that does not report."""
     if isinstance(server, str):
         return _over_http(server, refusals)
     return StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))

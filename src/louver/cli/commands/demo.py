@@ -1,4 +1,4 @@
-"""`louver demo`: what projection saves, shown by a stock client on a real server.
+"""`louver demo`: the savings of projection, shown by a stock client on a real server.
 
 A stock `mcp.Client` calls the example server over stdio and over HTTP on loopback, in both protocol revisions: for the
 full output, then for a projection. Each projected answer must satisfy its `projectedSchema`; the full output must not.
@@ -44,7 +44,7 @@ class Case:
     tool: str
     arguments: dict[str, Any]
     request: dict[str, Any]  # the projection, as on the wire
-    use: str  # what a person would want it for
+    use: str  # its purpose for a person
     saves: float = 0.0  # least share of the estimated tokens to save
 
 

@@ -90,7 +90,7 @@ def _tell_others(found: Found, others: list[Found]) -> None:
 
 
 def _env(host: str, found: Found, servers: dict[str, Any]) -> dict[str, str]:
-    """The environment variables that the host passes to Louver; what the user must set is reported."""
+    """The environment variables that the host passes to Louver; those that the user must set are reported."""
     enabled = {name: server for name, server in servers.items() if not server.get("disabled")}
     needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
     env = {name: shown for name in needed if (shown := variable(host, found.source, name)) is not None}

@@ -121,7 +121,7 @@ async def _gateway_over_http(
 
 @asynccontextmanager
 async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[AsyncExitStack]:
-    """What runs behind the gateway; it is closed when calls are done, or else with the block."""
+    """Run the work behind the gateway; it is closed when calls are done, or else with the block."""
     try:
         async with AsyncExitStack() as behind:
             behind.push_async_callback(gateway.end)
