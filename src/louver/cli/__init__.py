@@ -1,30 +1,7 @@
-"""The `louver` command.
+"""The `louver` command: its options; each subcommand is a module of `louver.cli.commands`.
 
-::
-
-    louver demo [--json]
-    louver serve (-- COMMAND... | --url URL | --config FILE | --example) [--stdio | --http HOST:PORT] [--log text|json]
-                 [--ready-views] [--anyone] [--known-as HOST...]
-    louver check (-- COMMAND... | --url URL | --config FILE)
-    louver tools (-- COMMAND... | --url URL | --config FILE) [--upstream NAME] [--query WORDS] [--json]
-    louver call TARGET TOOL [ARGS] [--include PATH... | --exclude PATH... | --view NAME] [--json]
-    louver conformance TARGET [--era ERA] [--group GROUP] [--fixture FILE] [--baseline FILE] [--json] [--junit FILE]
-    louver suggest (-- COMMAND... | --url URL | --config FILE) --call TOOL ARGS ... [--upstream NAME] [--run-anyway]
-                   [--out FOLDER] [--learn] [--json]
-    louver explain --policy FILE --as WHO --tool TOOL [--schema FILE | -- COMMAND... | --url URL | --config FILE]
-    louver explain --config FILE [--upstream NAME] --as WHO --tool TOOL
-    louver audit FILE [--by tool|principal|field] [--since 7d|TIME] [--json | --export]
-    louver token (--subject NAME | --client NAME) [--scopes WORDS] [--roles WORDS] [--days NUMBER]
-    louver init --from claude|cursor|vscode [--file FILE] [--out FILE]
-    louver project (--include PATH | --exclude PATH)... [--schema FILE] < value.json
-    louver project --view NAME --views FILE [--schema FILE] < value.json
-    louver derive (--include PATH | --exclude PATH | --relax)... < schema.json
-
-Exit status: 0 done; 1 something was not as it should be; 2 the request or the
-input was refused, with the reason on standard error.
-
-Each command is a module that is imported when it is called, so that `--help`
-and `--version` answer at once.
+Exit status: 0 success; 1 a failed check or call; 2 the request or the input was refused, with the reason on standard
+error. A subcommand's module is imported only when it runs, so that `--help` and `--version` answer at once.
 """
 
 from __future__ import annotations
@@ -45,29 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# Equal to `louver.conformance.checks.GROUPS`; a test compares them.
 _GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
-"""Groups of checks, as `louver.conformance.checks` has them."""
 
+# Replace closed standard streams: an empty input, an output that cannot be written, an error stream that drops text.
 _STREAMS = ((0, "stdin", "r", os.O_RDONLY), (1, "stdout", "w", os.O_RDONLY), (2, "stderr", "w", os.O_WRONLY))
-"""What stands for those that are closed: an empty input, an output that cannot be written, and nobody who hears."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Args:
-        argv: Its arguments; those of the process by default.
-
-    Returns:
-        The exit status.
-    """
+    """Run the command with `argv`, by default the arguments of the process; return the exit status."""
     _settle_streams()
     try:
         try:
             arguments = _parser().parse_args(argv)
             return import_module(f"louver.cli.commands.{arguments.command}").run(arguments)
         finally:
-            # Here, where it can still be told that it fails.
+            # Flush here, where a failure can still be reported.
             sys.stdout.flush()
     except LouverError as error:
         terminal.say(error.message)
@@ -75,11 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever has read has gone.
+        # The reader of standard output has closed it.
         _write_no_more()
         return 1
     except OSError as error:
-        # Commands tell of files and servers themselves.
+        # Only failures of standard output are handled here: commands report those of files and servers.
         if error.filename is not None or error.errno not in (EBADF, EIO, ENOSPC, EDQUOT, EFBIG):
             raise
         _write_no_more()
@@ -88,15 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settle_streams() -> None:
-    """Open closed standard streams, ignore errors on standard error, and escape letters that cannot be written."""
+    """Open closed standard streams, ignore errors on standard error, and escape what an encoding cannot write."""
     for number, name, mode, flags in _STREAMS:
         if getattr(sys, name) is None:
-            # The lowest number that is free, which would else be that of the next file or socket.
+            # `open` takes the lowest free descriptor, which otherwise the next file or socket would get.
             os.open(os.devnull, flags)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
     # A caller from Python may have replaced either stream.
     if sys.stderr is sys.__stderr__:
-        # Python ends with status 120 where it cannot flush a standard stream.
+        # Python exits with status 120 if it cannot flush a standard stream.
         writer = BufferedWriter(terminal.Stderr(2, "w", closefd=False))
         sys.stderr = TextIOWrapper(writer, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
     stdout: Any = sys.stdout
@@ -105,7 +75,7 @@ def _settle_streams() -> None:
 
 
 def _write_no_more() -> None:
-    """What is still to be written would fail once more at the end."""
+    """Send further output to the null device: flushing standard output at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -242,7 +212,7 @@ def _parser() -> Parser:
 
 
 def _add_upstreams(parser: Parser, *, required: bool = True) -> Any:
-    """The options that name servers, of which one must be there if that is required; their group."""
+    """Add the mutually exclusive options that name servers; return their group."""
     chosen = parser.add_mutually_exclusive_group(required=required)
     chosen.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
     chosen.add_argument("--url", help="a server, by its URL")

@@ -1,4 +1,4 @@
-"""The bar chart that `louver suggest` prints: what each field weighs, the heaviest first."""
+"""The bar chart that `louver suggest` prints: the size of each field, largest first."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
     from louver.catalogue.suggest_view import Suggestion
 
-_WIDTH = 24
-"""Of the longest bar, in columns."""
+_WIDTH = 24  # columns of the longest bar
 
 
 def show(suggestions: Iterable[Suggestion]) -> None:
-    """Print a chart for each, and what its view would save."""
+    """Print a chart for each suggestion, and what its view would save."""
     console = terminal.console()
     for suggestion in suggestions:
         console.print(_chart(console, suggestion))
@@ -33,7 +32,7 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
     samples = "1 answer" if suggestion.samples == 1 else f"{suggestion.samples} answers"
     title = terminal.plain(f"{suggestion.tool}, {samples}, {suggestion.full:,} bytes", "bold")
     table = Table(title=title, title_justify="left")
-    # A path that is cut off cannot be asked for.
+    # A truncated path cannot be requested.
     table.add_column("field", overflow="fold")
     table.add_column("types")
     table.add_column("bytes", justify="right")

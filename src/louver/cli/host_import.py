@@ -1,13 +1,10 @@
-"""The servers of an MCP host, made fit for a configuration of ours.
-
-::
+"""The servers of an MCP host, translated for a configuration of ours.
 
     "GitHub MCP": {"command": "npx", "args": ["${workspaceFolder}"], "env": {"T": "${env:T}"}, "gallery": true}
     "GitHub-MCP": {"command": "npx", "args": ["/the/project"],       "env": {"T": "${T}"}}
 
-Names become names that can stand before a tool's, variables of editors become what they stand for, and what only
-matters to the host is left out. A server that needs what nobody can answer without the host, as `${input:token}`, is
-left out, and so is one with a variable that ours have no form for, or of a transport that is not ours.
+A server is left out if it needs a value that only the host knows (`${input:token}`), a variable that our syntax cannot
+express, or a transport that we do not support.
 """
 
 from __future__ import annotations
@@ -33,46 +30,30 @@ if TYPE_CHECKING:
 
 _REFERENCE = re.compile(r"\$\{(?:(?P<what>[^}]*)\})?")
 _VARIABLE = re.compile(r"(?:env:)?(?P<ours>[A-Za-z_]\w*(?::-.*)?)", re.ASCII | re.DOTALL)
-# A word after a colon, which is no default of a shell; those that people name may be of more words.
+# `name:word`, unlike a shell default `NAME:-value`; inputs and folders have names of several words.
 _ASKED = re.compile(r"(?:input|workspaceFolder):.+|[a-z][A-Za-z]*:\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What can be taken over of a host's servers.
+    """The servers that can be imported."""
 
-    Args:
-        servers: The servers as ours, by names that can stand before a tool's.
-        names: Those names -> the names in the host's file.
-        left_out: What cannot be, by its name there -> why.
-    """
-
-    servers: dict[str, dict[str, Any]]
-    names: dict[str, str]
-    left_out: dict[str, InvalidConfig]
+    servers: dict[str, dict[str, Any]]  # in our form, by names that are valid as prefixes of tool names
+    names: dict[str, str]  # new name -> name in the host's file
+    left_out: dict[str, InvalidConfig]  # name in the host's file -> reason
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a host's file holds.
-
-    Args:
-        source: The file, and where in it.
-        text: Its text, made plain.
-        servers: Its servers.
-    """
+    """The servers in a host's file."""
 
     source: Source
-    text: str
-    servers: Json
+    text: str  # without comments and trailing commas
+    servers: Json  # not validated yet
 
     @classmethod
     def read(cls, source: Source) -> Found:
-        """What stands at a place of a host's file.
-
-        Raises:
-            InvalidConfig: The file cannot be read, or is not JSON.
-        """
+        """Read the servers at a place of a host's file."""
         text = plain(text_of(source.path))
         found = parsed(text, str(source.path))
         for key in source.place:
@@ -81,23 +62,15 @@ class Found:
 
     @property
     def names(self) -> list[str]:
-        """What the servers are called."""
         return [*members(self.servers)]
 
     @property
     def is_louver_alone(self) -> bool:
-        """Whether all of them have been put behind Louver already."""
+        """Whether Louver has replaced every server already."""
         return is_object(self.servers) and all(map(is_louver, self.servers.values()))
 
     def taken_over(self, home: Path) -> Taken:
-        """The servers as ours.
-
-        Args:
-            home: The user's folder.
-
-        Raises:
-            InvalidConfig: What stands where servers should is no object of them; with file and line.
-        """
+        """Translate the servers; `home` is the user's home folder."""
         if not is_object(self.servers):
             check({"mcpServers": self.servers}, self.text, str(self.source.path), lambda _: self.source.place)
         taken: dict[str, dict[str, Any]] = {}
@@ -112,12 +85,7 @@ class Found:
         return Taken({new: taken[old] for new, old in names.items()}, names, left_out)
 
     def _taken(self, name: str, server: Json, home: Path) -> dict[str, Any]:
-        """One server as ours.
-
-        Raises:
-            InvalidConfig: It is none, or needs what only its host can answer, or a variable that ours have no form for;
-                with file and line. Of one that is disabled too, for it may be enabled one day.
-        """
+        """Translate one server. A disabled one is checked too, since the user may enable it later."""
         place = (*self.source.place, name)
         enabled = {**server, "disabled": False} if is_object(server) and server.get("disabled") is True else server
         check(enabled, self.text, str(self.source.path), lambda below: (*place, *below), part="server")
@@ -132,19 +100,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """What the strings of a host say, in ours.
+    """Translates the strings of a host's file."""
 
-    Args:
-        project: The folder that the host's file is about, if it is about one.
-        home: The user's folder.
-        asked: Gets what only the host can answer, and where it stands.
-        formless: Gets the variables that ours have no form for, and where they stand.
-    """
-
-    project: Path | None
+    project: Path | None  # the folder that the host's file belongs to, if any
     home: Path
-    asked: dict[str, Place]
-    formless: dict[str, Place]
+    asked: dict[str, Place]  # collects references that only the host can resolve, with their places
+    formless: dict[str, Place]  # collects variables that our syntax cannot express, with their places
 
     def server(self, place: Place, server: dict[str, Any]) -> dict[str, Any]:
         known = schema()["$defs"]["server"]["properties"]
@@ -170,13 +131,13 @@ class _Translation:
                 self.asked.setdefault(found.group(), place)
             return self._known().get(what, "")
         variable = _VARIABLE.fullmatch(what)
-        # With the sign before it, what is written for a variable would be read as the text `${`.
+        # After a `$`, our form of a variable would be read as the escaped text `${`.
         sign = "$" if found.string[: found.start()].endswith("$") else ""
         if (sign and variable is not None) or (variable is None and what.startswith("env:")):
             self.formless.setdefault(sign + found.group(), place)
         if variable is not None:
             return f"${{{variable['ours']}}}"
-        # Text that only looks so: a script for a shell, say.
+        # Not a reference but, for example, part of a shell script: escape it.
         return f"${found.group()}"
 
     def _known(self) -> dict[str, str]:
@@ -187,7 +148,7 @@ class _Translation:
 
 
 def _names(given: list[str]) -> dict[str, str]:
-    """New name -> old name, in order; a name that is right stays."""
+    """New name -> old name, in order; a valid name stays."""
     names: dict[str, str] = {}
     for old in given:
         right = re.search(schema()["properties"]["mcpServers"]["propertyNames"]["pattern"], old)
@@ -207,7 +168,6 @@ def _name(old: str) -> str:
 
 
 def is_louver(server: Json) -> bool:
-    """Whether a server is Louver itself, where it was put in front already."""
     if not is_object(server) or not is_array(server.get("args")):
         return False
     return Path(str(server.get("command"))).stem == "louver" and "serve" in server["args"]
@@ -228,7 +188,7 @@ _COMMA = re.compile(rf"{_STRING}|(?P<extra>,)(?=\s*[\]}}])", re.DOTALL)
 
 
 def plain(text: str) -> str:
-    """`text` without comments and trailing commas; what is no JSON otherwise stays none."""
+    """`text` without comments and trailing commas; blanks replace them, so that line numbers stay."""
     return _COMMA.sub(_blank, _COMMENT.sub(_blank, text))
 
 

@@ -1,15 +1,8 @@
-"""Where MCP hosts keep their servers.
+"""Where MCP hosts keep their servers: an object `name -> server` under `mcpServers` (VS Code: `servers`).
 
-=========  =============================  =========================================
-host       in the project                 of the user
-=========  =============================  =========================================
-claude     `.mcp.json`                    `~/.claude.json`, there also by project; then
-                                          `claude_desktop_config.json` of Claude Desktop
-cursor     `.cursor/mcp.json`             `~/.cursor/mcp.json`
-vscode     `.vscode/mcp.json`             `mcp.json` of the default profile
-=========  =============================  =========================================
-
-All of them have an object `name -> server`, under `mcpServers` or, in VS Code, under `servers`.
+claude    `.mcp.json`; `~/.claude.json`, by project and of the user; `claude_desktop_config.json` of Claude Desktop
+cursor    `.cursor/mcp.json`; `~/.cursor/mcp.json`
+vscode    `.vscode/mcp.json`; `mcp.json` of the default profile
 """
 
 from __future__ import annotations
@@ -25,50 +18,35 @@ if TYPE_CHECKING:
 
 NAMES = {"claude": "Claude", "cursor": "Cursor", "vscode": "VS Code"}
 
-KEYS = {"claude": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}
-"""Host -> the key of its servers."""
+KEYS = {"claude": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}  # host -> the key of its servers
 
+# host -> the form of an environment variable
 _VARIABLES = {"claude": "${%s}", "cursor": "${env:%s}", "vscode": "${env:%s}"}
-"""Host -> how its file names an environment variable."""
 
-_DESKTOP = "claude_desktop_config.json"
-"""Into this file no variables are put."""
+_DESKTOP = "claude_desktop_config.json"  # Claude Desktop expands no variables in this file
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Servers of a host.
-
-    Args:
-        path: The file.
-        place: Where they stand in it.
-        project: The folder that the file is about, if it is about one.
-    """
+    """Servers in a file of a host."""
 
     path: Path
-    place: Place
-    project: Path | None = None
+    place: Place  # the keys that lead to the servers
+    project: Path | None = None  # the folder that the file belongs to, if any
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What decides where a host keeps things.
+    """The facts that determine where a host keeps its files."""
 
-    Args:
-        project: Where we are.
-        home: The user's folder.
-        platform: As `sys.platform` says it.
-        environ: The environment.
-    """
-
-    project: Path
-    home: Path
-    platform: str
+    project: Path  # the working folder
+    home: Path  # the user's home folder
+    platform: str  # as `sys.platform`
     environ: Mapping[str, str]
 
     @property
     def support(self) -> Path:
-        """Where applications keep their settings."""
+        """The folder of application settings."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -77,7 +55,7 @@ class Machine:
 
 
 def sources(host: str, machine: Machine) -> list[Source]:
-    """Where the host can have servers, the nearest first."""
+    """The places where the host can have servers, nearest first."""
     project, home, place = machine.project, machine.home, (KEYS[host],)
     if host == "cursor":
         return [Source(project / ".cursor" / "mcp.json", place, project), Source(home / ".cursor" / "mcp.json", place)]
@@ -93,7 +71,7 @@ def sources(host: str, machine: Machine) -> list[Source]:
 
 
 def sources_of(host: str, machine: Machine, file: Path) -> list[Source]:
-    """Where a file that was named can have servers."""
+    """The places in `file` where the host can have servers."""
     path = machine.project / file
     known = [source for source in sources(host, machine) if source.path == path]
     project = path.parent.parent if path.parent.name in (".cursor", ".vscode") else path.parent
@@ -101,5 +79,5 @@ def sources_of(host: str, machine: Machine, file: Path) -> list[Source]:
 
 
 def variable(host: str, source: Source, name: str) -> str | None:
-    """How a host's file names an environment variable; `None` where its value itself must stand."""
+    """An environment variable as the host's file writes it; `None` if the file must hold the value itself."""
     return None if source.path.name == _DESKTOP else _VARIABLES[host] % name

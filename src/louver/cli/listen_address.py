@@ -1,13 +1,10 @@
-"""Where `louver serve --http` listens, for whom, and by which names it is known.
+"""The address of `louver serve --http`, the clients that it admits, and its allowed `Host` headers.
 
-    --http 127.0.0.1:8080                           this machine alone
-    --http 0.0.0.0:8080        and `auth`           who has a token that is taken
-    --http 0.0.0.0:8080        --anyone             whoever reaches the address
-    --http [2001:db8::1]:8080  --known-as mcp.lan   likewise, by that name too
+    --http 127.0.0.1:8080                               this machine only
+    --http 0.0.0.0:8080   and `auth`                    clients with a valid token
+    --http 0.0.0.0:8080   --anyone --known-as mcp.lan   any client, also under that name
 
-Whoever has a page open in a browser lends it the way to all that the browser reaches: a page can have its own name
-lead there (DNS rebinding), and then no browser keeps it from asking and reading. But what it asks bears that name as
-`Host`. So no other host is answered than the loopback's, the address itself, and those that were named here.
+Other `Host` headers are refused: by DNS rebinding a web page could reach the server under a name of its own.
 """
 
 from __future__ import annotations
@@ -28,23 +25,14 @@ _NAME: Final = re.compile(rf"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:{_PORT})?")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where is listened.
-
-    Args:
-        ip: An address of this machine.
-        port: 0 is any that is free.
-    """
+    """An address of this machine to listen on."""
 
     ip: IPv4Address | IPv6Address
-    port: int
+    port: int  # 0: any free port
 
     @classmethod
     def read(cls, text: str) -> Address:
-        """The address that is written as `HOST:PORT`.
-
-        Raises:
-            InvalidInput: It is none, or a name: which addresses that has may change.
-        """
+        """Parse `HOST:PORT`. Names but `localhost` are refused, since their addresses may change."""
         host, separator, port = text.rpartition(":")
         if not separator or not re.fullmatch(_PORT, port) or int(port) > 65_535:
             raise InvalidInput(
@@ -58,19 +46,10 @@ class Address:
 
     @property
     def host(self) -> str:
-        """The address as sockets have it."""
         return str(self.ip)
 
     def check_is_for(self, *, tokens: bool, anyone: bool) -> None:
-        """See that nobody is served by mistake.
-
-        Args:
-            tokens: Whether clients must send tokens.
-            anyone: Whether it was said that they need not, wherever they are.
-
-        Raises:
-            InvalidInput: Others than this machine reach it, and nobody has said who is served; or both was said.
-        """
+        """Refuse an address beyond loopback if neither tokens nor `anyone` is set; refuse both together."""
         if tokens and anyone:
             raise InvalidInput("--anyone serves without tokens, and 'auth' asks for them: leave out one of the two")
         if not (tokens or anyone or self.ip.is_loopback):
@@ -80,26 +59,19 @@ class Address:
             )
 
     def known_as(self, names: Iterable[str]) -> list[str]:
-        """The hosts that it is known as, beside those of the loopback, as the SDK has them.
-
-        Args:
-            names: Those that were given, as `HOST` or `HOST:PORT`.
-
-        Raises:
-            InvalidInput: One is no host.
-        """
+        """The allowed hosts besides loopback, in the SDK's form; `names` are `HOST` or `HOST:PORT`."""
         return [host for name in (*self._own(), *names) for host in _hosts(name)]
 
     def _own(self) -> Iterator[str]:
-        # That which stands for all addresses is none that a client could mean; nor is a zone known to clients.
+        # No client sends the unspecified address or an IPv6 zone as `Host`.
         if not self.ip.is_unspecified:
             host = self.host.partition("%")[0]
             yield f"[{host}]" if self.ip.version == 6 else host
 
 
 def _hosts(name: str) -> list[str]:
-    """A host, at the port that is named, or at any."""
-    # Browsers write it so.
+    """The allowed `Host` values for a name: with its port, or with any port."""
+    # Browsers send host names in lower case.
     found = _NAME.fullmatch(name.lower())
     if found is None:
         raise InvalidInput(f"--known-as takes a host, for example mcp.example or mcp.example:8080, not {name[:80]!r}")

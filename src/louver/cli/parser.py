@@ -1,10 +1,10 @@
-"""What is wrong with a command line, told by the command that it is wrong for, with what was probably meant.
+"""Errors of the command line, reported by the subcommand with a suggestion.
 
     louver serve npx -y some-server     put '--' before the command that starts a server: louver serve -- npx -y ...
     louver serve --confg mcp.json       unknown option '--confg': did you mean '--config'?
     louver conformance louver serve     TARGET is one word: quote a command with its arguments
 
-What was written is repeated up to the first option that is none of ours, for a secret may follow it.
+Words are repeated only up to the first unknown option, since a secret may follow it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _ARGS = "ARGS is one word: quote the JSON object, as in '{\"user_id\": 42}'"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that refuses what it does not know itself, where that of the library leaves it to the one above."""
+    """Refuses unknown words itself; the library leaves them to the parent parser."""
 
     _given: Sequence[str] = ()
 
-    # The library's own has two more signatures, which differ in types alone.
+    # The library declares two more signatures, which differ only in types.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """As of the library, but nothing is left over."""
+        """Parse as the library does, but refuse words that are left over."""
         self._given = sys.argv[1:] if args is None else [*args]
         found, extra = super().parse_known_args(self._given, namespace)
         if extra:
@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
         return found, extra
 
     def error(self, message: str) -> NoReturn:
-        """As of the library; an option that is not known may be why something else is missing."""
+        """Exit as the library does; an unknown option may be the reason why another argument is missing."""
         before = self._given[: self._given.index("--")] if "--" in self._given else self._given
         unknown = None if self._subparsers else next(filter(self._is_unknown, before), None)
         super().error(message if unknown is None else f"{message}; {self._unknown(unknown)}")
@@ -49,13 +49,12 @@ class Parser(argparse.ArgumentParser):
         return word[:2] == "--" and not any(option.startswith(name) for option in self._option_string_actions)
 
     def _unknown(self, word: str) -> str:
-        """An option that there is not."""
         name = _name(word)
         near = nearest(name, self._option_string_actions, 1)
         return f"unknown option {name!r}: {meant(near, 'the options are those above')}"
 
     def _slip(self, found: argparse.Namespace, word: str) -> str:
-        """What is wrong, by the first word that is left over."""
+        """The error message for the first word that is left over."""
         said = self._unknown(word) if word.startswith("-") else "there is a word too many"
         if self._subparsers is not None:
             return said
@@ -64,13 +63,13 @@ class Parser(argparse.ArgumentParser):
             return f"put '--' before the command that starts a server: {self._dashed(words['command_line'][0], word)}"
         if str(words.get("arguments")).startswith("{") and not word.startswith("-"):
             return f"{said}: {_ARGS}"
-        # A URL is one word in any case, and what holds a blank was quoted.
+        # A URL is always one word, and a text with a space was quoted.
         if "target" in words and "://" not in words["target"] and " " not in words["target"]:
             return f"{said}{' ' if said.endswith('?') else ': '}{_TARGET.format(self.prog)}"
         return said
 
     def _dashed(self, command: str, word: str) -> str:
-        """The command line with `--` before a server's command, up to the first word that was not understood."""
+        """The command line with `--` before the server's command, up to the first word that was not understood."""
         at, end = self._at(command), self._at(word)
         shown = [*self._given[:at], "--", *self._given[at:end]]
         rest = "..." if end + 1 < len(self._given) else ""

@@ -1,4 +1,4 @@
-"""What commands have in common: options become a plan, or a call; standard input becomes JSON."""
+"""Shared by commands: options become a plan, input becomes JSON or tool arguments."""
 
 from __future__ import annotations
 
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def plan(arguments: Namespace, schema: Schema | None) -> Plan:
-    """The plan of the options `--include`, `--exclude`, `--view` and `--views`.
-
-    Raises:
-        InvalidProjection: They do not make a request.
-        InvalidView: The file of views is not one.
-    """
+    """The plan of the options `--include`, `--exclude`, `--view` and `--views`."""
     include, exclude = arguments.include, arguments.exclude
     if arguments.view is not None:
         if include or exclude:
@@ -35,7 +30,7 @@ def plan(arguments: Namespace, schema: Schema | None) -> Plan:
         return compile_projection(Projection.view(arguments.view), schema, views=_views(arguments.views))
     views = _views(arguments.views) if arguments.views is not None else Views()
     if include and exclude:
-        # Both at once is what a view can say, and no request.
+        # A view can have both; a request cannot.
         both = Views.read({"both": {"include": include, "exclude": exclude}}).named
         return compile_projection(Projection.view("both"), schema, views=Views(both, views.always))
     if exclude:
@@ -46,20 +41,10 @@ def plan(arguments: Namespace, schema: Schema | None) -> Plan:
 
 
 def read_input() -> Json:
-    """The JSON value on standard input.
-
-    Raises:
-        InvalidInput: It is not JSON.
-    """
     return _read("standard input", sys.stdin.buffer.read())
 
 
 def read_file(path: str) -> Json:
-    """The JSON value in a file.
-
-    Raises:
-        InvalidInput: There is no such file, or it is not JSON.
-    """
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -68,22 +53,12 @@ def read_file(path: str) -> Json:
 
 
 def as_schema(value: Json) -> Schema:
-    """`value`, which is meant as a JSON Schema.
-
-    Raises:
-        InvalidInput: It is neither an object nor a boolean.
-    """
     if isinstance(value, bool) or json.is_object(value):
         return value
     raise InvalidInput("a JSON Schema is an object, or true, or false")
 
 
 def tool_arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call, which `text` holds.
-
-    Raises:
-        InvalidInput: It is no JSON object.
-    """
     expected = "a tool's arguments are one JSON object, for example '{\"user_id\": 42}'"
     try:
         value = json.parse(text)
@@ -96,12 +71,12 @@ def tool_arguments(text: str) -> dict[str, Any]:
 
 
 def write(value: Json) -> None:
-    """One JSON value on standard output."""
+    """Write one JSON value to standard output."""
     write_text(json.compact(value) + "\n")
 
 
 def write_text(text: str) -> None:
-    """JSON text on standard output: in UTF-8, whatever is written there for a reader, which must be flushed before."""
+    """Write JSON text to standard output, always in UTF-8; text that was printed must be flushed before."""
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
 
 

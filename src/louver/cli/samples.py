@@ -1,7 +1,7 @@
-"""Calls of tools for a look at what they answer: `--call TOOL ARGS`, once or often.
+"""Tool calls that give samples of answers: `--call TOOL ARGS`, repeatable.
 
-Everything that can be refused is refused before the first call. A call that gives nothing to look at is told, and the
-others go on; what is told holds no value of an answer.
+Everything that can be refused is refused before the first call. A call without a sample is reported, and the others go
+on; reports hold no value of an answer.
 """
 
 from __future__ import annotations
@@ -26,42 +26,32 @@ if TYPE_CHECKING:
 
 
 class NoSample(Exception):
-    """An answer that has no fields; says why."""
+    """An answer without fields; the message gives the reason."""
 
 
 class NoJson(NoSample):
-    """One that is complete and no error, so that the tool does not always answer with an object or an array."""
+    """A complete and successful answer that is not a JSON object or array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that is looked at.
+    """A tool and its samples."""
 
-    Args:
-        server: Whose it is.
-        listed: As it is listed there.
-    """
-
-    server: str
-    listed: dict[str, Any]
+    server: str  # the server's name
+    listed: dict[str, Any]  # its entry in the server's list
     _samples: dict[str, Json] = field(default_factory=dict[str, Any])
 
     @property
     def samples(self) -> list[Json]:
-        """What it has answered; what came twice tells nothing new, and is there once."""
+        """The distinct outputs so far."""
         return list(self._samples.values())
 
     async def call(self, gateway: Gateway, arguments: dict[str, Any]) -> None:
-        """Call it once, and keep what it answers.
-
-        Raises:
-            NoSample: It is no output with fields.
-            UpstreamError: The server does not answer as it should.
-        """
+        """Call the tool once and keep its output as a sample."""
         try:
             result = await gateway.call(self.server, self.listed["name"], arguments)
         except MCPError as error:
-            # Its message may quote anything.
+            # The server's message may quote anything.
             raise NoSample(f"the server answers with error {error.error.code}") from None
         value = self._output(result)
         self._samples[compact(value)] = value
@@ -79,7 +69,7 @@ class Tool:
 
 
 def known(states: Sequence[State]) -> dict[str, Tool]:
-    """The tools by the names that clients of all these servers know."""
+    """The tools by the names that a client of all these servers sees."""
     return {
         tool["name"] if len(states) == 1 else f"{state.name}{SEPARATOR}{tool['name']}": Tool(state.name, tool)
         for state in states
@@ -88,17 +78,7 @@ def known(states: Sequence[State]) -> dict[str, Tool]:
 
 
 def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool) -> dict[str, Tool]:
-    """The tools that are named, each once.
-
-    Args:
-        tools: Those that there are.
-        names: What they are called.
-        run_anyway: Whether tools may be called that do not say that they only read.
-
-    Raises:
-        UnknownName: There is no such tool.
-        NotReadOnly: It may not be called.
-    """
+    """The named tools, each once; without `run_anyway`, only those declared as read-only may be named."""
     found: dict[str, Tool] = {}
     for name in names:
         if name not in tools:
@@ -113,6 +93,6 @@ def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool)
 
 
 def unknown(name: str, tools: Iterable[str]) -> UnknownName:
-    """There is no tool of this name; which was probably meant."""
+    """The error for an unknown tool name, with a suggestion."""
     known = list(tools)
     return UnknownName(f"there is no tool {name[:80]!r}: {instead(name, known)}", nearest=nearest(name, known))

@@ -1,9 +1,7 @@
-"""Told to end, a command ends what it has started, as it does after Ctrl-C.
+"""SIGTERM and SIGHUP end a command as Ctrl-C does: its work is cancelled, then SystemExit(128 + number) is raised.
 
-    SIGTERM, SIGHUP    ->  what it does is cancelled; then SystemExit(128 + number)
-
-Without it Python ends at once, and servers that were started and do not look at their input go on. `louver serve` has
-its own way, which lets calls come to their end.
+By default Python would exit at once, and started servers that do not read their input would go on. `louver serve` has
+its own handling, which waits for calls to finish.
 """
 
 from __future__ import annotations
@@ -20,11 +18,7 @@ _T = TypeVar("_T")
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:
-    """What is done on an event loop of its own.
-
-    Raises:
-        SystemExit: It was told to end.
-    """
+    """Run a coroutine on a new event loop; raise SystemExit after a signal."""
     told: list[int] = []
 
     async def ended_in_order() -> _T:
@@ -37,7 +31,7 @@ def run(work: Coroutine[Any, Any, _T]) -> _T:
 
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
-                # One that is ignored, as by `nohup`, stays so.
+                # A signal that is ignored, as by `nohup`, stays ignored.
                 if signal.getsignal(number) is signal.SIG_DFL:
                     loop.add_signal_handler(number, end, number)
         return await work

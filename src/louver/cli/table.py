@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """Print `rows`, then one answer with its receipt."""
+    """Print a table per transport and protocol revision, then one answer with its receipt."""
     console = terminal.console()
     for (transport, era), group in groupby(rows, key=lambda row: (row.transport, row.era)):
         console.print(_table(f"{transport}, protocol {era}", list(group)))

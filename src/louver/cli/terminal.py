@@ -1,4 +1,4 @@
-"""What commands print for a reader: where to, how what others have written is shown, and what is estimated."""
+"""Terminal output: its destination, the escaping of foreign text, and estimates of tokens."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_WIDTH = 118
-"""Where a table does not go to a terminal, in columns."""
+_WIDTH = 118  # columns of a table that does not go to a terminal
 
 
 class Stderr(FileIO):
-    """Standard error without write errors: that its reader has gone, or a disk is full, is no failure of a command."""
+    """Standard error that ignores write errors: a closed reader or a full disk is no failure of a command."""
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write what can be written; what cannot is dropped."""
         with suppress(OSError):
             return super().write(data)
         return memoryview(data).nbytes
 
 
 def console() -> Console:
-    """Where tables go; into a pipe or a file in full width."""
-    # Imported here, as below: most of what is told needs no tables.
+    """The console for tables; full width in a pipe or a file."""
+    # Imported here, as below: most output needs no tables.
     from rich.console import Console
 
     found = Console()
@@ -38,22 +36,22 @@ def console() -> Console:
 
 
 def say(text: str) -> None:
-    """Tell something in one line on standard error."""
+    """Print one line on standard error."""
     print(f"louver: {printable(text)}", file=sys.stderr)
 
 
 def plain(text: str, style: str = "") -> Text:
-    """A text of somebody else, for a table: nothing in it is markup."""
+    """Foreign text for a table: nothing in it is markup."""
     from rich.text import Text
 
     return Text(printable(text), style)
 
 
 def printable(text: str) -> str:
-    """A text of somebody else, without what a terminal would obey."""
+    """Foreign text, with characters escaped that a terminal would interpret."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def tokens(size: int) -> int:
-    """An estimate of the tokens of a text, by its length."""
+    """The estimated tokens of a text of this size."""
     return round(size / CHARACTERS_A_TOKEN)

@@ -1,4 +1,4 @@
-"""The servers that a command is about: by a command, a URL, or a file; and a table of them."""
+"""The servers that a command names by a command, a URL or a file, and reports on their state."""
 
 from __future__ import annotations
 
@@ -23,13 +23,8 @@ if TYPE_CHECKING:
 
 
 def read(arguments: Namespace) -> Config:
-    """The configuration that the options name.
-
-    Raises:
-        InvalidConfig: It cannot be used.
-    """
     if arguments.config is not None:
-        # Imported only now: what stays for long without a file need not know how one is read.
+        # Imported only now: a long-running gateway without a file does not need it.
         from louver.gateway.config.read import read_config
 
         return read_config(Path(arguments.config))
@@ -37,11 +32,7 @@ def read(arguments: Namespace) -> Config:
 
 
 def only(config: Config, name: str | None) -> Config:
-    """The configuration with just one server of it, if one is named.
-
-    Raises:
-        InvalidInput: There is no such server.
-    """
+    """The configuration with just the named server, or all of it if `name` is `None`."""
     if name is None:
         return config
     names = [each.name for each in config.upstreams]
@@ -52,7 +43,7 @@ def only(config: Config, name: str | None) -> Config:
 
 @asynccontextmanager
 async def opened(config: Config) -> AsyncGenerator[tuple[Gateway, list[State]]]:
-    """A gateway that serves nobody, and what stands behind it; of what is not there its last words are told."""
+    """A gateway without clients, and its upstreams' states; at the end, last lines of unavailable ones are printed."""
     logs.configure("text", logging.WARNING)
     words = logs.LastWords()
     logging.getLogger().addHandler(words)
@@ -68,8 +59,7 @@ async def opened(config: Config) -> AsyncGenerator[tuple[Gateway, list[State]]]:
 
 
 def table(states: Sequence[State]) -> Table:
-    """The upstreams, a row each."""
-    # Imported here: the gateway stays for long, and tells of them in plain lines.
+    # Imported here: the long-running gateway reports in plain lines.
     from rich.table import Table
 
     heading, *rows = _rows(states)
@@ -82,14 +72,14 @@ def table(states: Sequence[State]) -> Table:
 
 
 def lines(states: Sequence[State]) -> str:
-    """Likewise, in plain lines."""
+    """The same table as plain text."""
     rows = _rows(states)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
 
 
 def sentences(states: Sequence[State]) -> list[str]:
-    """Likewise, one for each, for a program that reads lines."""
+    """The same as one sentence per upstream, for JSON logs."""
     heading, *rows = _rows(states)
     told = (zip(heading[1:], row[1:], strict=True) for row in rows)
     return [

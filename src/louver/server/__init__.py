@@ -1,1 +1,1 @@
-"""What is added to one MCP server: one middleware, one file a concern."""
+"""The middleware that `louver.attach` adds to one MCP server, and its parts."""

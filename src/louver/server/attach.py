@@ -1,19 +1,7 @@
-"""Giving projection, search, and descriptions on demand to one MCP server, from outside.
+"""Attach projection, search and descriptions on demand to one MCP server, from outside.
 
-::
-
-    server = MCPServer("profiles")
-
-    @server.tool(meta=louver.hint(views={"minimal": ["id", "name"]}))
-    def get_user_profile(user_id: int) -> UserProfile: ...
-
-    louver.attach(server)
-
-A middleware stands before the server, outermost, because only what is added there
-reaches the wire (the SDK drops members that its models do not know). It looks at the
-opening, at tools, and at reads of projected schemas, and passes everything else on. An
-`MCPServer` also checks its views when it starts, and a lowlevel server that does not say its
-input schemas answers from what it listed.
+The middleware becomes the server's outermost one: the SDK drops members that its models do not know, so only additions
+made there reach the wire. A lowlevel server that declares no input schemas answers with those from its last list.
 """
 
 from __future__ import annotations
@@ -82,33 +70,33 @@ def attach(
     warnings: bool | Warnings = False,
     results: KeptResults | None = None,
 ) -> None:
-    """Let clients of `server` ask for projections, search its tools, and read their descriptions when they need them.
+    """Give clients of `server` projections, and optionally search, descriptions on demand, warnings and kept results.
 
     Args:
-        server: An `MCPServer` or a lowlevel `Server`, not yet serving.
-        views: A folder of `<tool>.views.json`, or tool name -> views; beside the views of `hint`.
-        argument: Whether tools take the argument `output_fields`: models cannot set `_meta`.
-        default_views: Tool name -> the view that a call without a request gets.
-        listing: What `tools/list` shows as output schema; stock clients accept projections with
-            `relaxed` and `omit`. With `strict` only clients that declare the extension get them.
-        exact: Whether the exact output schema stands in each tool's `_meta`; it doubles the list.
-        disclosure: `enforce` lists each tool by a summary, and runs it only for who has read its full
-            description; `advise` runs it for everybody; `off` lists everything.
-        descriptions: A folder of `<tool>.json`, which add to the descriptions.
+        server: An `MCPServer` or a lowlevel `Server` that does not serve yet.
+        views: A folder of `<tool>.views.json`, or tool name -> views; they are added to the views of `hint`.
+        argument: Whether tools take the argument `output_fields`, for models: these cannot set `_meta`.
+        default_views: Tool name -> the view for calls without a request.
+        listing: The output schema in `tools/list`. Stock clients accept projections with `relaxed` and `omit`;
+            with `strict` only clients that declare the extension get them.
+        exact: Whether each tool's `_meta` holds the exact output schema, which doubles the list.
+        disclosure: `off` lists tools in full, all others by a summary. `enforce` runs a tool only after its caller
+            has read the full description, `on-error` if the arguments fit it, `advise` always.
+        descriptions: A folder of `<tool>.json`, which extend the descriptions.
         keys: Secrets of 32 bytes or more, the same for all workers that serve the same clients.
-        reads_per_minute: How often one caller may read descriptions.
+        reads_per_minute: Description reads allowed per caller and minute.
         search: Whether `tools/list` takes a `query`.
-        queries_per_minute: How often one caller may search.
-        guidance: Rules of what is said of an answer, and when (`louver.catalogue.guidance`).
-        warnings: Whether is warned of large answers, or over which size.
-        results: Which answers are kept instead of sent, if any, and where.
+        queries_per_minute: Searches allowed per caller and minute.
+        guidance: Rules that add notes to answers (`louver.catalogue.guidance`).
+        warnings: Whether large answers get a warning, or the sizes above which they do.
+        results: Which answers are stored instead of sent, and where; none by default.
 
     Raises:
-        LouverError: Projection is attached to this server already, or an option cannot be.
-        InvalidView: A file of views, or a view, is not well formed. Whether views fit the tools'
-            schemas is checked when an `MCPServer` starts, and when a lowlevel server is first listed.
-        InvalidDescription: A file of descriptions is not well formed.
-        InvalidGuidance: A rule is not well formed. Whether its tool is there is checked when an `MCPServer` starts.
+        LouverError: Projection is attached to this server already, or an option is invalid.
+        InvalidView: A view, or a file of views, is malformed. Views are checked against the tools' schemas when an
+            `MCPServer` starts, and when a lowlevel server is first listed.
+        InvalidDescription: A file of descriptions is malformed.
+        InvalidGuidance: A rule is malformed. Its tool is looked up when an `MCPServer` starts.
     """
     check_options(locals())
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
@@ -123,7 +111,7 @@ def attach(
         from louver.server.disclosure.middleware import disclosing_of
 
         disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
-    # A description has the exact output schema, wherever the list has it.
+    # Descriptions hold the exact output schema, and are made from this list.
     exact = exact or disclosing is not None
     searching = _search(queries_per_minute) if search else None
     beside = _beside(guidance, warnings, results)
@@ -147,18 +135,7 @@ def projecting(
     schemas: ProjectedSchemas | None = None,
     beside: Beside = NOTHING,
 ) -> ServerMiddleware[Any]:
-    """The middleware that gives projection to what stands behind it.
-
-    Args:
-        server: The server.
-        views: Makes the entries of its tools.
-        asking: How calls can ask.
-        listing: What `tools/list` shows as output schema.
-        exact: Whether the exact output schema stands in each tool's `_meta`.
-        search: Answers queries for tools, if they are.
-        schemas: Keeps the schemas that answers name, if others keep theirs there too.
-        beside: What is wanted beside answers, or instead of them.
-    """
+    """The projection middleware; with `schemas` it shares its projected schemas with other middleware."""
     kept = ProjectedSchemas() if schemas is None else schemas
     return _Attached(server, Tools(views), asking, listing, kept, exact=exact, search=search, beside=beside)
 
@@ -179,7 +156,7 @@ def _search(per_minute: int) -> Search:
 
 
 class _Attached:
-    """The middleware: which method goes to whom."""
+    """The middleware: routes each method to its handler."""
 
     def __init__(
         self,
@@ -237,7 +214,7 @@ class _Attached:
         return result
 
     async def _reads_result(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Rereads | None:
-        """What answers a call, if it is one of the tool that reads kept results."""
+        """The handler of a call to `read_result`, unless the server has a tool of that name itself."""
         if self._rereads is None or (ctx.params or {}).get("name") != RESULT_TOOL:
             return None
         is_own = await self._tools.find_if_listed(RESULT_TOOL, ctx, call_next) is not None
@@ -259,7 +236,7 @@ class _Attached:
         if self._server.get_tool_input_schema is None:
             # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
             self._server.get_tool_input_schema = self._tools.input_schema
-        # Where descriptions are read on demand, it is not the list that grows.
+        # With descriptions on demand the argument does not lengthen the list.
         everywhere = self._exact or self._asking.argument == "all"
         without = set[str]() if everywhere else _without_argument(listed)
         is_model = not declares_projection(ctx)
@@ -270,13 +247,11 @@ class _Attached:
         return {**result, "tools": shown}
 
     def _known(self, each: tuple[dict[str, Any], Entry]) -> _Listed | None:
-        """A tool and how it was listed, if it is as it was then."""
         tool, entry = each
         before = self._listed.get(entry)
         return before if before is not None and before.tool == tool else None
 
     def _made(self, each: tuple[dict[str, Any], Entry]) -> _Listed:
-        """A tool and how it is listed."""
         tool, entry = each
         name = self._asking.argument_of(entry) if self._asking.offers_argument(entry) else None
         argument = None if name is None else (name, self._asking.argument_schema(entry))
@@ -296,50 +271,34 @@ class _Attached:
         return envelope(self._server, ctx.protocol_version)
 
     def _can_project(self, ctx: ServerRequestContext[Any, Any]) -> bool:
-        """Whether this client may get projections: with a strict listing it must have declared them."""
+        """Whether this client may get projections: with a strict listing it must declare the extension."""
         return self._listing != "strict" or declares_projection(ctx)
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A tool, and how it was listed.
-
-    Args:
-        tool: As the server lists it.
-        listed: To programs.
-        for_models: To models.
-        size: The characters of what a model reads of it, without the argument.
-        argument_size: Those of the argument; 0 if it takes none.
-        rank: Which tools have the argument first where not all can.
-    """
-
-    tool: dict[str, Any]
-    listed: dict[str, Any]
+    tool: dict[str, Any]  # as the server lists it
+    listed: dict[str, Any]  # for programs
     for_models: dict[str, Any]
-    size: int
-    argument_size: int
-    rank: tuple[bool, int, str]
+    size: int  # characters that a model reads of it, without the argument
+    argument_size: int  # characters of the argument; 0 if it takes none
+    rank: tuple[bool, int, str]  # order in which tools get the argument while there is room
 
     @property
     def name(self) -> str:
-        """The tool's name."""
         return self.rank[2]
 
     def shown(self, *, is_model: bool, has_argument: bool) -> dict[str, Any]:
-        """The tool as it is listed."""
         listed = self.for_models if is_model else self.listed
         return listed if has_argument else {**listed, "inputSchema": self.tool["inputSchema"]}
 
 
 def _without_argument(listed: Sequence[_Listed]) -> set[str]:
-    """The names of tools that go without the argument, for it would make the list too much longer.
-
-    A call of such a tool may have it all the same.
-    """
+    """Tools listed without the argument, which would make the list too long; their calls may still use it."""
     room = max(MIN_ARGUMENT_ROOM, MAX_ARGUMENT_SHARE * sum(each.size for each in listed))
     found: set[str] = set()
     for each in sorted(listed, key=lambda each: each.rank):
-        # Who gets a view without having asked must be told of the argument.
+        # A tool with views keeps it: the caller of a default view must learn of the argument.
         if each.argument_size <= room or not each.rank[0]:
             room -= each.argument_size
         elif each.argument_size:
@@ -354,7 +313,6 @@ def _check_on_start(
     disclosing: Disclosure | None,
     guidance: Guidance | None,
 ) -> None:
-    """Hold views, descriptions and rules against the tools before the first client is served."""
     serve = lowlevel.lifespan
 
     @asynccontextmanager
@@ -375,17 +333,10 @@ def _check_on_start(
 
 
 def check_options(given: Mapping[str, object]) -> None:
-    """See that each option is of a kind that it can be.
-
-    Args:
-        given: The options by their names, and the server.
-
-    Raises:
-        LouverError: One is not.
-    """
+    """Check the types of the options; `given` holds them by name, and the server."""
     for option, known in _OPTIONS.items():
         said = given[option]
-        # A text is a sequence of texts, and bytes of numbers.
+        # A string is a sequence of strings, and bytes are one of numbers.
         is_one_text = isinstance(said, str | bytes) and str not in known.kinds
         if not isinstance(said, known.kinds) or is_one_text:
             raise _unfit(repr(option), known.expected, said)
@@ -400,17 +351,9 @@ def check_options(given: Mapping[str, object]) -> None:
 
 
 class _Kind(NamedTuple):
-    """What something can be.
-
-    Args:
-        kinds: Its types.
-        expected: What these are, for who is to write one.
-        of: Likewise, what is in it.
-    """
-
     kinds: tuple[type, ...]
-    expected: str
-    of: _Kind | None = None
+    expected: str  # for the error message
+    of: _Kind | None = None  # of its elements or members
 
 
 _SWITCH: Final = _Kind((bool,), "True or False")

@@ -1,9 +1,7 @@
-"""What is known of a call only where it is answered, for who writes it down: one account a call, filled on the way.
+"""The record of a call: facts known only while it is answered, collected for the audit.
 
-::
-
-    auditing ── projection ── ... ── guard
-       └──────── account ────────────┘       the tool has run; 3 of its fields are not visible; id 5d1c...
+audit ── projection ── ... ── policy
+  └──────── record ─────────────┘       the tool has run; 3 of its fields are not visible; id 5d1c...
 """
 
 from __future__ import annotations
@@ -19,39 +17,28 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Account:
-    """What happened while a call was answered.
-
-    Args:
-        tool: Whose output it is, where the request does not say it.
-        has_run: Whether the tool has run.
-        is_withheld: Whether its answer is held back.
-        fields: How many fields its output had.
-        correlation: The id by which an error is found in the log.
-    """
-
-    tool: str | None = None
+    tool: str | None = None  # owner of the output, if the request does not name it
     has_run: bool = False
     is_withheld: bool = False
-    fields: int = 0
-    correlation: str | None = None
+    fields: int = 0  # fields of the unpruned output
+    correlation: str | None = None  # id of an error in the log
 
 
 _account: ContextVar[Account | None] = ContextVar("louver_account", default=None)
 
 
 def account() -> Account:
-    """That of the call that is answered; one that nobody reads, if nobody keeps any."""
+    """The record of the current call; a throwaway one if none is kept."""
     return _account.get() or Account()
 
 
 def is_kept() -> bool:
-    """Whether somebody keeps accounts."""
     return _account.get() is not None
 
 
 @contextmanager
 def accounted() -> Generator[Account]:
-    """Keep the account of what is answered in the block."""
+    """Keep a record of the call that is answered within the block."""
     kept = Account()
     token = _account.set(kept)
     try:

@@ -1,13 +1,7 @@
-"""Who makes the request that is served.
+"""The caller of the current request: by its access token over HTTP, by the configuration over stdio, or `NOBODY`.
 
-========================================  ==========================================================
-over HTTP with authentication             what the access token of the request says
-over stdio                                the principal that the configuration names, if it names one
-else                                      `NOBODY`
-========================================  ==========================================================
-
-Of a token: `subject` and the claim `iss` become the subject, `client_id` the client, and the claim `roles`, a list or
-words of one text, the roles. Source: PRIVACY.md, "Policy file"; the forms are ours.
+Of a token, `subject` and the claim `iss` make the subject, `client_id` the client, and the claim `roles` (a list, or
+the words of one string) the roles. Source: PRIVACY.md, "Policy file"; the forms are ours.
 """
 
 from __future__ import annotations
@@ -43,17 +37,13 @@ _served: Final = ContextVar("louver_served", default=NOBODY)
 
 
 def principal_of() -> Principal:
-    """Who makes the request that is served."""
     token = get_access_token()
     return _served.get() if token is None else _of_token(token)
 
 
 @contextmanager
 def served_as(principal: Principal) -> Generator[None]:
-    """Within the block, and in every task that begins in it, requests without a token are those of this principal.
-
-    It is for a transport that serves one client alone, and so stands around all of its serving.
-    """
+    """Requests without a token in the block, or in tasks begun there, are this principal's: for stdio."""
     token = _served.set(principal)
     try:
         yield
@@ -62,14 +52,14 @@ def served_as(principal: Principal) -> Generator[None]:
 
 
 def words(said: Any) -> frozenset[str]:
-    """What a claim lists: the texts of a list, or the words of one text."""
+    """The strings of a list, or the words of one string."""
     return frozenset(said.split() if isinstance(said, str) else strings(said))
 
 
 def _of_token(token: AccessToken) -> Principal:
     client, issuer, subject = principal_components(token)
     if subject is not None and issuer is not None:
-        # Subjects are unique within their issuer only. No issuer has a fragment (RFC 8414), so this is one name.
+        # Subjects are unique only per issuer. No issuer has a fragment (RFC 8414), so the result is unambiguous.
         subject = f"{issuer}#{subject}"
     return Principal(subject, client or None, frozenset(token.scopes), words((token.claims or {}).get("roles")))
 
@@ -83,25 +73,21 @@ _READ_OVER_STREAMS: WeakKeyDictionary[NotifyOnlyOutbound, dict[PrincipalKey | No
 
 
 def principal_key() -> PrincipalKey | None:
-    """Who is authenticated, if somebody is."""
     token = get_access_token()
     return None if token is None else principal_components(token)
 
 
 def outlives(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the connection of a request is that of the ones before and after: it was opened by a handshake."""
+    """Whether a handshake opened the connection, so that earlier and later requests share it."""
     return ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and ctx.session.client_params is not None
 
 
 def read_before(ctx: ServerRequestContext[Any, Any]) -> dict[str, str] | None:
-    """What was read over this connection by this principal: tool -> version. It can be added to.
-
-    `None` where no connection is that of the requests before and after.
-    """
+    """Tool -> version of descriptions read over this connection by this principal (mutable), if requests share it."""
     if outlives(ctx):
         read = connection(ctx).state.setdefault(DISCLOSURE, {})
     elif isinstance(stream := connection(ctx).outbound, NotifyOnlyOutbound):
-        # In 2026-07-28 each request has a connection of its own; what it answers to is that of the stream.
+        # In 2026-07-28 each request has its own connection, but the outbound stream is shared.
         read = _READ_OVER_STREAMS.setdefault(stream, {})
     else:
         return None
@@ -109,7 +95,7 @@ def read_before(ctx: ServerRequestContext[Any, Any]) -> dict[str, str] | None:
 
 
 def reader(ctx: ServerRequestContext[Any, Any]) -> str:
-    """Who is counted, as a word for the log: a principal by its digest, else a connection, else an address."""
+    """The caller as text for the log: a principal's digest, else a connection, else an address."""
     who = principal_key()
     if who is not None:
         return f"principal {digest(list(who))}"
@@ -123,14 +109,13 @@ def reader(ctx: ServerRequestContext[Any, Any]) -> str:
 
 
 def holder(ctx: ServerRequestContext[Any, Any]) -> Json:
-    """Whose a result is that a request has brought, or whose one may be that it asks for."""
+    """The owner of results that this request stores or may read."""
     who = principal_key()
-    # Random, not counted: a store can outlive this process.
+    # Random, not a counter: a store can outlive this process.
     here = connection(ctx).state.setdefault(_HOLDER, secrets.token_hex(16)) if outlives(ctx) else None
     return [here, None if who is None else list(who)]
 
 
 def connection(ctx: ServerRequestContext[Any, Any]) -> Connection:
-    """The connection that a request came over."""
-    # Private, and the only way to what belongs to a connection; a test pins it.
+    # Private, and the only access to the state of a connection; a test pins it.
     return ctx.session._connection  # pyright: ignore[reportPrivateUsage]

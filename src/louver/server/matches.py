@@ -1,10 +1,4 @@
-"""How many matches of a search stand on its first page.
-
-    tools/list  {"query": "create an issue"}  -> at most MATCHES_A_PAGE, for a client
-                                              -> at most as many as are asked for, within the answer to a call
-
-What is asked for within an answer is so one query, however many matches it gives: one is counted, and ranked once.
-"""
+"""The page size of a search: `MATCHES_A_PAGE`, or as much as an answer in progress needs from a single query."""
 
 from __future__ import annotations
 
@@ -22,7 +16,7 @@ _A_PAGE: ContextVar[int] = ContextVar("louver_matches_a_page", default=MATCHES_A
 
 @contextmanager
 def at_once(most: int) -> Generator[None]:
-    """Searches meanwhile give at most so many matches on a page."""
+    """Search pages within the block hold at most this many matches."""
     before = _A_PAGE.set(most)
     try:
         yield
@@ -31,5 +25,4 @@ def at_once(most: int) -> Generator[None]:
 
 
 def matches_a_page() -> int:
-    """How many matches stand on a page now."""
     return _A_PAGE.get()

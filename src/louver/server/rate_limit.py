@@ -1,9 +1,6 @@
-"""How often a caller may ask: so many times in any minute, counted in memory.
+"""Rate limits: requests per caller and minute, counted in memory. Source: SEP-1821; DISCLOSURE.md, "Search".
 
-    {"code": -32602, "data": {"error": {"code": "RATE_LIMITED", "message": ..., "limit": 120, "retryAfterSeconds": 7}}}
-
-A caller is whoever is authenticated, else the address that a request comes from; over stdio there is but one.
-Source: SEP-1821, "Security Implications"; DISCLOSURE.md, "Search".
+A caller is the authenticated principal, else the client's address; over stdio there is only one.
 """
 
 from __future__ import annotations
@@ -26,16 +23,7 @@ _MINUTE_S = 60.0
 
 
 class Rates:
-    """Counts requests of one kind by caller; callers that were not seen for longest are forgotten.
-
-    Args:
-        kind: What is counted, as a word in the plural.
-        per_minute: How many of one caller are let through within any minute.
-        clock: Seconds.
-
-    Raises:
-        LouverError: Nothing would be let through.
-    """
+    """Counts requests of one kind (a plural noun) by caller; the caller idle for longest is forgotten."""
 
     def __init__(self, kind: str, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         if per_minute < 1:
@@ -46,11 +34,7 @@ class Rates:
         self._times: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
     def admit(self, who: Hashable) -> None:
-        """Count a request.
-
-        Raises:
-            RateLimited: There were too many within the last minute; those that are refused do not count.
-        """
+        """Count a request; raise RateLimited above the limit. Refused requests do not count."""
         now = self._clock()
         times = self._times.setdefault(who, deque())
         self._times.move_to_end(who)
@@ -66,7 +50,6 @@ class Rates:
 
 
 def asker(ctx: ServerRequestContext[Any, Any]) -> Hashable:
-    """Who makes a request."""
     if (who := principal_key()) is not None:
         return who
     return getattr(getattr(ctx.request, "client", None), "host", None)

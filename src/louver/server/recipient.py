@@ -1,7 +1,7 @@
 """The recipient of an answer: a program, or a model that sees what its host shows.
 
-A client that asks in `_meta`, or that declares the extension, is a program: it reads receipts, schemas and `_meta`.
-Everybody else is a model, and the table of hosts (`louver.catalogue.hosts`) says what that model sees.
+A client that requests projections in `_meta` or declares the extension is a program: it reads receipts, schemas and
+`_meta`. Every other client is a model, and the table of hosts (`louver.catalogue.hosts`) says what it sees.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _IS_PROGRAM: ContextVar[bool] = ContextVar("louver_is_program", default=False)
 
 @contextmanager
 def for_program() -> Generator[None]:
-    """Answers meanwhile are read by a program, whoever has asked."""
+    """Answers within the block are for a program, whatever the client is."""
     before = _IS_PROGRAM.set(True)
     try:
         yield
@@ -42,24 +42,17 @@ def for_program() -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Who reads an answer.
-
-    Args:
-        is_program: Whether it is a program.
-        shown: What a model sees of it.
-    """
-
     is_program: bool
-    shown: Shown
+    shown: Shown  # what a model sees of an answer
 
     @property
     def reads_structured(self) -> bool:
-        """Whether a model sees structured content in place of text, or may."""
+        """Whether a model sees, or may see, structured content in place of text."""
         return not self.is_program and self.shown in ("structured", "both")
 
     @property
     def reads_text(self) -> bool:
-        """Whether texts are seen where there is structured content."""
+        """Whether texts are seen if there is structured content."""
         return self.is_program or self.shown != "structured"
 
 
@@ -67,12 +60,6 @@ PROGRAM = Recipient(is_program=True, shown="whole")
 
 
 def recipient_of(ctx: ServerRequestContext[Any, Any], hosts: Mapping[str, Host] = HOSTS) -> Recipient:
-    """The recipient of the answer to a request.
-
-    Args:
-        ctx: The request.
-        hosts: Client name -> host.
-    """
     if _IS_PROGRAM.get():
         return PROGRAM
     is_program = asks_in_meta(ctx) or declares_projection(ctx)
@@ -80,12 +67,10 @@ def recipient_of(ctx: ServerRequestContext[Any, Any], hosts: Mapping[str, Host] 
 
 
 def asks_in_meta(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether a call asks for a projection in `_meta`."""
     return requested_keys((ctx.params or {}).get("_meta")) != ()
 
 
 def declares_projection(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether a client has declared the extension."""
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         capabilities = members(members((ctx.params or {}).get("_meta")).get(CLIENT_CAPABILITIES_META_KEY))
     elif ctx.method == "initialize":
@@ -97,7 +82,6 @@ def declares_projection(ctx: ServerRequestContext[Any, Any]) -> bool:
 
 
 def client_name(ctx: ServerRequestContext[Any, Any]) -> str | None:
-    """What a client says that it is called."""
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         name: object = members(members((ctx.params or {}).get("_meta")).get(CLIENT_INFO_META_KEY)).get("name")
         return name if isinstance(name, str) else None

@@ -1,16 +1,9 @@
-r"""Our errors, as a client meets them: the one place on this side that makes protocol errors.
+r"""Our errors on the wire; the only module of the server that makes protocol errors and error results of them.
 
-A request in `_meta` that is refused is a protocol error, before the tool has run::
-
-    {"code": -32602, "message": "field path 'a..b': expected ...",
-     "data": {"error": {"code": "INVALID_PROJECTION", "message": ..., "path": "a..b", "offset": 2}}}
-
-A program reads an error result as JSON. A model is told once, in a sentence with the right form to send::
-
+    {"code": -32602, "message": ..., "data": {"error": {"code": "INVALID_PROJECTION", ..., "path": "a..b"}}}
     {"isError": true, "content": [{"type": "text", "text": "{\"error\": {...}}"}], "_meta": {"dev.louver/error": ...}}
-    {"isError": true, "content": [{"type": "text", "text": "output_fields: ... Send a list of field names, ..."}]}
 
-There is never `structuredContent` in it: some clients validate that even on errors.
+There is no `structuredContent`: some clients validate it even on errors.
 """
 
 from __future__ import annotations
@@ -29,20 +22,14 @@ if TYPE_CHECKING:
 
 
 def protocol_error(error: LouverError) -> MCPError:
-    """The protocol error of a refused request."""
+    """The protocol error of a request that is refused before the tool runs."""
     said = error.to_json()
     return MCPError(code=INVALID_PARAMS, message=said["message"], data={"error": said})
 
 
 def told_to_model(error: LouverError, argument: str, envelope: dict[str, Any]) -> dict[str, Any]:
-    """The error result for a model whose request by the argument is not possible.
-
-    Args:
-        error: What is wrong.
-        argument: What the argument is called.
-        envelope: What every result on this connection has.
-    """
-    # These name the fields and views that there are.
+    """The error result for a model with a refused argument: a sentence, with the right form to send."""
+    # Unknown fields and views: the message lists those that exist.
     is_enough = not isinstance(error, InvalidProjection) or isinstance(error, UnknownField | UnknownView)
     form = "" if is_enough else ". Send a list of field names, such as ['id', 'user.login'], or leave it out"
     text = f"{argument}: {error.message}{form}"
@@ -50,12 +37,7 @@ def told_to_model(error: LouverError, argument: str, envelope: dict[str, Any]) -
 
 
 def error_result(error: LouverError, envelope: dict[str, Any]) -> dict[str, Any]:
-    """The error result of a call that cannot be answered as asked.
-
-    Args:
-        error: What is wrong.
-        envelope: What every result on this connection has, such as `resultType`.
-    """
+    """The error result of a call; `envelope` has the members of every result, such as `resultType`."""
     said = {"error": error.to_json()}
     return {
         **envelope,

@@ -1,17 +1,10 @@
-"""Tool search: `tools/list` with a query.
-
-::
+"""Tool search: `tools/list` with a query. Source: SEP-1821; DISCLOSURE.md, "Search".
 
     tools/list  {"query": "create an issue"}
-    -> {"tools": [the tools that fit, the best first], "nextCursor": "search:20:9f2c..."}
+    -> {"tools": [the matching tools, best first], "nextCursor": "search:20:9f2c..."}
 
-What is searched is the server's own list, asked for anew with every query, all pages: so the matches are always
-current, and nobody finds what they could not list. The descriptors are the server's, whole; what is shown of them
-is decided later, as of any list.
-
-A cursor is bound to the query, the caller and what is searched. It is no secret and gives no right: what it leads to is
-ranked anew from what its caller sees.
-Source: SEP-1821; DISCLOSURE.md, "Search".
+Each query lists all pages of the server again, so matches are current, and callers find only what they can list. A
+cursor is bound to query, caller and list; it is no secret and grants nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +37,7 @@ if TYPE_CHECKING:
     from louver.catalogue.search.document import Named
     from louver.catalogue.search.ranking import Ranking
 
+# Added to the server's instructions.
 INSTRUCTIONS: Final = (
     f"Tool search: send `tools/list` with a `query` of plain words, at most {MAX_QUERY_CHARACTERS} characters. "
     "Say what you want to do ('create an issue', 'read configuration files', 'tools for data analysis'), "
@@ -51,18 +45,12 @@ INSTRUCTIONS: Final = (
     f"The best matches come first, {MATCHES_A_PAGE} a page; a tool matches by a single word. "
     "There are no operators and no wildcards."
 )
-"""What the server's instructions say of how a query is written."""
 
 _CURSOR: Final = "search:"
 
 
 class Search:
-    """Answers `tools/list` with a query.
-
-    Args:
-        named: Name of a tool -> its server, and its name there.
-        per_minute: How often one caller may search.
-    """
+    """Answers `tools/list` with a query; `named` splits a tool's name into server and name there."""
 
     def __init__(self, named: Named = alone, per_minute: int = QUERIES_PER_MINUTE) -> None:
         self._rankings = Rankings(named)
@@ -70,28 +58,23 @@ class Search:
         self._making = anyio.Lock()
 
     def introduced(self, said: dict[str, Any]) -> dict[str, Any]:
-        """What a server says when a client connects, with search in it; what was there stays."""
+        """The handshake result with search added; nothing else changes."""
         capabilities: dict[str, Any] = said.get("capabilities") or {}
         if capabilities.get("tools") is None:
             return said
-        # A server that is searched itself, as one behind a gateway can be, has said how.
+        # A server with a search of its own, possibly an upstream of a gateway, has described it already.
         ours = None if capabilities["tools"].get(FILTERING_LITERAL) is True else INSTRUCTIONS
         instructions = "\n\n".join(filter(None, (said.get("instructions"), ours)))
         return {**said, "capabilities": searchable(capabilities), "instructions": instructions}
 
     async def list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        """The server's own list of tools, or what of it fits the query.
-
-        Raises:
-            MCPError: The query or the cursor is refused; or whatever the server answers.
-        """
         params = ctx.params or {}
         try:
             query = queried(params)
             if query is None:
                 _refuse_ours(params.get("cursor"))
                 return result_dict(await call_next(_without_query(ctx)))
-            # With a cursor too: whoever makes one up has all listed and ranked before it is refused.
+            # Counted with a cursor too: a forged one costs a full list and ranking before it is refused.
             self._rates.admit(asker(ctx))
             return await self._found(query, params.get("cursor"), ctx, call_next)
         except (InvalidQuery, InvalidCursor, RateLimited) as error:
@@ -108,13 +91,13 @@ class Search:
         a_page = min(matches_a_page(), len(tools))
         matches = ranking.search(query, start, a_page + 1)
         rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
-        # Some clients keep a list by its method alone: this one must not be taken for the whole.
+        # Some clients cache a list by its method alone: matches must not pass for the full list.
         modern = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
         more = {"nextCursor": _cursor(start + a_page, bound)} if len(matches) > a_page else {}
         return {**rest, **modern, "tools": [match.tool for match in matches[:a_page]], **more}
 
     async def _made(self, tools: list[dict[str, Any]]) -> Ranking:
-        """The ranking of a list that was not searched yet; who waits for another's finds it if it is the same."""
+        """The ranking of a new list; concurrent searches of the same list share one."""
         who = caller()
         async with self._making:
             ranking = self._rankings.find(who, tools)
@@ -136,11 +119,7 @@ def _cursor(start: int, bound: list[Any]) -> str:
 
 
 def _start(cursor: object, bound: list[Any]) -> int:
-    """Where a page begins.
-
-    Raises:
-        InvalidCursor: The cursor was not made for this.
-    """
+    """The first match of the page; InvalidCursor if the cursor is not of this search."""
     if cursor is None:
         return 0
     start = cursor.removeprefix(_CURSOR).partition(":")[0] if isinstance(cursor, str) else ""
@@ -152,10 +131,6 @@ def _start(cursor: object, bound: list[Any]) -> int:
 
 
 def _refuse_ours(cursor: object) -> None:
-    """Keep a cursor of a search from being taken for one of the whole list.
-
-    Raises:
-        InvalidCursor: It is one.
-    """
+    """Refuse the cursor of a search where the full list is requested."""
     if isinstance(cursor, str) and cursor.startswith(_CURSOR):
         raise InvalidCursor("the cursor is of a search, and there is no query: send the query with it")

@@ -18,18 +18,14 @@ if TYPE_CHECKING:
 
 
 def result_dict(result: HandlerResult) -> dict[str, Any]:
-    """The wire object of a result; a new one, which may be changed at its top level."""
+    """The wire object of a result: a new dict, so its top level may be changed."""
     if isinstance(result, BaseModel):
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
     return dict(result or {})
 
 
 async def pages(ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> AsyncGenerator[dict[str, Any]]:
-    """The pages of a list, one after the other; no more than `MAX_TOOL_PAGES`, for a cursor may never end.
-
-    Args:
-        ask: Gets a page, given the params that name it.
-    """
+    """The pages of a list; `ask` takes the params of a page. At most `MAX_TOOL_PAGES`, since cursors may never end."""
     place: dict[str, Any] = {}
     for _ in range(MAX_TOOL_PAGES):
         page = await ask(place)
@@ -40,12 +36,11 @@ async def pages(ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> A
 
 
 def envelope_of(result: dict[str, Any]) -> dict[str, Any]:
-    """What the SDK put into a result that is not about its content."""
     return {key: value for key, value in result.items() if key not in ("content", "structuredContent", "isError")}
 
 
 def envelope(server: Server[Any], protocol_version: str) -> dict[str, Any]:
-    """What a result needs that is made without the SDK's handlers: its type and the server's identity."""
+    """The members of a result made without the SDK's handlers: its type and the server's identity."""
     if protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return {}
     return {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: server.server_info_stamp}}

@@ -1,1 +1,1 @@
-"""The commands, a module each."""
+"""The subcommands, one module each."""

@@ -1,10 +1,10 @@
-"""`louver audit`: which fields of which tools went to whom.
+"""`louver audit`: which fields of which tools were sent to which principal.
 
     louver audit audit.db                        a table by tool
-    louver audit audit.db --by field --since 7d  by field, of the last seven days
-    louver audit audit.db --export               every record, one JSON object a line
+    louver audit audit.db --by field --since 7d  by field, for the last seven days
+    louver audit audit.db --export               every record, one JSON object per line
 
-The file is only read, also while servers write to it.
+The file is opened read-only; servers may write to it meanwhile.
 """
 
 from __future__ import annotations
@@ -29,16 +29,10 @@ if TYPE_CHECKING:
 
 _UNITS: Final = {"d": 86_400, "h": 3600, "m": 60}
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
-_DIGEST: Final = 32
-"""Characters of the digest of a principal."""
+_DIGEST: Final = 32  # characters of a principal's digest
 
 
 def run(arguments: Namespace) -> int:
-    """Print what the file tells.
-
-    Raises:
-        InvalidInput: It is no file of audit records, or `--since` is no time.
-    """
     since = 0.0 if arguments.since is None else _since(arguments.since, time.time())
     with closing(Trail(Path(arguments.file), since)) as trail:
         if arguments.export:
@@ -54,7 +48,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _since(text: str, now: float) -> float:
-    """A time in seconds since the epoch: so long ago, or as ISO 8601 writes it; in UTC, if that says no zone."""
+    """Seconds since the epoch, from an age such as `7d` or an ISO 8601 time (UTC if it names no zone)."""
     if found := re.fullmatch(r"(?P<number>[0-9]{1,6})(?P<unit>[dhm])", text):
         return now - int(found["number"]) * _UNITS[found["unit"]]
     try:
@@ -72,7 +66,7 @@ def _show(rows: list[Row]) -> None:
         return
     table = Table()
     for name in rows[0]:
-        # A digest that is broken over lines cannot be looked for.
+        # A digest that wraps cannot be searched for.
         least = _DIGEST if name == "principal" else None
         table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=least)
     for row in rows:

@@ -1,4 +1,4 @@
-"""`louver call`: call one tool, as a client that asks for a projection.
+"""`louver call`: call one tool, optionally with a projection.
 
 louver call http://127.0.0.1:8080/mcp get_user '{"id": 7}' --include name
 louver call "louver serve -- npx -y @modelcontextprotocol/server-memory" read_graph --include entities.name
@@ -52,18 +52,14 @@ _NO_TOKEN = (
 
 
 def run(arguments: Namespace) -> int:
-    """Print what the tool answers; 1 if that is an error, or not projected though that was asked for.
-
-    Raises:
-        LouverError: The options are refused.
-    """
+    """Print the tool's answer; return 1 if it is an error, or is not projected although a projection was requested."""
     logs.quieten()
     server = target_of(arguments.target, arguments.tool)
     request, given = _request(arguments), tool_arguments(arguments.arguments)
     _check_whole([arguments.tool, given, request])
     meta: Any = None
     if request is not None:
-        # What cannot be asked of any server is not sent.
+        # Refuse a malformed projection before it is sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
     return signals.run(_run(server, given, meta, arguments))
@@ -99,7 +95,7 @@ async def _run(server: str | list[str], given: dict[str, Any], meta: Any, option
 async def _result(
     client: Client, tool: str, given: dict[str, Any], meta: Any
 ) -> dict[str, Any] | MCPError | LouverError:
-    """The answer as it came; an error is returned, since what is raised here comes out of the client in a group."""
+    """The answer as received. Errors are returned: raised here, they would leave the client in an exception group."""
     try:
         return await Wire(client).call(tool, given, meta or {})
     except (MCPError, LouverError) as error:
@@ -107,19 +103,19 @@ async def _result(
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong first."""
+    """The text of the first error in a group."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    # A client that has failed to open in one era tries the other, whose error tells nothing.
+    # After one protocol revision fails the client tries the other, and its second error explains nothing.
     first = error.__context__ if isinstance(error, MCPError) and isinstance(error.__context__, MCPError) else error
     if isinstance(first, MCPError) and first.code == PARSE_ERROR:
-        # The client's own words quote what has come.
+        # The client's own message quotes the bytes received.
         return "it answers with what is no message of JSON-RPC"
     return str(first) or type(first).__name__
 
 
 def _show(result: dict[str, Any]) -> None:
-    """The output alone on standard output, what is told of its projection on standard error."""
+    """Print the output on standard output, and its receipt on standard error."""
     if is_structured(result):
         write(result["structuredContent"])
     else:
@@ -136,7 +132,7 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _opened(server: str | list[str], refusals: list[int]) -> Any:
-    """What the client takes for a server; of a URL the status of each refusal is noted, which it would not tell."""
+    """The server as the SDK client takes it; `refusals` collects HTTP error statuses, which that does not report."""
     if isinstance(server, str):
         return _over_http(server, refusals)
     return StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))
@@ -161,7 +157,7 @@ def _refusal(refusals: list[int]) -> str:
 
 
 def _check_whole(call: Any) -> None:
-    """Refuse what the client could not write as UTF-8, which it would tell only by an error of its own."""
+    """Refuse text that is not encodable as UTF-8, for which the client would raise an unrelated error."""
     try:
         json.compact(call).encode()
     except UnicodeEncodeError:
@@ -182,20 +178,11 @@ def _request(options: Namespace) -> dict[str, Any] | None:
     return {"mode": "exclude", "fields": options.exclude} if options.exclude else None
 
 
-_ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")
-"""What is probably a URL without its beginning."""
+_ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")  # probably a URL without its scheme
 
 
 def target_of(text: str, tool: str) -> str | list[str]:
-    """The URL that a text is, or the words of the command.
-
-    Args:
-        text: What stands for TARGET.
-        tool: What stands for TOOL.
-
-    Raises:
-        InvalidInput: It is neither, or there is no such command.
-    """
+    """The URL in `text`, or the words of the command; `tool` only improves the error message."""
     found = url_or_words(text)
     if isinstance(found, str) or shutil.which(found[0]) is not None:
         return found
@@ -204,7 +191,7 @@ def target_of(text: str, tool: str) -> str | list[str]:
 
 
 def _meant(command: str, tool: str) -> str:
-    # What may hold a secret is not repeated.
+    # Text that may hold a secret is not repeated.
     if "=" in command and "/" not in command.partition("=")[0]:
         return "a variable is set before louver itself, and not in TARGET"
     if _ADDRESS.fullmatch(command):

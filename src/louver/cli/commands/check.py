@@ -16,18 +16,14 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the servers and what is wrong; 1 if anything is.
-
-    Raises:
-        InvalidConfig: The configuration cannot be used.
-    """
+    """Print the servers and the problems found; return 1 if there are problems."""
     return signals.run(_run(arguments))
 
 
 async def _run(arguments: Namespace) -> int:
     config = upstreams.read(arguments)
     if config.auth is not None:
-        # Imported here: who asks nobody for tokens needs no cryptography.
+        # Imported here: without tokens no cryptography is needed.
         from louver.gateway.auth.authenticated import verifier_of
 
         verifier_of(config.auth)
@@ -41,7 +37,7 @@ async def _run(arguments: Namespace) -> int:
 
 
 def _unread(folder: Path | None) -> list[str]:
-    """What is not read of a folder of views, for nothing in it is called as a file of views, or something is not."""
+    """The problems of a folder of views: it has no file of views, or has views in a file with another suffix."""
     if folder is None:
         return []
     named = {path.name: path.name.endswith(SUFFIX) for path in sorted(folder.glob("*.json"))}

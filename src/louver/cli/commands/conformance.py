@@ -1,4 +1,4 @@
-"""`louver conformance`: whether a server keeps the specification.
+"""`louver conformance`: whether a server conforms to the specification.
 
 louver conformance "python server.py" --fixture arguments.json
 louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection --junit report.xml
@@ -32,11 +32,7 @@ _STYLES = {"pass": "green", "fail": "red", "warn": "yellow", "known": "yellow"}
 
 
 def run(arguments: Namespace) -> int:
-    """Print what became of each check; 1 if one has failed that was not known to.
-
-    Raises:
-        InvalidInput: The target, the fixture or the baseline cannot be read, or the report not written.
-    """
+    """Print the outcome of each check; return 1 if a check fails that the baseline does not list."""
     server = _target(arguments.target)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
@@ -47,7 +43,7 @@ def run(arguments: Namespace) -> int:
         write(as_json(report))
     else:
         _show(report)
-    # Last: what was found out is told even where the file cannot be written.
+    # Last, so that the report is printed even if the file cannot be written.
     if arguments.junit is not None:
         _write(Path(arguments.junit), as_junit(report))
     for line in report.fixed:
@@ -95,7 +91,7 @@ def _table(era: str, outcomes: list[Outcome]) -> Table:
 
 
 def _shortened(outcomes: list[Outcome]) -> list[Outcome]:
-    """The outcomes with one for each group that is not offered."""
+    """The outcomes, with a single row for each group that the server does not offer."""
     found: list[Outcome] = []
     for group in dict.fromkeys(outcome.check.group for outcome in outcomes):
         some = [outcome for outcome in outcomes if outcome.check.group == group]

@@ -1,10 +1,7 @@
-"""`louver demo`: what projection saves, shown by a stock client on a real server.
+"""`louver demo`: the savings of projection, shown by a stock client on a real server.
 
-The example server is started over stdio and over HTTP on loopback. A stock
-`mcp.Client`, which validates every answer against the listed schema, calls it in
-both protocol eras: for the full output, then for a projection of it. Each
-projected answer is checked: that it satisfies its `projectedSchema`, and that the
-full output, which holds more, does not.
+A stock `mcp.Client` calls the example server over stdio and over HTTP on loopback, in both protocol revisions: for the
+full output, then for a projection. Each projected answer must satisfy its `projectedSchema`; the full output must not.
 """
 
 from __future__ import annotations
@@ -34,31 +31,21 @@ if TYPE_CHECKING:
 
     from mcp_types import CallToolResult
 
-_ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
-"""Protocol revision -> how a stock client is told to speak it."""
+_ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}  # protocol revision -> `mode` of the stock client
 
 _SERVE = ["-m", "louver", "serve", "--example"]
-_PATIENCE_S = 60
-"""For each server together with its calls, in seconds."""
+_PATIENCE_S = 60  # for each server together with its calls
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call to show.
-
-    Args:
-        tool: The tool.
-        arguments: What it is called with.
-        request: The projection, as on the wire.
-        use: What a person would want this for.
-        saves: The share of the estimated tokens that must be saved.
-    """
+    """One call to show."""
 
     tool: str
     arguments: dict[str, Any]
-    request: dict[str, Any]
-    use: str
-    saves: float = 0.0
+    request: dict[str, Any]  # the projection, as on the wire
+    use: str  # its purpose for a person
+    saves: float = 0.0  # least share of the estimated tokens to save
 
 
 def _include(*fields: str) -> dict[str, Any]:
@@ -70,7 +57,7 @@ def _exclude(*fields: str) -> dict[str, Any]:
 
 
 CASES = (
-    # The first three are the use cases of issue #1704, with the savings that it names.
+    # The first three are the use cases of issue #1704, with the savings that it states.
     Case("get_user_profile", {"user_id": 42}, _include("name"), "user greeting", 0.975),
     Case("get_user_profile", {"user_id": 42}, _include("name", "email"), "email notification", 0.95),
     Case("get_user_profile", {"user_id": 42}, _include("status"), "status check", 0.975),
@@ -87,7 +74,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one projected call came to."""
+    """The outcome of one projected call."""
 
     case: Case
     transport: str
@@ -103,16 +90,14 @@ class Row:
 
     @property
     def saved(self) -> float:
-        """The share of characters, and so of estimated tokens, that was saved."""
+        """The saved share of characters, and so of estimated tokens."""
         return 1 - len(self.projected) / len(self.full)
 
     @property
     def is_right(self) -> bool:
-        """Whether everything is as it should be."""
         return self.problem is None and self.valid and self.applied and self.saved >= self.case.saves
 
     def to_json(self) -> dict[str, Any]:
-        """The row of `--json`."""
         return {
             "tool": self.case.tool,
             "transport": self.transport,
@@ -127,7 +112,7 @@ class Row:
 
 
 def run(arguments: Namespace) -> int:
-    """Make the calls and print them; 1 if one is not as it should be."""
+    """Make the calls and print them; return 1 if an answer is not as expected."""
     rows = anyio.run(_rows)
     if arguments.json:
         print(json.dumps([row.to_json() for row in rows], indent=1))
@@ -153,7 +138,7 @@ async def _rows() -> list[Row]:
 
 @asynccontextmanager
 async def _http_server() -> AsyncGenerator[str]:
-    """A server process of our own on a free port of loopback; its URL."""
+    """Start a server process on a free port of loopback; yield its URL."""
     command = [sys.executable, *_SERVE, "--http", "127.0.0.1:0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     async with await anyio.open_process(
@@ -172,7 +157,7 @@ async def _row(client: Client, case: Case, transport: str) -> Row:
     try:
         return await _called(client, case, transport)
     except (MCPError, RuntimeError) as error:
-        # A RuntimeError is how the stock client says that an answer does not satisfy the listed schema.
+        # The stock client raises RuntimeError if an answer does not satisfy the listed schema.
         problem = f"{type(error).__name__}: {error}"
         return Row(case, transport, client.protocol_version, [], "-", "-", False, False, 0, {}, problem)
 
@@ -201,7 +186,7 @@ async def _called(client: Client, case: Case, transport: str) -> Row:
 
 
 def _output(answer: CallToolResult) -> Any:
-    """The output as a model reads it: the text, which holds the structured content too."""
+    """The structured content, or else the JSON of the only text block."""
     if answer.structured_content is not None:
         return answer.structured_content
     (block,) = answer.content

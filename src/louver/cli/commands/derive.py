@@ -1,4 +1,4 @@
-"""`louver derive`: the schema of trimmed values, or the one that a tool lists."""
+"""`louver derive`: the schema of projected values, or the relaxed schema that a tool lists."""
 
 from __future__ import annotations
 
@@ -14,17 +14,12 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the schema that is derived from the one on standard input.
-
-    Raises:
-        LouverError: The options or the input are refused.
-    """
     if arguments.relax:
         if arguments.include or arguments.exclude or arguments.view is not None or arguments.views is not None:
             raise InvalidProjection("--relax goes alone: its schema is that of every projection")
         write(relax(as_schema(read_input())))
         return 0
-    # A request that cannot be read is refused before anything is read for it.
+    # Refuse a malformed request before standard input is read.
     plan(arguments, None)
     request = plan(arguments, as_schema(read_input()))
     if request.precision == "shape":

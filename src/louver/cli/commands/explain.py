@@ -1,9 +1,9 @@
-"""`louver explain`: what a policy lets somebody see of a tool's output, and by which rule.
+"""`louver explain`: which fields of a tool's output a policy shows to a principal, and by which rule.
 
     louver explain --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
     louver explain --config mcp.json --upstream crm --as nobody --tool get_customer
 
-The fields of the tool and what becomes of each, then the schema that the caller is listed.
+It prints each field with its visibility, then the schema that the principal is listed.
 """
 
 from __future__ import annotations
@@ -33,18 +33,13 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
     from louver.gateway.config.model import Config
 
-_EXPLAINED: Final = b"\0" * 32
-"""Instead of the key of pseudonyms: no value is looked at here."""
+_EXPLAINED: Final = b"\0" * 32  # placeholder for the pseudonym key: no value is pruned here
 
 _WORDS: Final = ("role", "scope", "client", "subject")
 
 
 def run(arguments: Namespace) -> int:
-    """Print what is seen.
-
-    Raises:
-        LouverError: The policy or the principal is none, the policy does not fit, or there is no such tool.
-    """
+    """Print the visible fields and the schema; return 1 if the policy does not name the tool."""
     principal, config = principal_of(arguments.who), _config(arguments)
     if arguments.policy is not None:
         policy = Policy.read(Path(arguments.policy), _EXPLAINED)
@@ -66,14 +61,7 @@ def run(arguments: Namespace) -> int:
 
 
 def principal_of(text: str) -> Principal:
-    """The principal that a text describes.
-
-    Args:
-        text: `nobody`, or words with a comma between: `role:support,scope:orders:read,client:desk`.
-
-    Raises:
-        InvalidInput: It is not of this form.
-    """
+    """The principal of `nobody`, or of a list such as `role:support,scope:orders:read,client:desk`."""
     found: dict[str, list[str]] = {word: [] for word in _WORDS}
     for part in [] if text == "nobody" else text.split(","):
         word, separator, value = part.strip().partition(":")
@@ -85,18 +73,14 @@ def principal_of(text: str) -> Principal:
 
 
 def _config(arguments: Namespace) -> Config | None:
-    """The servers, as far as the options name some."""
+    """The configuration that the options name, if any."""
     if arguments.config is None and arguments.url is None and not arguments.command_line:
         return None
     return upstreams.only(upstreams.read(arguments), arguments.upstream)
 
 
 def _under_policy(config: Config | None) -> tuple[Config, Policy]:
-    """The one server that is under a policy, and that.
-
-    Raises:
-        InvalidInput: There is none, or more than one.
-    """
+    """The configuration with just the one server that has a policy, and that policy."""
     under = [] if config is None else [(each, each.policy) for each in config.upstreams if each.policy is not None]
     if config is None or not under:
         raise InvalidInput(
@@ -110,11 +94,7 @@ def _under_policy(config: Config | None) -> tuple[Config, Policy]:
 
 
 def _definition(arguments: Namespace, config: Config | None) -> dict[str, Any] | None:
-    """The tool's definition, as far as the options lead to one.
-
-    Raises:
-        LouverError: They do not lead to the tool.
-    """
+    """The tool's definition, if the options name a schema or a server."""
     if arguments.schema is not None:
         schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
         return {"name": arguments.tool, "inputSchema": {}, "outputSchema": schema}

@@ -1,7 +1,6 @@
-"""`louver init`: a configuration with the servers that an MCP host has, and what to put into the host instead.
+"""`louver init`: write a configuration with the servers of an MCP host, and print the entry that replaces them there.
 
-The host's file is read and left as it is; what is written is a new file, for the user alone to read, since it holds
-the secrets that the host's file holds.
+The host's file is only read. Only the owner can read the new file, since it holds the same secrets.
 """
 
 from __future__ import annotations
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the file; print what to put into the host.
-
-    Raises:
-        LouverError: There are no servers, they cannot be taken over, or the file is there already.
-    """
     machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
     host, out = arguments.host, Path(arguments.out)
     found, others = _found(host, machine, arguments.file)
@@ -63,12 +57,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _found(host: str, machine: Machine, file: str | None) -> tuple[Found, list[Found]]:
-    """The first place with servers, and the others.
-
-    Raises:
-        InvalidInput: There is none.
-        InvalidConfig: A file cannot be read.
-    """
+    """The nearest place with servers to import, and the other such places."""
     places = sources(host, machine) if file is None else sources_of(host, machine, Path(file))
     found: list[Found] = []
     for source in places:
@@ -76,7 +65,7 @@ def _found(host: str, machine: Machine, file: str | None) -> tuple[Found, list[F
             try:
                 found.append(Found.read(source))
             except InvalidConfig:
-                # What is wrong with a file that is not taken from is not asked.
+                # A broken file matters only if no nearer one has servers to import.
                 if all(each.is_louver_alone for each in found if each.servers):
                     raise
     found = [each for each in found if each.servers]
@@ -89,11 +78,11 @@ def _found(host: str, machine: Machine, file: str | None) -> tuple[Found, list[F
 
 
 def _tell_others(found: Found, others: list[Found]) -> None:
-    """Say where the host has servers that are not taken."""
+    """Report the places of servers that are not imported."""
     looked_at = {found.source.path}
     for other in others:
         path = other.source.path
-        # Of one file, the nearest of its places is taken.
+        # Of several places in one file, each run imports the nearest.
         first = ", once Louver has the others there" if path in looked_at else ""
         looked_at.add(path)
         how = f"--file {shlex.quote(str(path))} takes them, with another --out{first}"
@@ -101,7 +90,7 @@ def _tell_others(found: Found, others: list[Found]) -> None:
 
 
 def _env(host: str, found: Found, servers: dict[str, Any]) -> dict[str, str]:
-    """What the host hands on to Louver, which puts it into the servers; what else must be done is said."""
+    """The environment variables that the host passes to Louver; those that the user must set are reported."""
     enabled = {name: server for name, server in servers.items() if not server.get("disabled")}
     needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
     env = {name: shown for name in needed if (shown := variable(host, found.source, name)) is not None}
@@ -115,7 +104,7 @@ def _env(host: str, found: Found, servers: dict[str, Any]) -> dict[str, str]:
 
 
 def _free_name(host: str, machine: Machine, found: Found) -> str:
-    """A name for Louver that the host has nowhere: of two that have one name, the nearer hides the other."""
+    """A name for Louver that the host uses nowhere: of two equal names the nearer hides the other."""
     used = set(found.names)
     for source in sources(host, machine):
         with suppress(InvalidConfig):
@@ -136,12 +125,12 @@ def _write(out: Path, config: dict[str, Any]) -> None:
     except OSError as error:
         raise InvalidInput(f"{out} cannot be written: {error.strerror}") from None
     with open(opened, "wb") as file:
-        # Only strings can hold a lone surrogate, and there the escape is JSON's own.
+        # A lone surrogate occurs only in strings, where the escape written is JSON's own.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _entry(host: str, out: Path, env: dict[str, str]) -> dict[str, Any]:
-    # Hosts with a window do not have the PATH of a shell, nor has it what an environment that is not active holds.
+    # Graphical hosts lack the shell's PATH, and PATH lacks the programs of an inactive environment.
     beside = Path(sys.executable).with_name("louver")
     command = shutil.which("louver") or (str(beside) if beside.is_file() else "louver")
     server: dict[str, Any] = {"command": command, "args": ["serve", "--config", str(out.absolute())]}

@@ -1,4 +1,4 @@
-"""`louver project`: trim a JSON value, as a server would."""
+"""`louver project`: project a JSON value as a server would."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the kept part of the value on standard input; tell paths that the schema does not know.
-
-    Raises:
-        LouverError: The options or the input are refused.
-    """
+    """Project the value on standard input; report paths that the schema does not know."""
     schema = None if arguments.schema is None else as_schema(read_file(arguments.schema))
     request = plan(arguments, schema)
     value = read_input()

@@ -1,12 +1,10 @@
-"""`louver serve`: the gateway before other servers, or the example server.
+"""`louver serve`: the gateway in front of other servers, or the example server.
 
     louver serve -- npx -y @modelcontextprotocol/server-memory    one server, by its command
-    louver serve --url http://127.0.0.1:9000/mcp                  one server, by its URL
     louver serve --config mcp.json                                the servers of a file
     louver serve --example                                        the built-in server
 
-Each over stdio, or with `--http HOST:PORT` over Streamable HTTP (`louver.cli.listen_address`). What is told is told on
-standard error.
+It serves over stdio, or over Streamable HTTP with `--http HOST:PORT`; it reports on standard error.
 """
 
 from __future__ import annotations
@@ -50,19 +48,13 @@ logger = logging.getLogger(__name__)
 
 
 def run(arguments: Namespace) -> int:
-    """Serve until the client goes, or until the process is told to end.
-
-    Raises:
-        InvalidConfig: The configuration cannot be used.
-        InvalidInput: The address is none, is taken, or is reached by others and nobody has said who is served; or the
-            example has no such thing.
-    """
+    """Serve until the client disconnects, or until a signal ends the process."""
     address = None if arguments.http is None else Address.read(arguments.http)
     if address is None and (arguments.anyone or arguments.known_as):
         raise InvalidInput("--anyone and --known-as are for --http: over stdio there is just who starts it")
     hosts = [] if address is None else address.known_as(arguments.known_as)
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-        # It was closed, and nobody could be answered.
+        # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
     if arguments.example:
         if arguments.exposure in ("discovery", "gateway") or arguments.execute:
@@ -129,7 +121,7 @@ async def _gateway_over_http(
 
 @asynccontextmanager
 async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[AsyncExitStack]:
-    """What is behind the gateway, while it works: closed when calls are done, or else with the block."""
+    """Run the work behind the gateway; it is closed when calls are done, or else with the block."""
     try:
         async with AsyncExitStack() as behind:
             behind.push_async_callback(gateway.end)
@@ -141,10 +133,10 @@ async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[
 
 
 def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
-    """What is served over HTTP; where tokens are asked for, nothing of it stands open."""
+    """The ASGI application; authentication, if there is any, comes before everything else."""
     if auth is None:
         return in_front_of(app_of(gateway.server, known_as=hosts), gateway.server)
-    # Imported here: who asks nobody for tokens needs no cryptography.
+    # Imported here: without tokens no cryptography is needed.
     from louver.gateway.auth.authenticated import Authenticated, known_as
 
     app = app_of(gateway.server, known_as=[*hosts, *known_as(auth)])
@@ -152,7 +144,7 @@ def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp
 
 
 def _file(path: str) -> ConfigFile:
-    # Imported here, as by `upstreams.read`.
+    # Imported here, as in `upstreams.read`.
     from louver.gateway.config.reload import ConfigFile
 
     return ConfigFile(Path(path))
@@ -160,7 +152,7 @@ def _file(path: str) -> ConfigFile:
 
 @asynccontextmanager
 async def _meanwhile(doing: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
-    """Do something beside, until the block is left."""
+    """Run a coroutine as a task until the block ends."""
     task = asyncio.create_task(doing)
     try:
         yield
@@ -170,7 +162,7 @@ async def _meanwhile(doing: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
 
 async def _tell_and_settle(gateway: Gateway) -> None:
     await _tell(gateway)
-    # What is there by now stays, and need not be looked at again with every large answer.
+    # These objects stay: exclude them from the garbage collections that large answers cause.
     gc.freeze()
 
 
@@ -180,7 +172,7 @@ async def _follow(gateway: Gateway, file: ConfigFile) -> None:
     await _changed(file)
     while True:
         said = file.current
-        # Calls that are under way are written down where they began.
+        # Calls in flight are audited in the file in which they began.
         first_audit = first_audit or said.audit
         audit = None if said.audit is None else first_audit
         if (said.auth, said.principal, said.audit) != (started.auth, started.principal, audit):
@@ -191,13 +183,13 @@ async def _follow(gateway: Gateway, file: ConfigFile) -> None:
             logger.error("the gateway stays as it was: %s", error.message)
             await _changed(file)
         else:
-            # Beside: a server that is silent holds up no other change.
+            # In a task: a silent server delays no other change.
             async with _meanwhile(_tell(gateway)):
                 await _changed(file)
 
 
 async def _changed(file: ConfigFile) -> None:
-    """Wait until the file says something else that can be served."""
+    """Wait until the file holds another configuration that can be served."""
     while True:
         await asyncio.sleep(FOLLOWED_S)
         if file.refresh():
@@ -239,7 +231,7 @@ async def _nothing_behind() -> None:
 
 
 async def _tell(gateway: Gateway) -> None:
-    """Print what stands behind the gateway."""
+    """Open the gateway and report its upstreams."""
     states = await gateway.open()
     if logs.is_json():
         for sentence in upstreams.sentences(states):
@@ -249,7 +241,7 @@ async def _tell(gateway: Gateway) -> None:
 
 
 def _tell_address(host: str, listening: socket.socket) -> None:
-    # Told at once: the socket accepts already, whoever connects now waits until the server has started.
+    # Reported at once: the socket accepts already, and early clients wait until the server has started.
     shown = f"[{host}]" if ":" in host else host
     told = f"serving at http://{shown}:{listening.getsockname()[1]}/mcp"
     if logs.is_json():

@@ -1,10 +1,9 @@
-"""`louver suggest`: what weighs in the answers of tools, and files for each to begin with: views, an output schema.
+"""`louver suggest`: field sizes in the answers of tools, and starter files for each: views, and an output schema.
 
 louver suggest --call list_issues '{"limit": 20}' --call list_issues '{"state": "closed"}' -- louver serve --example
 
-Tools are called as they are, with nobody to be asked, and just those that say that they only read. Of what they answer
-nothing is printed or written but names, types and sizes. A schema is for those whose server lists none, and which have
-given JSON each time.
+Only tools declared as read-only are called, unless `--run-anyway`. Of their answers only names, types and sizes are
+printed or written. A schema is suggested for a tool that lists none and has answered with JSON each time.
 """
 
 from __future__ import annotations
@@ -37,11 +36,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Print what weighs, and the files or where they were written; 1 if a call has given nothing to weigh.
-
-    Raises:
-        LouverError: The configuration cannot be used, a call is refused, or a file is there already.
-    """
+    """Print sizes and files, or where the files are; return 1 if a call gave nothing to measure."""
     return signals.run(_run(arguments))
 
 
@@ -68,7 +63,7 @@ async def _run(arguments: Namespace) -> int:
             found[name] = (tool, suggestion)
         elif tool.samples:
             problems.append(f"what {name!r} answers has no fields")
-    # First, since whoever reads what is printed may stop at any line.
+    # Files come first, since the reader of standard output may close it at any line.
     for name, file in files.items():
         if name in found and (content := found[name][1].file()) is not None:
             _write(file.views, content, "a start, from which its author takes away and adds")
@@ -82,7 +77,7 @@ async def _run(arguments: Namespace) -> int:
 
 
 def _learn(config: Config, tools: dict[str, Tool]) -> None:
-    """Keep which fields the answers of tools have that declare none, for `"learn": true`."""
+    """Store the fields in answers of tools without an output schema, for configurations with `"learn": true`."""
     folder = config.learn or state_folder(os.environ)
     places = {each.name: each.place for each in config.upstreams if each.policy is None}
     for name, tool in tools.items():
@@ -100,7 +95,7 @@ def _learn(config: Config, tools: dict[str, Tool]) -> None:
 async def _called(
     gateway: Gateway, tools: dict[str, Tool], calls: Sequence[tuple[str, dict[str, Any]]]
 ) -> tuple[list[str], set[str]]:
-    """Make the calls; what went wrong, and the tools that have answered with what is no JSON."""
+    """Make the calls; return the problems, and the tools with an answer that is not JSON."""
     problems: list[str] = []
     not_json: set[str] = set()
     for number, (name, given) in enumerate(calls, 1):
@@ -114,7 +109,7 @@ async def _called(
 
 
 def _schema(tool: Tool) -> dict[str, Any] | None:
-    """The schema that a tool can be declared by, if it declares none and has shown what it answers."""
+    """The schema suggested for a tool that declares none and has samples."""
     return suggested(tool.samples) if tool.samples and tool.listed.get("outputSchema") is None else None
 
 
@@ -161,20 +156,14 @@ def _row(server: str, suggestion: Suggestion) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Where the files of a tool are written: that of its views, and that of its output schema."""
-
     views: Path
     schema: Path
 
     @classmethod
     def of(cls, folder: Path, tool: Tool) -> _Files:
-        """Those of a tool.
-
-        Raises:
-            InvalidInput: One is there already.
-        """
+        """The files of a tool; it is an error if one exists."""
         name: str = tool.listed["name"]
-        # The name is the server's, and one with slashes would lead out of the folder.
+        # The server chooses the name, and slashes in it would lead out of the folder.
         found = cls(folder / (re.sub(r"[^A-Za-z0-9_.-]", "_", name) + SUFFIX), folder / file_name(name))
         is_declared = tool.listed.get("outputSchema") is not None
         for file in (found.views,) if is_declared else (found.views, found.schema):
@@ -184,11 +173,7 @@ class _Files:
 
 
 def _files(folder: str, tools: dict[str, Tool]) -> dict[str, _Files]:
-    """Where the files are written, by the names of the tools.
-
-    Raises:
-        InvalidInput: One is there already, or two would be one.
-    """
+    """The files by tool name; it is an error if one exists, or if two tools share one."""
     files: dict[str, _Files] = {}
     for name, tool in tools.items():
         there = _Files.of(Path(folder), tool)

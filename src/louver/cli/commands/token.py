@@ -1,10 +1,10 @@
-"""`louver token`: a fresh bearer token, and the line for the file that the gateway knows it by.
+"""`louver token`: a new bearer token, and its line for the gateway's token file.
 
     $ louver token --subject ann --scopes orders:read --days 90
     token: kq0W...
     "9f86d081884c7d65...": {"subject":"ann","scopes":["orders:read"],"expires":"2026-04-01T00:00:00Z"}
 
-The token is for the client and stands nowhere else; the line goes under `tokens` of the file.
+The token is for the client and is stored nowhere else; the line goes under `tokens` of the file.
 """
 
 from __future__ import annotations
@@ -26,12 +26,6 @@ _MOST_DAYS: Final = 36_500
 
 
 def run(arguments: Namespace) -> int:
-    """Print both.
-
-    Raises:
-        InvalidInput: It would be nobody's token, or good for no time at all or for more than a century; or words are
-            not separated by spaces.
-    """
     if not arguments.subject and not arguments.client:
         raise InvalidInput("a token is somebody's: expected --subject, --client, or both")
     said: dict[str, object] = {"subject": arguments.subject, "client": arguments.client}
@@ -48,7 +42,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _words(name: str, text: str) -> list[str]:
-    # A scope may have commas, but hardly any has: a role "support," would let nobody see anything, and say nothing.
+    # Scopes may hold commas but hardly ever do, and a role "support," would silently match no rule.
     if "," in text:
         raise InvalidInput(f"--{name} takes words with spaces between, for example 'first second', and no commas")
     return text.split()

@@ -1,4 +1,4 @@
-"""`louver tools`: the tools of servers, and what each costs to list; with `--query`, how they fit it."""
+"""`louver tools`: the tools of servers and the size of each in a list; with `--query`, the ranked matches."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the catalogue, or what of it fits a query; 1 if a server is not there.
-
-    Raises:
-        LouverError: The configuration cannot be used, or has no such server; or the query is none.
-    """
+    """Print the tools, or the matches of a query; return 1 if a server is unavailable."""
     return signals.run(_run(arguments))
 
 
@@ -59,7 +55,7 @@ def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]
 
 
 def _ranked(query: str, states: Sequence[State], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of the tools that fit, the best first, each with its score."""
+    """The rows of matching tools, best first, with their scores."""
     tools = [{**tool, "name": f"{state.name}{SEPARATOR}{tool['name']}"} for state in states for tool in state.tools]
     of = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
     matches = Ranking(tools, named if len(states) > 1 else _of_one).search(query)
@@ -85,7 +81,7 @@ def _show(states: Sequence[State], rows: Sequence[dict[str, Any]]) -> None:
 
 def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool) -> Table:
     tools = Table("server")
-    # A name that is cut off cannot be called.
+    # A truncated name cannot be called.
     tools.add_column("tool", overflow="fold")
     for heading in ("score", "bytes", "tokens") if is_ranked else ("bytes", "tokens"):
         tools.add_column(heading, justify="right")

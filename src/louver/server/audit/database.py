@@ -1,10 +1,6 @@
-"""The file of audit records: a SQLite database in WAL mode, which several processes write at once and others read.
+"""The file of audit records: a SQLite database in WAL mode, which several processes write and read at once.
 
-    about     the key by which principals are named
-    records   one row a call
-    fields    one row a field of it
-
-It is made aside and then put in its place whole, so that nobody opens one that is half made.
+A new file is built under another name and linked into place, so that no process opens an incomplete one.
 """
 
 from __future__ import annotations
@@ -21,8 +17,7 @@ from louver.limits import AUDIT_BUSY_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-_OURS: Final = 0x4C565241
-"""The `application_id` of such a file, "LVRA"."""
+_OURS: Final = 0x4C565241  # the `application_id` of such a file, "LVRA"
 
 _KEY_BYTES: Final = 32
 
@@ -43,16 +38,12 @@ PRAGMA application_id = {_OURS};
 
 
 def opened_to_write(path: Path) -> sqlite3.Connection:
-    """The file, made if it is not there, in a folder that is; readable by its owner alone.
-
-    Raises:
-        AuditFailed: It cannot be made or opened, or is a file of another kind.
-    """
+    """Open the file for writing; a missing one is created for its owner alone, in a folder that exists."""
     try:
         if not path.exists():
             _make(path)
         database = _opened(path, "rw")
-        # Durable when the commit returns, even if the machine loses its power then.
+        # Once the commit returns, the record survives a power failure.
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
     except (OSError, sqlite3.Error) as error:
@@ -61,11 +52,6 @@ def opened_to_write(path: Path) -> sqlite3.Connection:
 
 
 def opened_to_read(path: Path) -> sqlite3.Connection:
-    """The file, for who asks it only.
-
-    Raises:
-        InvalidInput: It is not there, cannot be opened, or is a file of another kind.
-    """
     try:
         return _opened(path, "ro")
     except (OSError, sqlite3.Error) as error:
@@ -73,16 +59,15 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
 
 
 def key_of(database: sqlite3.Connection) -> bytes:
-    """The key by which principals are named in this file."""
     (key,) = database.execute("SELECT key FROM about").fetchone()
     return key
 
 
 def reason(error: OSError | sqlite3.Error) -> str:
-    """Why something failed; nothing of what was to be written."""
+    """Why an operation failed, without anything of the record."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
-    # Of an error that SQLite itself has not raised there is no name.
+    # Only an error raised by SQLite itself has a name.
     return getattr(error, "sqlite_errorname", _FOREIGN)
 
 
@@ -90,7 +75,7 @@ _FOREIGN: Final = "it is no file of audit records: expected one that Louver has 
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
-    # Asked first, for SQLite says no more than that it cannot open it.
+    # Opened for a precise error: SQLite only says that it cannot open the file.
     with path.open("rb"):
         pass
     uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -98,7 +83,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
     try:
         if _kind(database) != _OURS:
             raise sqlite3.DatabaseError
-    except BaseException:  # a file that is of no use stays open for nobody
+    except BaseException:  # whatever the error, leave no file open
         database.close()
         raise
     return database
@@ -122,7 +107,7 @@ def _make(path: Path) -> None:
             database.executescript(_TABLES)
             database.execute("INSERT INTO about VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
             database.execute("COMMIT")
-        # Another process may have put its own there meanwhile.
+        # Another process may have created the file meanwhile.
         with suppress(FileExistsError):
             os.link(aside, path)
             _note(path.parent)
@@ -131,7 +116,7 @@ def _make(path: Path) -> None:
 
 
 def _note(folder: Path) -> None:
-    """Have a folder's new entry durable too."""
+    """Make a new entry of a folder durable."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,12 +1,7 @@
-"""Every answer to a call is written down before it is sent; without a record there is no answer.
+"""Record every answer to a call, or to a read of a kept result, before it is sent: no record, no answer.
 
-::
-
-    tools/call                        -> a record, then the answer
-    resources/read  louver://results/ -> likewise: fields of a kept result go to whoever reads them
-
-It stands before projection, so what is written down is what the client gets. A call that one of the gateway's own
-tools makes is written down as that call. Source: PRIVACY.md, "Audit".
+It runs outside projection, so a record holds what the client gets. A call that a built-in tool of the gateway makes is
+recorded as that call. Source: PRIVACY.md, "Audit".
 """
 
 from __future__ import annotations
@@ -45,57 +40,35 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
 
-UNKNOWN: Final = "*"
-"""Instead of the name of a tool that is not there."""
+UNKNOWN: Final = "*"  # recorded as the name of a tool that does not exist
 
 
 class Writer(Protocol):
-    """Where records are written (`louver.server.audit.writer.Audit`)."""
+    """Writes records (`louver.server.audit.writer.Audit`)."""
 
-    def who(self, principal: Principal) -> str:
-        """The name of a principal."""
-        ...
+    def who(self, principal: Principal) -> str: ...
 
     async def write(self, record: Record) -> None:
-        """Write a record, and wait until it is durable.
-
-        Raises:
-            AuditFailed: It is not written.
-        """
+        """Write a record and wait until it is durable; raise AuditFailed if it is not."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Whose a tool is.
-
-    Args:
-        server: The server's name.
-        tool: The tool's name there.
-        policy: The version of the server's policy.
-        names: Those that the schema of the tool's output speaks of.
-    """
-
     server: str
-    tool: str
-    policy: str
-    names: Set[str] = frozenset()
+    tool: str  # the tool's name at the server
+    policy: str  # version of the server's policy
+    names: Set[str] = frozenset()  # names in the tool's output schema
 
 
 class Auditing:
-    """The middleware.
-
-    Args:
-        audit: Where records are written.
-        whose: Whose a tool is, by the name that clients know; `None` where nothing is written down of it.
-    """
+    """The middleware; `whose` maps a tool's public name to its owner, or to `None` if its calls are not recorded."""
 
     def __init__(self, audit: Writer, whose: Callable[[str], Owned | None]) -> None:
         self._audit = audit
         self._whose = whose
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer to one message."""
         is_read = is_kept_result(ctx)
         if ctx.method != "tools/call" and not is_read:
             return await call_next(ctx)
@@ -111,7 +84,6 @@ class Auditing:
     async def _written(
         self, ctx: ServerRequestContext[Any, Any], account: Account, result: dict[str, Any] | None, began: float
     ) -> dict[str, Any]:
-        """The answer, once it is written down."""
         name: object = (ctx.params or {}).get("name") if account.tool is None else account.tool
         owned = self._whose(name) if isinstance(name, str) else None
         if owned is not None:
@@ -140,13 +112,11 @@ class Auditing:
 
 
 def _told(result: dict[str, Any], names: Set[str]) -> tuple[str, ...]:
-    """The fields of the value that a client gets."""
     shown = _shown(result)
     return () if shown is None else fields_of(shown, names)
 
 
 def _shown(result: dict[str, Any]) -> Json:
-    """The value that a client gets; `None` if there is none."""
     if result.get("isError"):
         return None
     contents: Any = result.get("contents")

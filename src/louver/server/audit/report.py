@@ -1,11 +1,4 @@
-"""What a file of audit records tells: sums by tool, by principal, by field, and the records themselves.
-
-    by_tool         server, tool             calls, answered, refused, withheld, error, principals, last
-    by_principal    principal                calls, answered, refused, withheld, error, tools, last
-    by_field        server, tool, field      calls, principals, last       of answers alone: what went out
-
-The file is only read, also while servers write to it.
-"""
+"""Reports on a file of audit records, opened read-only: totals by tool, principal or field, and the records."""
 
 from __future__ import annotations
 
@@ -21,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Row = dict[str, Any]
-"""A sum, as a JSON object."""
+Row = dict[str, Any]  # a total, as a JSON object
 
 _OUTCOMES: Final = ", ".join(
     f"sum(outcome = '{outcome}') AS {outcome}" for outcome in ("answered", "refused", "withheld", "error")
@@ -47,38 +39,25 @@ FROM records WHERE time >= ? ORDER BY time, number
 
 
 class Trail:
-    """The records of one file, from some time on.
-
-    Args:
-        file: The file.
-        since: From when on, in seconds since the epoch.
-
-    Raises:
-        InvalidInput: It is not there, cannot be opened, or is a file of another kind.
-    """
+    """The records of one file since a time in seconds since the epoch."""
 
     def __init__(self, file: Path, since: float = 0.0) -> None:
         self._database = opened_to_read(file)
         self._since = since
 
     def close(self) -> None:
-        """Ask no more."""
         self._database.close()
 
     def by_tool(self) -> list[Row]:
-        """A sum for each tool, of the one that is called most first."""
         return self._sums(_BY_TOOL)
 
     def by_principal(self) -> list[Row]:
-        """A sum for each principal, likewise."""
         return self._sums(_BY_PRINCIPAL)
 
     def by_field(self) -> list[Row]:
-        """A sum for each field that was in an answer, likewise."""
         return self._sums(_BY_FIELD)
 
     def records(self) -> Iterator[Record]:
-        """The records, the oldest first."""
         for row in self._rows(_RECORDS):
             del row["number"]
             row["fields"] = tuple(json.loads(row["fields"]))

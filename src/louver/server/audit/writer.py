@@ -1,11 +1,6 @@
-"""Writing audit records: each is in the file, for good, before its call is answered.
+"""Write audit records: each is durable in the file before its call is answered.
 
-    audit = Audit(Path("audit.db"), days=365)
-    await audit.write(record)      returns once the record is durable, or raises
-    audit.close()
-
-Records that come at the same time are written in one transaction, by one thread, so that many calls at once wait for
-the disk together. That there is no answer without a record is the business of who writes one.
+Concurrent records share one transaction in one thread, so that many calls wait for the disk together.
 """
 
 from __future__ import annotations
@@ -42,8 +37,6 @@ _INSERT: Final = f"INSERT INTO records VALUES (NULL{', ?' * 11})"
 
 
 class _Entry:
-    """A record on its way to the file."""
-
     def __init__(self, record: Record) -> None:
         said = (
             record.time,
@@ -64,16 +57,7 @@ class _Entry:
 
 
 class Audit:
-    """The writer of one file, which other processes may write too.
-
-    Args:
-        file: The file; it is made if it is not there, in a folder that is.
-        days: How long records are kept. Older ones go now, and once a day.
-        clock: Seconds since the epoch.
-
-    Raises:
-        AuditFailed: The file cannot be written, or is of another kind.
-    """
+    """The writer of one file, which other processes may write too; deletes records older than `days`, daily."""
 
     def __init__(
         self, file: str | os.PathLike[str], days: float = AUDIT_DAYS, clock: Callable[[], float] = time.time
@@ -96,27 +80,20 @@ class Audit:
             raise AuditFailed(told) from None
 
     def who(self, principal: Principal) -> str:
-        """The name of a principal in this file: a digest by the file's own key, of subject and client.
-
-        It tells calls of one principal from those of another. Who has the file and a guess can try the guess.
-        """
+        """A principal's name in this file: a digest by the file's key, against which its readers can test guesses."""
         return hmac.digest(self._key, canonical([principal.subject, principal.client]), hashlib.sha256).hex()[:32]
 
     async def write(self, record: Record) -> None:
-        """Write a record, and wait until it is durable.
-
-        Raises:
-            AuditFailed: It is not written.
-        """
+        """Write a record and wait until it is durable; raise AuditFailed if it is not."""
         entry = _Entry(record)
         self._waiting.append(entry)
-        # It is written though nobody waits for the answer any more.
+        # The record is written even if the call is cancelled.
         await until_given_up(lambda _: self._flush(), self._one_at_a_time)
         if not entry.is_written:
             raise AuditFailed("the audit record of this call cannot be written, so there is no answer")
 
     def close(self) -> None:
-        """Write what still waits, and write no more."""
+        """Write pending records, and close the file."""
         with self._writing:
             if self._database is not None:
                 self._write_all()
@@ -124,8 +101,8 @@ class Audit:
                 self._database = None
 
     def _flush(self) -> None:
-        """Write all that waits; whoever comes next finds that done."""
-        # A thread works on when asyncio cancels who waits for it, and the limiter lets the next one begin.
+        """Write all pending records; a concurrent flush then finds none."""
+        # A cancelled call leaves its thread running, and the limiter admits the next one.
         with self._writing:
             self._write_all()
 
@@ -145,7 +122,7 @@ class Audit:
         if self._database is None:
             raise OSError(None, "the file is closed")
         if self._now() != self._place:
-            # SQLite would write on, to a file that has no name any more.
+            # SQLite would go on writing to the removed file.
             raise OSError(None, "the file is not the one that was opened: start again")
         database = self._database
         database.execute("BEGIN IMMEDIATE")
@@ -166,11 +143,11 @@ class Audit:
             self._sweeps_at = now + AUDIT_SWEPT_S
 
     def _now(self) -> tuple[int, int]:
-        """Which file stands at the path."""
+        """Identifies the file that is at the path now."""
         found = self._path.stat()
         return found.st_dev, found.st_ino
 
 
 def _writable(value: Any) -> Any:
-    """A value as SQLite takes it: half of a surrogate pair is written as its escape."""
+    """A value that SQLite accepts: a lone surrogate is replaced by its escape."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -1,13 +1,7 @@
-"""What is kept of one output, by which plan, and what the receipt tells of it.
+"""Apply a plan to one output, and write its receipt.
 
-By what is known of the output::
-
-    its declared schema     the plan that was made for it before the tool ran
-    nothing                 the plan without schema; what is told is inferred from what it kept
-
-Nothing is known of JSON text, and of any output of a tool without an output schema.
-What is inferred is for one answer and never gets into a listing. It is inferred from the
-kept part alone, so it cannot name what was left out.
+For JSON text, or without a declared output schema, the receipt's schema is inferred. It is never listed, and comes from
+the kept part alone, so it cannot name what was left out.
 """
 
 from __future__ import annotations
@@ -32,31 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is left of an output.
-
-    Args:
-        value: The kept part.
-        by: The plan, and what it tells.
-        is_valid: Whether it satisfies the projected schema.
-        is_partial: Whether something was left out.
-    """
-
     value: Json
-    by: ReadyPlan
-    is_valid: bool
-    is_partial: bool
+    by: ReadyPlan  # the plan and its schema
+    is_valid: bool  # the value satisfies the projected schema
+    is_partial: bool  # something was left out
 
 
 async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
-    """What is kept of an output; what takes long is done off the event loop.
-
-    Raises:
-        InvalidProjection: The request is not possible for this output, which was not foreseen.
-    """
+    """Project an output; slow work is done off the event loop."""
     wrapper = output.wrapper or entry.text_wrapper
     declared = None
     if entry.output_schema is not None and output.seat == "structured":
-        # Where the string was expected to be JSON text, no field could be unknown before the tool ran.
+        # If JSON text was expected, unknown fields could not be refused before the tool ran: tolerate them now.
         declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
     plan = entry.plan_without_schema(projection, wrapper) if declared is None else declared.plan
 
@@ -75,14 +56,7 @@ async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
 
 
 def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
-    """The receipt of a projected answer.
-
-    Args:
-        ready: The plan, and what it tells.
-        projection: The request.
-        partial: Whether something was left out.
-        dropped: How many blocks of its content were.
-    """
+    """The receipt of a projected answer; `dropped` counts the content blocks that were left out."""
     plan = ready.plan
     return Applied(
         mode=projection.mode,

@@ -1,11 +1,9 @@
-"""One projected call: from the request to the answer.
+"""One projected call, from the request to the answer.
 
-The order is the promise. What can be refused is refused before the tool runs::
-
-    find the tool -> read the request -> make the plan -> take the argument off
+    find the tool -> read the request -> make the plan -> remove the argument
     -> run -> keep -> validate -> write the answer and its receipt
 
-The value that is written was validated, and nothing but that value is written.
+Requests are refused before the tool runs. Only the validated value is written.
 """
 
 from __future__ import annotations
@@ -45,29 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer, and how it was projected.
-
-    Args:
-        result: The answer.
-        asked: What was asked for, where the answer has a receipt of it.
-        by: The plan, if it was projected.
-        is_partial: Whether something was left out.
-        notes: What its model is to be told of it.
-    """
-
     result: HandlerResult
-    asked: Asked | None = None
-    by: ReadyPlan | None = None
+    asked: Asked | None = None  # the request, if the answer has a receipt for it
+    by: ReadyPlan | None = None  # the plan, if it was projected
     is_partial: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # for its model
 
     def schema_of(self, output: Output, declared: Schema | None) -> Schema | None:
-        """The schema of the output that stands in it; `None` if nothing is known of that.
-
-        Args:
-            output: What stands in it.
-            declared: The output schema of its tool.
-        """
+        """The schema of `output`, which is in the answer, if known; `declared` is the tool's output schema."""
         if declared is None or output.seat != "structured":
             return None
         if self.by is None:
@@ -75,7 +58,7 @@ class Answered:
         return None if self.by.plan.is_inferred else self.by.schema
 
     def told_otherwise(self, result: dict[str, Any], reason: Reason) -> dict[str, Any]:
-        """Another result in place of it, whose receipt says why."""
+        """A result that replaces the answer, with a receipt that gives the reason."""
         if self.asked is None:
             return result
         meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.asked.key}
@@ -83,15 +66,7 @@ class Answered:
 
 
 class ProjectedCalls:
-    """Answers `tools/call`.
-
-    Args:
-        tools: The server's tools.
-        asking: How calls can ask.
-        schemas: Keeps the schemas that answers name.
-        can_project: Whether this client gets projections at all.
-        envelope: What every result to this client has, for answers made here.
-    """
+    """Answers `tools/call`; `envelope` makes the members that every result to a client has."""
 
     def __init__(
         self,
@@ -108,7 +83,6 @@ class ProjectedCalls:
         self._envelope = envelope
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Answered:
-        """The answer, projected if that was asked for; else whatever the server answers."""
         name: object = (ctx.params or {}).get("name")
         if not isinstance(name, str) or not self._asking.concerns(name, ctx.params or {}):
             return Answered(await call_next(ctx))
@@ -116,7 +90,7 @@ class ProjectedCalls:
             entry = await self._tools.find(name, ctx, call_next)
             if entry is not None:
                 return await self._call(entry, ctx, call_next)
-            # Unknown, or hidden: if it answers, what it answers is projected all the same.
+            # An unlisted tool may answer all the same, and its answer is projected.
             unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
             return await self._call(unseen, ctx, call_next, listed=False)
         except RefusedArgument as refused:
@@ -134,7 +108,7 @@ class ProjectedCalls:
                 return Answered(error_result(_required("not_supported"), self._envelope(ctx)))
             return _not_applied(result_dict(await call_next(inner)), asked, "not_supported")
         if not listed:
-            # What the request names is unknown with the tool, whose own answer comes first.
+            # The request cannot be checked for an unlisted tool: the server's own answer comes first.
             result = result_dict(await call_next(inner))
             if left_alone(result):
                 return Answered(result)
@@ -149,7 +123,7 @@ class ProjectedCalls:
     async def _check(
         self, entry: Entry, asked: Asked, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> Entry:
-        """Refuse what can be, before the tool runs; what an old listing does not know is looked up in a new one."""
+        """Refuse what can be refused before the tool runs; names unknown in an old list are looked up in a new one."""
         try:
             try:
                 entry.check(asked.projection)
@@ -173,7 +147,6 @@ class ProjectedCalls:
         ctx: ServerRequestContext[Any, Any],
         call_next: CallNext,
     ) -> Answered:
-        """The projected answer to a call that has run."""
         output = await found_output(result, entry.text_wrapper_in(result.get("structuredContent")))
         if output is None:
             if asked.projection.required:
@@ -206,7 +179,7 @@ class ProjectedCalls:
         else:
             dropped = write_output(result, output, kept.value, keep_blocks=asked.projection.mode == "exclude")
             if len(result["content"][0]["text"]) > MAX_READ_ON_LOOP:
-                # It will be written once more, for the wire: before that others have their turn.
+                # The text is serialised once more for the wire: let other tasks run first.
                 await checkpoint()
         self._schemas.remember(kept.by)
         said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
@@ -216,7 +189,7 @@ class ProjectedCalls:
 
 
 def left_alone(result: dict[str, Any]) -> Reason | None:
-    """Why a result is passed on as it is, if it is: an error stays that error, a question is no output."""
+    """Why a result is not projected, if it is not: an error stays that error, an incomplete result has no output."""
     if result.get("isError"):
         return "error_result"
     if result.get("resultType", "complete") != "complete":
@@ -228,7 +201,7 @@ def _with_receipt(
     result: dict[str, Any], asked: Asked, said: Applied | NotApplied, *, is_brief: bool = False
 ) -> dict[str, Any]:
     if not said.applied and asked.by == "default view":
-        # Nobody asked, and nothing was done.
+        # Neither requested nor applied: no receipt.
         return result
     receipt = said.to_wire()
     return {**result, "_meta": {**members(result.get("_meta")), asked.key: brief(receipt) if is_brief else receipt}}

@@ -1,13 +1,7 @@
-r"""Answers of tools whose output a file declares (`catalogue.files.output_schemas`) while their server gives text.
+"""Structured content for tools that answer with text although a file declares their output schema.
 
-::
-
-    {"content": [{"type": "text", "text": "{\"id\": 1}"}]}
-    {"content": [{"type": "text", "text": "{\"id\": 1}"}], "structuredContent": {"id": 1}}
-
-Clients throw where a tool lists an output schema and its answer has no structured content, or none that fits. So each
-answer gets some, whether it is projected then or not; an answer that has nothing which fits what is listed is an error
-(`OUTPUT_INVALID`), for that is what clients take. Errors and questions stay as they are.
+Clients reject an answer that does not fit the listed schema. So each answer gets structured content; if nothing in it
+fits, it becomes the error `OUTPUT_INVALID`. Errors and incomplete results stay unchanged.
 """
 
 from __future__ import annotations
@@ -40,19 +34,12 @@ _EVERYTHING: Final = Projection.include("*")
 
 
 class DeclaredAnswers:
-    """Gives answers their structured content.
-
-    Args:
-        tools: The server's tools.
-        listing: What `tools/list` shows as output schema.
-    """
-
     def __init__(self, tools: Tools, listing: Listing) -> None:
         self._tools = tools
         self._listing: Listing = listing
 
     def before(self, call_next: CallNext) -> CallNext:
-        """What answers calls as they are declared, before what answers them as it does."""
+        """A handler that adds structured content to the answers of `call_next`."""
         schemas = self._tools.views.schemas
         if not schemas:
             return call_next
@@ -60,7 +47,7 @@ class DeclaredAnswers:
         async def answered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
             result = await call_next(ctx)
             name: object = (ctx.params or {}).get("name")
-            # A call that is projected lists tools on its way.
+            # A projected call may send `tools/list` through this handler.
             if ctx.method != "tools/call" or not isinstance(name, str):
                 return result
             schemas.refresh()
@@ -75,13 +62,13 @@ class DeclaredAnswers:
         return answered
 
     def _structured(self, result: dict[str, Any], entry: Entry) -> dict[str, Any]:
-        """An answer with its output as structured content; the error that there is none."""
+        """The answer with its output as structured content, or the error that nothing fits."""
         text = None if entry.text_wrapper else text_wrapper_in(result.get("structuredContent"))
         output = find_output(result, text)
         if output is None:
             return _invalid(result, entry, "is neither structured nor one text that holds JSON")
         value = as_object(output.value)
-        # A schema that is open would else take any list for one of the objects that it is about.
+        # An open object schema would otherwise accept any list, once that is wrapped in an object.
         is_one = is_object(output.value) or WRAPPER in members(members(entry.output_schema).get("properties"))
         by = entry.plan(_EVERYTHING).validator if self._listing == "strict" else entry.listing_validator
         if not (is_one and by.is_valid(value)):

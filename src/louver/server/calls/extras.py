@@ -1,13 +1,9 @@
-"""Extras: what is said beside an answer, written where its reader sees it.
+"""Response extras: notes on an answer, written where its reader sees them and the listed schema admits them.
 
-::
-
-    a program                                 a block of text each, and `_meta`
-    a model whose host shows text             a block of text each
-    a model whose host shows structured       {..., "louver": ["NOTE: ...", "WARNING: ..."]}
-    a model of an unknown host                both: the text is the structured content spelled out, with the member
-
-A structured member is written only where the listed output schema admits it.
+a program                            one text block each, and `_meta`
+a model, host shows text             one text block each
+a model, host shows structured       {..., "louver": ["NOTE: ...", "WARNING: ..."]}
+a model, host unknown                both: the text is the structured content as JSON, with the member
 """
 
 from __future__ import annotations
@@ -26,40 +22,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is said beside an answer.
-
-    Args:
-        texts: As a reader reads it.
-        meta: The same, as a program reads it in `_meta`.
-        written: Texts that stand in the answer's content already.
-    """
-
-    texts: tuple[str, ...] = ()
-    meta: dict[str, Any] = field(default_factory=dict[str, Any])
-    written: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()  # for a reader
+    meta: dict[str, Any] = field(default_factory=dict[str, Any])  # the same for a program, in `_meta`
+    written: tuple[str, ...] = ()  # texts that are in the content already
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.written)
 
     def joined(self, other: Extras) -> Extras:
-        """These, then others."""
         return Extras((*self.texts, *other.texts), {**self.meta, **other.meta}, (*self.written, *other.written))
 
     def beside(self, result: dict[str, Any], recipient: Recipient, *, admitted: bool) -> dict[str, Any]:
-        """The answer with them.
-
-        Args:
-            result: The answer.
-            recipient: Who reads it.
-            admitted: Whether the listed output schema admits the member.
-        """
+        """The answer with the notes; `admitted` means that the listed output schema admits the member."""
         structured: Any = result.get("structuredContent")
         fits = admitted and recipient.reads_structured and is_object(structured) and EXTRAS not in structured
         are_texts_needed = recipient.reads_text or not fits
         if fits:
             shown = {**structured, EXTRAS: [*self.written, *self.texts]}
             if _is_spelled_out(result, structured):
-                # So it stays, and hosts that show texts, or the first one alone, show it too.
+                # The text still equals the structured content, so hosts that show only the first text show the notes.
                 result = {**result, "content": [{"type": "text", "text": compact(shown)}]}
                 are_texts_needed = False
             result = {**result, "structuredContent": shown}
@@ -72,13 +53,12 @@ class Extras:
 
 
 def _is_spelled_out(result: dict[str, Any], structured: dict[str, Any]) -> bool:
-    """Whether the content is one text, and that just the structured content spelled out."""
+    """Whether the content is one text that repeats the structured content."""
     content: Any = result.get("content")
     return is_array(content) and len(content) == 1 and members(content[0]).get("text") == compact(structured)
 
 
 def is_admitted(entry: Entry | None, listing: Listing) -> bool:
-    """Whether what is listed of a tool admits the member."""
     if entry is None or entry.output_schema is None or listing == "omit":
         return True
     return listing == "relaxed" and entry.admits_extras

@@ -1,7 +1,6 @@
-"""What an answer holds as text: the output written once more, for hosts that show text.
+"""The output of an answer: find it, and write it as structured content and as text.
 
-Of a projected answer `structuredContent` and `content` come from the one kept value; where that stands says
-`louver.protocol.output`. Text that is not this value is dropped: it may hold what was left out.
+In a projected answer both come from the one kept value. Other text is dropped, since it may hold what was left out.
 """
 
 from __future__ import annotations
@@ -28,17 +27,7 @@ _SPACED = ("\n", " ", "\t", "\r")
 
 
 def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blocks: bool) -> int:
-    """Put the kept value into `result`, in `content` too.
-
-    Args:
-        result: The result, which is changed.
-        output: The output, for where it stood.
-        kept: What is left of it.
-        keep_blocks: Whether blocks that are not text stay.
-
-    Returns:
-        The number of such blocks that were dropped.
-    """
+    """Write the kept value into `result`, in place; return the number of dropped blocks that are not text."""
     text = json.compact(kept)
     if output.seat == "structured":
         result["structuredContent"] = kept
@@ -50,7 +39,7 @@ def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blo
 
 
 async def without_white_space(result: HandlerResult) -> HandlerResult:
-    """A result whose text is written without white space, if it is just the structured content spelled out."""
+    """The result with compact text, if its text only repeats the structured content."""
     structured, text = _both(result)
     if text is None or not _is_spaced(text):
         return result
@@ -63,7 +52,7 @@ async def without_white_space(result: HandlerResult) -> HandlerResult:
 
 
 def _both(result: HandlerResult) -> tuple[Json, str | None]:
-    """The structured content and the one text of a result; no text where there are none or several."""
+    """The structured content and the only text block; no text if there are none or several."""
     if isinstance(result, CallToolResult):
         block = result.content[0] if len(result.content) == 1 else None
         return result.structured_content, block.text if isinstance(block, TextContent) else None
@@ -75,7 +64,6 @@ def _both(result: HandlerResult) -> tuple[Json, str | None]:
 
 
 def _is_spaced(text: str) -> bool:
-    """Whether a text begins like an object that is written with white space."""
     if not text.startswith("{"):
         return False
     if text[1:2] in _SPACED:
@@ -85,10 +73,5 @@ def _is_spaced(text: str) -> bool:
 
 
 async def found_output(result: dict[str, Any], wrapper: str | None) -> Output | None:
-    """The output that can be projected; `None` if there is none.
-
-    Args:
-        result: The wire object of a complete result.
-        wrapper: The property of the structured content, if any, whose string may be JSON text.
-    """
+    """The output that can be projected, if any; the string in the property `wrapper` may be JSON text."""
     return await aside(may_be_output(result, wrapper), partial(find_output, result, wrapper))

@@ -1,8 +1,6 @@
-"""What a call asks for, and by whom.
+"""The projection that a call requests: in `_meta` by its client, in an argument by its model, or by a default view.
 
-A client asks in `_meta`; its model, which cannot set that, by an argument;
-and where neither does, the server may have a default view. In this
-order: a request in `_meta` wins, but the argument is read, and refused, all the same.
+A request in `_meta` wins, but a malformed argument is refused all the same.
 """
 
 from __future__ import annotations
@@ -25,29 +23,20 @@ if TYPE_CHECKING:
 
 By = Literal["_meta", "argument", "default view"]
 
+# The tools that take the argument: those with fields to leave out or with a view; all; or none.
 Argument = Literal["projectable", "all", "off"]
-"""Which tools take the argument: those whose answers have fields to leave out, or a view; all; or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a call asks for.
-
-    Args:
-        projection: The request.
-        by: How it was asked.
-        key: The key of `_meta` under which the receipt goes.
-        argument: What the argument is called, if it was asked by that.
-    """
-
     projection: Projection
-    by: By
-    key: str = PROJECTION_LITERAL
-    argument: str = ARGUMENT
+    by: By  # how it was requested
+    key: str = PROJECTION_LITERAL  # the key of its receipt in `_meta`
+    argument: str = ARGUMENT  # the name of the argument, if that requested it
 
 
 class RefusedArgument(Exception):
-    """A request by the argument is not possible: its model must be able to read why."""
+    """A request by argument was refused; its model must be able to read the reason."""
 
     def __init__(self, error: LouverError, name: str) -> None:
         super().__init__(error.message)
@@ -57,65 +46,48 @@ class RefusedArgument(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How calls of one server can ask.
+    """How calls of one server can request projections."""
 
-    Args:
-        argument: Which tools take the argument.
-        name: What it is called, unless the tool has an argument of that name.
-        defaults: Tool name -> the view that a call without a request gets.
-        ready: What the names of tools begin with that may have a default view of their own.
-
-    Raises:
-        LouverError: There is no such `argument`.
-    """
-
-    argument: Argument
-    defaults: Mapping[str, str]
-    ready: tuple[str, ...] = ()
-    name: str = ARGUMENT
+    argument: Argument  # which tools take the argument
+    defaults: Mapping[str, str]  # tool name -> the view for calls without a request
+    ready: tuple[str, ...] = ()  # prefixes of tools that may have a default view of their own
+    name: str = ARGUMENT  # of the argument, unless the tool has an argument of that name
 
     def __post_init__(self) -> None:
         check_choice("argument", self.argument, get_args(Argument))
 
     def concerns(self, name: str, params: Mapping[str, Any]) -> bool:
-        """Whether a call may ask for anything; if not, the server answers as if nothing were attached."""
+        """Whether a call may request a projection; otherwise the server answers untouched."""
         meta, arguments = params.get("_meta"), params.get("arguments")
         by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
         by_argument = self.argument != "off" and is_object(arguments) and self._is_among(arguments)
         return by_meta or by_argument or name in self.defaults or name.startswith(self.ready)
 
     def default_view(self, entry: Entry) -> str | None:
-        """The view that a call of the tool without a request gets, if any, and if its caller may know of it."""
+        """The view for calls without a request, if the caller may know of it."""
         view = self.defaults.get(entry.name, entry.default_view)
         return None if entry.hides_views and view not in entry.views.named else view
 
     def argument_of(self, entry: Entry) -> str | None:
-        """What the argument of the tool is called, if it takes one: the tool itself never sees it."""
+        """The name of the tool's argument, if it takes one; the tool itself never receives it."""
         if self.argument == "off":
             return None
         is_known = entry.output_schema is not None or bool(entry.leaf_fields) or self._has_view(entry)
         return entry.free_argument(self.name) if is_known or self.argument == "all" else None
 
     def offers_argument(self, entry: Entry) -> bool:
-        """Whether the argument is listed: where naming fields can pay."""
+        """Whether the argument is listed: only where naming fields can pay."""
         return self.argument == "all" or entry.has_much_to_leave_out or self._has_view(entry)
 
     def _has_view(self, entry: Entry) -> bool:
-        # A caller who gets a view without having asked must be able to ask for all.
+        # A caller that gets a default view must be able to request everything.
         return bool(entry.views.named) or self.default_view(entry) is not None
 
     def argument_schema(self, entry: Entry) -> dict[str, Any]:
-        """The argument in the input schema of a tool that takes it."""
         learned = entry.output_schema is None
         return argument_schema(entry.leaf_fields, entry.views.named, self.default_view(entry), learned=learned)
 
     def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
-        """What a call of the tool asks for, if anything.
-
-        Raises:
-            MCPError: The request in `_meta` is not a projection.
-            RefusedArgument: Likewise, in the argument.
-        """
         try:
             by_meta, compact = requested(params.get("_meta")), is_compact(params.get("_meta"))
         except LouverError as error:
@@ -142,12 +114,7 @@ class Asking:
 
 
 def refuse(error: LouverError, asked: Asked) -> NoReturn:
-    """Turn down a request that is not possible for the tool, in the form that fits who asked.
-
-    Raises:
-        MCPError: The client asked, or the server's own default view does not fit.
-        RefusedArgument: A model asked.
-    """
+    """Raise the refusal that fits the origin: RefusedArgument for a model's argument, otherwise MCPError."""
     if asked.by == "argument":
         raise RefusedArgument(error, asked.argument) from None
     raise protocol_error(error) from None

@@ -1,11 +1,6 @@
-"""What becomes of the answer to a call before its client gets it.
+"""The answer to a call on its way to the client, by the steps that the server's author has enabled.
 
-::
-
-    projected answer ─ guidance looks at it ─ kept, if it is too large, and previewed ─ else warned of, if it is large
-
-Each is there only where the server's author wants it; `extras.py` places them. For a model, text that is just the
-structured content spelled out is written without white space.
+projected answer ─ guidance ─ kept and previewed, if it is too large ─ otherwise a warning, if it is large
 """
 
 from __future__ import annotations
@@ -62,7 +57,7 @@ _INSIDE: ContextVar[bool] = ContextVar("louver_inside", default=False)
 
 @contextmanager
 def inside() -> Generator[None]:
-    """Calls meanwhile are made within the answer to another: they get data, and nothing beside it or instead of it."""
+    """Calls within the block serve the answer to another call: they return data, without extras or previews."""
     before = _INSIDE.set(True)
     try:
         yield
@@ -71,63 +66,37 @@ def inside() -> Generator[None]:
 
 
 class Learner(Protocol):
-    """Learns which fields answers have."""
+    """Learns the fields of answers; `learn` raises LouverError if it cannot store them."""
 
-    def wants(self, tool: str) -> bool:
-        """Whether one more answer of a tool is looked at."""
-        ...
+    def wants(self, tool: str) -> bool: ...
 
-    def learn(self, tool: str, value: Json) -> None:
-        """Look at an answer.
-
-        Raises:
-            LouverError: What was learnt cannot be kept.
-        """
-        ...
+    def learn(self, tool: str, value: Json) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What an author wants beside answers, or instead of them.
-
-    Args:
-        guidance: What is said of them, when there is reason to.
-        warnings: When is warned.
-        results: Keeps those that are too large.
-        learn: Learns which fields the answers of tools have that declare none, and says whether it wants one.
-        by: What names fields in a call, and what names a view, where neither `_meta` nor the argument does.
-        hosts: What hosts show their models.
-    """
+    """The additions to answers, and replacements of them, that the server's author has enabled."""
 
     guidance: Guidance | None = None
     warnings: Warnings | None = None
-    results: Results | None = None
-    learn: Learner | None = None
-    by: tuple[str, ...] = ()
-    hosts: Mapping[str, Host] = field(default_factory=lambda: HOSTS)
+    results: Results | None = None  # keeps answers that are too large
+    learn: Learner | None = None  # learns from answers of tools without an output schema
+    by: tuple[str, ...] = ()  # how calls name fields, then views, if not by `_meta` or the argument
+    hosts: Mapping[str, Host] = field(default_factory=lambda: HOSTS)  # client name -> host
 
 
 NOTHING: Final = Beside()
 
 
 async def for_model(result: HandlerResult) -> HandlerResult:
-    """An answer without what says the same twice: white space, and in `_meta` the error that its text tells."""
+    """The answer without repetition: compact text, and no error in `_meta` that the text holds too."""
     if is_object(result) and result.get("isError") and ERROR in members(result.get("_meta")):
         return {**result, "_meta": {key: said for key, said in result["_meta"].items() if key != ERROR}}
     return await without_white_space(result)
 
 
 class Answers:
-    """Answers `tools/call`.
-
-    Args:
-        calls: Gives the projected answers.
-        tools: The server's tools.
-        beside: What is wanted.
-        can_project: Whether this client gets projections, of which a preview is one.
-        asking: How calls can ask for fields.
-        listing: What is listed as output schema.
-    """
+    """Answers `tools/call`: projects, then adds extras."""
 
     def __init__(
         self,
@@ -147,7 +116,6 @@ class Answers:
         self._listing: Listing = listing
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer, with what is to be said of it."""
         answered = await self._calls(ctx, call_next)
         name: object = (ctx.params or {}).get("name")
         if _INSIDE.get() or not isinstance(name, str):
@@ -180,7 +148,7 @@ class Answers:
         return extras.beside(result, recipient, admitted=is_admitted(entry, self._listing))
 
     async def _learned(self, learner: Learner, tool: str, result: dict[str, Any]) -> None:
-        """Learn from an answer; what goes wrong with that is no matter of the call."""
+        """Learn from an answer; a failure does not affect the call."""
         if left_alone(result):
             return
         output = await found_output(result, text_wrapper_in(result.get("structuredContent")))
@@ -214,7 +182,6 @@ class Answers:
     async def _advice(
         self, look: _Look, recipient: Recipient, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> str:
-        """How this client can ask for less of this answer."""
         if not self._can_project(ctx) or not await look.aside(lambda: has_fields(look.value)):
             return less(())
         # Models cannot set `_meta`.
@@ -234,7 +201,7 @@ class Answers:
         ctx: ServerRequestContext[Any, Any],
         call_next: CallNext,
     ) -> tuple[dict[str, Any], Extras] | None:
-        """What the client gets in place of an answer that is kept, and what it is told of that."""
+        """The preview and extras that replace an answer, if the answer is kept."""
         results, output = self._beside.results, look.output
         if results is None or output is None or not can_be_kept(output) or not self._can_project(ctx):
             return None
@@ -254,7 +221,7 @@ class Answers:
 
 
 class _Look:
-    """An answer, and what of it is looked at: its output, or else its texts."""
+    """An answer, and the value in it that rules and counts examine: its output, or else its texts."""
 
     def __init__(self, tool: str, result: dict[str, Any], output: Output | None) -> None:
         self.tool = tool
@@ -263,29 +230,24 @@ class _Look:
 
     @classmethod
     async def at(cls, tool: str, result: dict[str, Any]) -> _Look:
-        """The look at an answer of a tool."""
         return cls(tool, result, await found_output(result, text_wrapper_in(result.get("structuredContent"))))
 
     @cached_property
     def texts(self) -> list[str] | None:
-        """Its texts, if there is no output."""
         return texts_of(self.result) if self.output is None else None
 
     @cached_property
     def value(self) -> Json:
-        """What rules look at, and what is counted."""
         return "\n".join(self.texts or ()) if self.output is None else self.output.value
 
     @cached_property
     def text(self) -> str:
-        """Its JSON."""
         return compact(self.value)
 
     @cached_property
     def size(self) -> int:
-        """The bytes of that."""
         return len(self.text.encode("utf-8", "surrogatepass"))
 
     async def aside(self, function: Callable[[], _Made]) -> _Made:
-        """What a function makes of it, in a thread if it is large."""
+        """Call a function, in a thread if the value is large."""
         return await aside(self.value, function)

@@ -1,14 +1,7 @@
-"""Projected schemas by their digest, for clients that asked for the digest alone.
+"""Projected schemas, read at `louver://schemas/<digest>` by clients that request `"schema": "digest"`.
 
-A client that asks with `"schema": "digest"` gets 16 hex digits instead of a schema. It
-derives the schema itself, or reads it::
-
-    resources/read  louver://schemas/cc14fe1b3136264a
-    -> {"contents": [{"uri": ..., "mimeType": "application/schema+json", "text": "{...}"}]}
-
-A digest names one schema for ever, so the answer may be cached; but only the
-schemas that answers named lately are kept here. A server without resources of
-its own gets the capability, and empty lists, so that clients may read at all.
+A digest names one schema forever, so the answer may be cached; only recently named schemas are kept. A server without
+resources gets the capability and empty lists, so that clients may read.
 """
 
 from __future__ import annotations
@@ -29,8 +22,7 @@ if TYPE_CHECKING:
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Schema
 
-Scope = Literal["public", "private"]
-"""Who may keep an answer: everybody, or its caller alone."""
+Scope = Literal["public", "private"]  # caches that may store an answer: any, or only the caller's own
 
 _DAY_MS = 86_400_000
 _EMPTY = {
@@ -41,29 +33,19 @@ _EMPTY = {
 
 
 class ProjectedSchemas:
-    """The schemas that answers named lately.
-
-    Args:
-        scope: Who may keep one that was read: `private` where it tells what one caller may see.
-    """
+    """The schemas that recent answers named; their scope is `private` if they reveal what one caller may see."""
 
     def __init__(self, scope: Scope = "public") -> None:
         self.scope: Scope = scope
         self._schemas: OrderedDict[str, Schema] = OrderedDict()
 
     def remember(self, ready: ReadyPlan) -> None:
-        """Keep the schema that an answer names."""
         self._schemas[ready.digest] = ready.schema
         self._schemas.move_to_end(ready.digest)
         if len(self._schemas) > MAX_KEPT_SCHEMAS:
             self._schemas.popitem(last=False)
 
     def read(self, uri: str) -> dict[str, Any]:
-        """The result of reading a schema.
-
-        Raises:
-            MCPError: No schema is kept under this digest.
-        """
         schema = self._schemas.get(uri.removeprefix(SCHEMAS_URI))
         if schema is None:
             message = "no projected schema is kept under this digest: ask again with 'schema': 'inline'"
@@ -73,19 +55,18 @@ class ProjectedSchemas:
 
 
 def is_projected_schema(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether a request reads a projected schema."""
     uri: object = (ctx.params or {}).get("uri")
     return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(SCHEMAS_URI)
 
 
 def cached(result: dict[str, Any], envelope: dict[str, Any], scope: Scope = "public") -> dict[str, Any]:
-    """A result that never changes, as the protocol revision has it."""
+    """A result that never changes, with cache hints where the protocol revision has them."""
     caching = {"ttlMs": _DAY_MS, "cacheScope": scope} if "resultType" in envelope else {}
     return {**envelope, **caching, **result}
 
 
 async def own_list(ctx: ServerRequestContext[Any, Any], call_next: CallNext, envelope: dict[str, Any]) -> HandlerResult:
-    """The server's own list of resources, templates or prompts, or an empty one if it has none."""
+    """The server's own list of resources, templates or prompts; an empty one if it has none."""
     try:
         return await call_next(ctx)
     except MCPError as error:

@@ -1,12 +1,7 @@
-"""What a model is told of fields that it has named and that the tool's output does not have.
+"""Notes for models on fields that a request names and the output does not have.
 
-::
-
-    some are there      NOTE: the output has no field 'nmae'; did you mean 'name'?
-    none is             an error: the output has no field 'nmae'; did you mean 'name'? Its fields: id, name, email
-
-The error comes before the tool runs, where its output schema is known. A model would else take `{}` for all that there
-is. Programs read the same in the receipt, which models are not shown.
+some exist      NOTE: the output has no field 'nmae'; did you mean 'name'?
+none exists     an error, as a model would take `{}` for the whole output; it lists the existing fields
 """
 
 from __future__ import annotations
@@ -30,21 +25,13 @@ if TYPE_CHECKING:
 
 
 def unmatched_in(receipt: Mapping[str, Any]) -> list[str]:
-    """A clause for each of the first few fields of which a receipt says so.
-
-    Args:
-        receipt: As it stands on the wire.
-    """
+    """A clause for each of the first unmatched fields in a receipt on the wire."""
     names, meant = strings(receipt.get("unmatched")), members(receipt.get("suggestions"))
     return _clauses(names, meant)
 
 
 def note_by_schema(entry: Entry, projection: Projection) -> str | None:
-    """The note on fields that the tool's output schema does not know, if it has one, before the tool runs.
-
-    Raises:
-        UnknownField: It knows none of those that are included.
-    """
+    """The note by the tool's output schema, if it has one; UnknownField if no included field exists."""
     if entry.output_schema is None or entry.text_wrapper is not None:
         return None
     plan = entry.plan(projection).plan
@@ -54,16 +41,7 @@ def note_by_schema(entry: Entry, projection: Projection) -> str | None:
 
 
 def note_by_value(value: Json, projection: Projection, wrapper: str | None) -> str | None:
-    """The note on fields that the answer of a tool without an output schema does not have.
-
-    Args:
-        value: The output.
-        projection: The request.
-        wrapper: The property that held the output as JSON text; paths may begin with it.
-
-    Raises:
-        UnknownField: It has none of those that are included.
-    """
+    """The note by an output without schema; UnknownField if no included field exists."""
     if projection.mode != "include":
         return None
     fields = within_text(wrapper, projection.fields)

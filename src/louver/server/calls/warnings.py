@@ -1,12 +1,9 @@
-"""Warnings: that an answer is large, and how to ask for less.
+"""Warnings that an answer is large, with advice; in `_meta["dev.louver/warnings"]`, and as text in `content`.
 
-    {"code": "WARNING", "message": "The array 'issues' has 312 elements, more than 100. Ask for ...",
-     "path": "issues", "items": 312, "limit": 100}
-    {"code": "TOKEN_WARNING", "message": "About 17,495 tokens (61,234 characters), over 50,000 characters. ...",
-     "characters": 61234, "tokens": 17495, "limit": 50000}
+    {"code": "WARNING", "message": ..., "path": "issues", "items": 312, "limit": 100}
+    {"code": "TOKEN_WARNING", "message": ..., "characters": 61234, "tokens": 17495, "limit": 50000}
 
-They stand in `_meta["dev.louver/warnings"]`, and as text in `content`. What is counted is what the client gets.
-Source: 001, "Proactive Warnings"; the limits are its own, the estimate of tokens is ours.
+Source: 001, "Proactive Warnings", and its limits; the estimate of tokens is ours.
 """
 
 from __future__ import annotations
@@ -27,17 +24,16 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
 
-CODES: Final = ("WARNING", "TOKEN_WARNING")
-"""What a warning can be: of elements, and of characters."""
+CODES: Final = ("WARNING", "TOKEN_WARNING")  # too many elements; too many characters
 
 
 @dataclass(frozen=True, slots=True)
 class Warnings:
-    """When is warned.
+    """The sizes above which an answer gets a warning.
 
     Args:
-        items: Over how many elements of one array.
-        characters: Over how many characters of the answer.
+        items: Elements of one array.
+        characters: Characters of the answer.
 
     Raises:
         LouverError: One of them is below 1.
@@ -51,12 +47,7 @@ class Warnings:
             raise LouverError("warnings: expected 1 or more for both 'items' and 'characters'")
 
     def of(self, result: dict[str, Any], value: Json) -> list[dict[str, Any]]:
-        """The warnings of an answer; what to do is said by `less`.
-
-        Args:
-            result: The answer, in its wire form.
-            value: The output that stands in it, or its texts.
-        """
+        """The warnings for an answer; `value` is its output, or its texts. `less` gives the advice."""
         said: list[dict[str, Any]] = []
         largest = longest(value, within_arrays=True)
         if largest is not None and (items := len(largest.items)) > self.items:
@@ -72,12 +63,7 @@ class Warnings:
 
 
 def less(by: Sequence[str], *, has_views: bool = False) -> str:
-    """What to do for a smaller answer.
-
-    Args:
-        by: What names fields in a call, and what a view if that is another; empty if nothing does.
-        has_views: Whether there is a view to name.
-    """
+    """Advice for a smaller answer; `by` lists the ways to name fields in a call, then views if they differ."""
     if not by:
         return "Narrow the arguments."
     what = "the fields that you need, or a view," if has_views else "the fields that you need"
@@ -85,7 +71,7 @@ def less(by: Sequence[str], *, has_views: bool = False) -> str:
 
 
 def has_fields(value: Json) -> bool:
-    """Whether something of a value can be left out by naming the rest: somewhere in it an object has two members."""
+    """Whether naming fields can leave something out: an object in the value has two members."""
     todo = [value]
     while todo:
         part = todo.pop()
@@ -99,7 +85,6 @@ def has_fields(value: Json) -> bool:
 
 
 def text_of(warning: dict[str, Any]) -> str:
-    """A warning as a model reads it."""
     return f"{warning['code']}: {warning['message']}"
 
 
@@ -108,6 +93,6 @@ def _warning(code: str, message: str, **fields: Any) -> dict[str, Any]:
 
 
 def _characters(result: dict[str, Any]) -> int:
-    """The characters that a model reads: of the texts, or of the structured content where that says more."""
+    """The characters that a model reads: of the texts, or of the structured content if that is longer."""
     structured = len(compact(result["structuredContent"])) if "structuredContent" in result else 0
     return max(sum(map(len, texts_of(result))), structured)

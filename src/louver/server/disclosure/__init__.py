@@ -1,1 +1,1 @@
-"""Progressive disclosure: tools listed by summary, described on demand."""
+"""Progressive disclosure: tools are listed by summary and described in full on demand."""

@@ -1,7 +1,7 @@
-"""How the tools of a server are described now, as each caller sees them.
+"""The current definitions of a server's tools, as each caller sees them.
 
-What a server lists is asked for anew for every read. For a call, what was listed last counts, until
-the server tells that its tools have changed, a list that passes says so, or some time has gone by.
+Every read of descriptions lists the tools again. A call uses the last list until the server announces a change, until
+another list passes, or until that list is too old.
 """
 
 from __future__ import annotations
@@ -26,33 +26,21 @@ if TYPE_CHECKING:
 
 
 class Definitions:
-    """The tools by caller and name.
-
-    Args:
-        files: What is added to descriptions.
-    """
-
     def __init__(self, files: DescriptionFiles) -> None:
         self._files = files
         # Weak: a tool that no caller sees any more is forgotten.
         self._latest: WeakValueDictionary[str, Described] = WeakValueDictionary()
         self._seen = Sights(_Seen)
         self._changes = 0
-        # Lists that are looked at in turns are learnt in the order in which they came.
+        # Learning a list yields to other tasks: the lock keeps lists in the order of arrival.
         self._in_order = anyio.Lock(fast_acquire=True)
 
     def changed(self) -> None:
-        """Forget what was listed: the server tells that it has changed."""
+        """Treat the last lists as outdated: the server announced a change."""
         self._changes += 1
 
     async def learn(self, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
-        """The tools of a page that passes.
-
-        Args:
-            tools: As the server lists them.
-            first: Whether a list begins with it.
-            last: Whether a list ends with it.
-        """
+        """The tools of one page that passes; `first` and `last` say whether a list begins or ends with it."""
         self._files.refresh()
         async with self._in_order:
             described = [self._described(tool) async for tool in by_turns(tools)]
@@ -61,15 +49,14 @@ class Definitions:
         return described
 
     def knows(self, name: str) -> bool:
-        """Whether the caller was last listed a tool of this name."""
         seen = self._seen.find(caller())
         return seen is not None and name in seen.tools
 
     async def all(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Described]:
-        """All tools that the caller sees, by name, with the server asked."""
+        """All tools that the caller sees, by name, from a new list."""
         changes, at = self._changes, monotonic()
         self._files.refresh()
-        # What reads kept results is ours, and listed whole.
+        # `read_result` is ours, and listed in full.
         listed = [tool async for tool in all_tools(ctx, call_next) if tool != READ_RESULT]
         async with self._in_order:
             tools = {tool["name"]: self._described(tool) async for tool in by_turns(listed)}
@@ -79,12 +66,11 @@ class Definitions:
         return tools
 
     async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Described | None:
-        """A tool as the caller sees it; `None` if the caller sees no such tool."""
         seen = self._seen.find(caller())
         if seen is None or not self._is_current(seen) or name not in seen.tools:
             return (await self.all(ctx, call_next)).get(name)
         known = seen.tools[name]
-        # Files are not read again here: a folder can hold as many as there are tools.
+        # Files are not reloaded here: a folder can hold one per tool.
         if known.file != self._files.find(name):
             known = seen.tools[name] = self._described(known.tool)
         return known
@@ -93,7 +79,7 @@ class Definitions:
         return seen.changes == self._changes and monotonic() < seen.at + DEFINITIONS_S
 
     def _described(self, tool: dict[str, Any]) -> Described:
-        """The tool in both stages; the one that is there, if nothing has changed."""
+        """The tool in both stages; the same object if nothing has changed."""
         name = tool["name"]
         file = self._files.find(name)
         latest = self._latest.get(name)
@@ -103,7 +89,7 @@ class Definitions:
 
 
 class _Seen(Sight[Described]):
-    """What one caller sees, the changes that were told before it was asked for, and when that was, in seconds."""
+    """The tools of one caller, with the change count and the time, in seconds, before they were listed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,13 +1,9 @@
-"""Stage 2: the full descriptions of the tools that somebody names, by a resource or by a tool.
-
-::
+"""Stage 2: the full descriptions of named tools, by a resource or by a tool.
 
     resources/read  resource:///tool_descriptions?tools=get_issue
     tools/call      get_tool_descriptions {"tools": ["get_issue"]}
-    -> {"get_issue": {"name": "get_issue", "description": "...", "inputSchema": {...}, ...}}
 
-Both give the same text, made at request time of what the caller sees, and authorise the same: the connection
-remembers it, or the answer holds grants (`louver.server.identity`).
+Both give the same text, and authorise calls: the connection remembers the read, or the answer holds grants.
 """
 
 from __future__ import annotations
@@ -40,21 +36,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What was read: the text, and the `_meta` beside it."""
-
     text: str
-    meta: dict[str, Any]
+    meta: dict[str, Any]  # for the `_meta` of the result
 
 
 class Describing:
-    """Answers reads of descriptions.
-
-    Args:
-        definitions: The server's tools.
-        grants: Makes grants; `None` where calls need none.
-        reads: Counts.
-        envelope: What every result to this client has.
-    """
+    """Answers reads of descriptions; without `grants` calls need none."""
 
     def __init__(
         self,
@@ -69,11 +56,6 @@ class Describing:
         self._envelope = envelope
 
     async def read(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        """The answer to `resources/read`.
-
-        Raises:
-            MCPError: The URI cannot be read, or names too many tools; or there were too many reads.
-        """
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         uri: str = (ctx.params or {})["uri"]
         try:
@@ -90,10 +72,7 @@ class Describing:
         return {**envelope, **caching, "contents": contents, **({"_meta": meta} if meta else {})}
 
     async def call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any] | None:
-        """The answer to a call of the tool, also what is refused, for its model reads it.
-
-        `None` if the server turns out to have a tool of this name itself.
-        """
+        """The answer to a call of the tool, refusals included; `None` if the server has a tool of this name."""
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         envelope = self._envelope(ctx)
         try:
@@ -113,11 +92,7 @@ class Describing:
     def _answer(
         self, names: Sequence[str], tools: dict[str, Described], ctx: ServerRequestContext[Any, Any]
     ) -> _Answer:
-        """The descriptions of the tools named, which from now on may be called.
-
-        Raises:
-            TooManyTools: Too many are named.
-        """
+        """The descriptions of the named tools, which may be called from now on."""
         wanted = dict.fromkeys(part for name in names for part in _meant(name, tools))
         if len(wanted) > MAX_TOOLS_READ:
             message = f"{len(wanted)} tools are named: at most {MAX_TOOLS_READ} descriptions are read at once"
@@ -133,7 +108,7 @@ class Describing:
         elif grants is not None and found:
             meta[GRANT] = grants.seal(who, versions)
             for name, version in versions.items():
-                # One of its own: a grant for all would stand in each of them, and a model has to copy it.
+                # One grant per tool: a model must copy it, and a grant for all would be repeated in each.
                 entries[name] = found[name].granting(grants.seal(who, {name: version}))
         return _Answer(compact(entries), meta)
 
@@ -147,19 +122,18 @@ def _nothing_named() -> dict[str, Any]:
 
 
 def _names_in(value: object) -> list[str]:
-    """The names in the tool's argument; none if it is not a list of names."""
     if not is_array(value) or not all(isinstance(name, str) for name in value):
         return []
     return [name for name in value if name]
 
 
 def _meant(name: str, tools: Collection[str]) -> list[str]:
-    """A name; or the names in it, if somebody has escaped the commas between them."""
+    """The name; or the names in it, if the commas between them were escaped."""
     return [name] if name in tools else [part for part in name.split(",") if part]
 
 
 def nearest(name: str, tools: Collection[str]) -> list[str]:
-    """Names of tools that may have been meant by one that is not there: those that share most words come first."""
+    """Existing tools that an unknown name may have meant, by shared words; all of them if there are few."""
     if len(tools) <= MAX_AVAILABLE_TOOLS:
         return list(tools)
     words = _words(name)

@@ -1,17 +1,6 @@
-r"""The gate before a tool: it runs only for callers who have read how it is described, or who call it rightly.
+"""The gate before a tool: a call runs only after its caller has read the tool's description.
 
-::
-
-    tools/call get_issue {"number": 7}
-    -> {"isError": true, "content": [{"type": "text", "text":
-        "{\"error\": {\"code\": \"TOOL_DESCRIPTION_REQUIRED\", \"message\": ..., \"resource_uri\": ...}}"}]}
-
-In the mode `on-error` nothing has to be read before: a call whose arguments fit runs, and any other is answered by the
-tool's description, once.
-
-It leads the way and guards nothing (000 section 10.1): whoever may call a tool may read its description, and a tool
-that its caller does not see is left to the server, which says itself that there is none.
-A grant is taken off a call before anybody else sees it, wherever it stands.
+It guides and protects nothing (000 section 10.1): every caller of a tool may read its description.
 """
 
 from __future__ import annotations
@@ -36,13 +25,7 @@ if TYPE_CHECKING:
 
 
 class Gate:
-    """Lets calls pass.
-
-    Args:
-        grants: Looks at grants; `None` lets every call pass that was not read for.
-        envelope: What every result to this client has.
-        on_error: Whether calls pass whose arguments fit, and no others.
-    """
+    """Admits calls: by grants, if there are any; with `on_error`, those with arguments that fit the description."""
 
     def __init__(
         self,
@@ -58,7 +41,7 @@ class Gate:
     async def call(
         self, described: Described | None, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """The tool's answer; or, if its description was not read, the error that says where it is read."""
+        """The tool's answer, or the error on its description; the server refuses tools that the caller does not see."""
         grants, inner = _taken_off(ctx, as_argument=described is None or described.takes_grant)
         if described is not None and not self._admits(described, grants, ctx):
             refused = ToolDescriptionRequired(described.name, uri_of(described.name))
@@ -82,12 +65,7 @@ class Gate:
 def _taken_off(
     ctx: ServerRequestContext[Any, Any], *, as_argument: bool
 ) -> tuple[list[str], ServerRequestContext[Any, Any]]:
-    """The grants that a call carries, and the call without them.
-
-    Args:
-        ctx: The call.
-        as_argument: Whether the argument is ours.
-    """
+    """The grants of a call, and the call without them; with `as_argument` one may be among the arguments."""
     params = dict(ctx.params or {})
     found: list[Any] = []
     meta: Any = params.get("_meta")

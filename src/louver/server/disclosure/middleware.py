@@ -1,12 +1,8 @@
-"""Progressive disclosure: a server's tools listed in a few words, and described in full to who asks.
-
-::
+"""Progressive disclosure: tools are listed by summary, and described in full on demand. Source: 000.
 
     client ── disclosure ── projection ── server
-              stage 1 of what is listed, stage 2 of what is read, a gate before each call
 
-A middleware before that of projection, so that the description of a tool has what projection adds to
-it, and a call that passes the gate is projected as ever. Source: 000.
+It runs outside projection: descriptions hold what projection adds, and admitted calls are projected as usual.
 """
 
 from __future__ import annotations
@@ -58,15 +54,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# When a tool that is listed by summary runs. `enforce`: after its description was read. `on-error`: if its arguments
+# fit; otherwise the error is its description. `advise`: always. With `off` all tools are listed in full.
 Mode = Literal["enforce", "on-error", "advise", "off"]
-"""When a tool that is listed in a few words runs.
 
-`enforce`: after its description was read. `on-error`: if its arguments fit; else its description is the error.
-`advise`: always. With `off` all tools are listed whole.
-"""
-
-_NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)
-"""What servers answer for a resource that they do not have."""
+_NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)  # error codes of servers for an unknown resource
 
 
 def disclosing_of(
@@ -76,12 +68,6 @@ def disclosing_of(
     keys: Sequence[bytes | str],
     reads_per_minute: int,
 ) -> Disclosure:
-    """The middleware for the options of `louver.attach`.
-
-    Raises:
-        LouverError: The mode is none, or an option cannot be.
-        InvalidDescription: A file of descriptions is not well formed.
-    """
     check_choice("disclosure", mode, get_args(Mode))
     files = DescriptionFiles({} if folder is None else {"": Path(folder)})
     grants = Grants(keys, audience=server.name) if mode == "enforce" else None
@@ -89,16 +75,7 @@ def disclosing_of(
 
 
 class Disclosure:
-    """The middleware: which method goes to whom.
-
-    Args:
-        server: The server.
-        files: What is added to descriptions.
-        grants: Makes grants and looks at them; `None` advises only.
-        reads: Counts reads.
-        on_error: Whether descriptions are read by calling wrongly; hosts that find tools themselves get the whole list.
-        hosts: What is known of hosts.
-    """
+    """The middleware: routes each method to its handler; without `grants` it only advises."""
 
     def __init__(
         self,
@@ -131,27 +108,25 @@ class Disclosure:
         self._unsubscribe = hear_bus(server, self._definitions.changed)
 
     def close(self) -> None:
-        """Hear no more of what the server publishes: another one stands in this one's place."""
+        """Unsubscribe from the server's events, before another middleware replaces this one."""
         self._unsubscribe()
 
     def check_names(self, tools: set[str]) -> None:
-        """Log what does not fit the tools that the server has."""
         self._files.check_names(tools)
         if DESCRIPTIONS_TOOL in tools:
             logger.warning("the server has a tool %r itself: models must read the resource", DESCRIPTIONS_TOOL)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer to one message of a client."""
         if ctx.method == "initialize" or outlives(ctx):
             hear_connection(ctx, self._definitions.changed)
         method = self._methods.get(ctx.method)
-        # Before the handshake the SDK refuses, and says how.
+        # Before the handshake the SDK refuses requests itself.
         if method is None or not (ctx.method == "initialize" or connection(ctx).initialize_accepted):
             return await call_next(ctx)
         return await method(ctx, call_next)
 
     async def _opening(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """What the server says when a client connects; one without tools has nothing to disclose."""
+        """The handshake result with the capability and instructions; a server without tools has nothing to disclose."""
         said = result_dict(await call_next(ctx))
         capabilities = members(said.get("capabilities"))
         if capabilities.get("tools") is None:
@@ -170,7 +145,7 @@ class Disclosure:
         }
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Stage 1. The tool that describes tools comes last, but among those that were searched for."""
+        """Stage 1: summaries. The describing tool comes last, and is not among search results."""
         result = result_dict(await call_next(ctx))
         params = ctx.params or {}
         query: object = params.get("query")
@@ -181,6 +156,7 @@ class Disclosure:
         tools: list[dict[str, Any]] = result.get("tools") or []
         ours = [tool for tool in tools if tool == READ_RESULT]
         learnt = await self._definitions.learn([tool for tool in tools if tool != READ_RESULT], first=first, last=last)
+        # Hosts that load descriptions on demand themselves get the full list.
         if self._on_error and host_of(client_name(ctx), self._hosts).defers:
             return {**result, "tools": tools}
         listed = await aside(tools, lambda: [*(described.listed for described in learnt), *ours])
@@ -211,7 +187,7 @@ class Disclosure:
     async def _with_ours(
         self, kind: str, ours: dict[str, Any], ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """The server's own list with what is ours before it, on the first page."""
+        """The server's own list, with our entry first on the first page."""
         result = result_dict(await own_list(ctx, call_next, self._envelope(ctx)))
         if (ctx.params or {}).get("cursor"):
             return result
@@ -224,7 +200,7 @@ class Disclosure:
         if uri.startswith(DESCRIPTIONS_URI):
             return await self._describing.read(ctx, call_next)
         try:
-            # Somebody else's address may end like ours.
+            # The server may have a resource with a URI that ends like ours.
             return await call_next(ctx)
         except MCPError as error:
             if error.code not in _NOT_FOUND:

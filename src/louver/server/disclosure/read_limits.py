@@ -1,13 +1,7 @@
-"""Who reads how much: the limit on reads of descriptions, and what is unusual about them.
+"""Limits on reads of descriptions, and logs of unusual reads by one caller within a minute.
 
-::
-
-    more reads than the limit within a minute     RATE_LIMITED, with the seconds to wait
-    many names of tools that are not there        logged: somebody guesses
-    every description of a large catalogue        logged: somebody copies it
-
-Each is of one caller within a minute, and logged once in that minute; the log holds numbers, and no text
-of a client. Source: 000 section 10.3; the numbers are ours.
+Many unknown names mean that a caller guesses, all of a large catalogue that it copies. Logs hold numbers only.
+Source: 000 section 10.3; the numbers are ours.
 """
 
 from __future__ import annotations
@@ -29,35 +23,17 @@ _MINUTE_S = 60.0
 
 
 class Reads:
-    """Counts the reads of each caller.
-
-    Args:
-        per_minute: Reads of one caller within any minute.
-        clock: Seconds.
-    """
-
     def __init__(self, per_minute: int = READS_PER_MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
         self._rates = Rates("reads of descriptions", per_minute, clock)
         self._clock = clock
         self._minutes: OrderedDict[str, _Minute] = OrderedDict()
 
     def admit(self, reader: str) -> None:
-        """Count a read.
-
-        Raises:
-            RateLimited: There were too many within the last minute; with `limit` and `retryAfterSeconds`.
-        """
+        """Count a read; raise RateLimited if there were too many within the last minute."""
         self._rates.admit(reader)
 
     def note(self, reader: str, found: Iterable[str], unknown: int, visible: int) -> None:
-        """Count what a read was answered.
-
-        Args:
-            reader: Who has read.
-            found: The tools whose descriptions were read.
-            unknown: How many names were of no tool.
-            visible: How many tools the reader sees.
-        """
+        """Count an answer to a read; `unknown` and `visible` are numbers of tools."""
         minute = self._minute(reader)
         minute.unknown += unknown
         minute.found.update(found)
@@ -78,8 +54,6 @@ class Reads:
 
 
 class _Minute:
-    """What one caller was answered since `start`."""
-
     __slots__ = ("_said", "found", "start", "unknown")
 
     def __init__(self, start: float) -> None:
@@ -89,7 +63,7 @@ class _Minute:
         self._said: set[str] = set()
 
     def says(self, what: str) -> bool:
-        """Whether this is to be logged: it was not yet."""
+        """Whether to log this: only the first time."""
         is_new = what not in self._said
         self._said.add(what)
         return is_new

@@ -1,7 +1,6 @@
-"""What models are told of the two stages: in `instructions`, in a prompt, by the resource and by the tool.
+"""Texts for models about the two stages: instructions, prompt, resource and tool.
 
-The text for a system prompt says the four things that 000 section 8.2 asks for: that there are two stages, that
-summaries are enough to choose by, that nothing is read without naming tools, and how it is read.
+The text for a system prompt makes the four points of 000 section 8.2.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import Any
 from louver.limits import MAX_TOOLS_READ
 from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, GRANT_ARGUMENT
 
+# for a system prompt
 GUIDANCE = f"""\
 The tools of this server are listed with a summary each. Use them in two steps.
 1. Choose a tool by its summary in the list of tools. Summaries are enough for that: read nothing to choose.
@@ -20,7 +20,6 @@ For several tools at once: {DESCRIPTIONS_URI}?tools=TOOL1,TOOL2.
 Never read the resource without naming tools. Names are those of the list, exactly.
 If a description has a parameter {GRANT_ARGUMENT}, copy its value into the call. If a call answers \
 TOOL_DESCRIPTION_REQUIRED, read the tool's description (again) and repeat the call."""
-"""For a system prompt."""
 
 _AUTHORISES = (
     "Reading authorises you to call the tools that were read, until this session ends; "
@@ -34,7 +33,7 @@ _CONSEQUENCE = {
 
 
 def resource(*, enforced: bool) -> dict[str, Any]:
-    """The resource as `resources/list` has it; its description is that of 000 section 4.2."""
+    """The resource in `resources/list`, with the description of 000 section 4.2."""
     return {
         "uri": DESCRIPTIONS_URI,
         "name": "Tool descriptions: read before a tool is called",
@@ -52,7 +51,6 @@ def resource(*, enforced: bool) -> dict[str, Any]:
 
 
 def tool(*, enforced: bool) -> dict[str, Any]:
-    """The tool that answers the same, as `tools/list` has it."""
     return {
         "name": DESCRIPTIONS_TOOL,
         "title": "Tool descriptions",
@@ -77,15 +75,14 @@ def tool(*, enforced: bool) -> dict[str, Any]:
     }
 
 
+# the prompt in `prompts/list`
 PROMPT = {
     "name": DESCRIPTIONS_PROMPT,
     "title": "How to use the tools",
     "description": "For a system prompt: how tools are chosen by their summaries and learnt by their descriptions.",
 }
-"""The prompt as `prompts/list` has it."""
 
 
 def prompt_result() -> dict[str, Any]:
-    """What `prompts/get` answers for it."""
     message = {"role": "user", "content": {"type": "text", "text": GUIDANCE}}
     return {"description": PROMPT["description"], "messages": [message]}

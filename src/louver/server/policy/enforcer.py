@@ -1,14 +1,10 @@
-"""Raw in, visible out: what one server says, as its policy lets one caller see it.
+"""Policy enforcement, the only reader of raw values: messages of one server in, what one caller may see out.
 
-::
+    tools/list     the tools that the policy serves, with the schema of what the caller may see
+    tools/call     PRUNE the output -> validate it against that schema -> rewrite `content` from it
+    all else       constant text and a log id for errors; nothing else unless the policy allows it
 
-    tools/list     the tools that are there for anybody, with the schema of what the caller may see
-    tools/call     PRUNE the output -> validate it against that schema -> write `content` anew from it
-    an error       constant words, and an id by which the operator finds it
-    all else       nothing, unless the policy lets it through
-
-This is the one place that looks into something raw (`louver.server.policy.raw`). Its output is all that anything else
-gets: projection, kept results, search, descriptions, scripts. Sources: PRIVACY.md, "One pipeline", P1 to P7, P18.
+All other parts get only this output. Sources: PRIVACY.md, "One pipeline", P1 to P7, P18.
 """
 
 from __future__ import annotations
@@ -49,8 +45,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _OF_OPENINGS: Final = ("protocolVersion", "supportedVersions", "resultType", "ttlMs")
+# Members of results -> their allowed values: any other value could hold anything.
 _OF_RESULTS: Final = {"resultType": ("complete", "input_required"), "isError": (True, False)}
-"""Members of results -> what they can be: anything else could hold anything."""
 
 _OF_LISTS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
 _LISTS: Final = {
@@ -62,20 +58,14 @@ _LISTS: Final = {
 
 
 class Policed(SeenTools):
-    """The policy of one server, at work.
-
-    Args:
-        server: The server's name, for the log.
-        policy: The policy.
-    """
+    """Enforces the policy of one server."""
 
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(server, policy)
+        # Scope of kept values: equal policies have the same one, different policies different ones.
         self.id = _id(server, policy)
-        """What is kept under another policy is kept under another one of these; under an equal one, under this."""
 
     def opening(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
-        """What the server says of itself."""
         said = raw.unpruned
         able = members(said.get("capabilities"))
         let = {"prompts": "prompts", "completions": "completion", "logging": "logging"}
@@ -97,14 +87,7 @@ class Policed(SeenTools):
     def listed(
         self, method: str, raw: Raw[dict[str, Any]], principal: Principal, look: Callable[[], None]
     ) -> Visible[dict[str, Any]]:
-        """What a caller sees of a list.
-
-        Args:
-            method: Which.
-            raw: The list.
-            principal: The caller.
-            look: Called before each tool: it raises once nobody wants the list any more.
-        """
+        """The visible part of a list; `look` is called before each tool and raises once the request is cancelled."""
         said, member = raw.unpruned, _LISTS[method]
         listed: list[Any] = said.get(member) or []
         entries = [entry for entry in listed if is_object(entry)]
@@ -122,7 +105,7 @@ class Policed(SeenTools):
         return Visible({**kept, member: shown, **self._meta(said)})
 
     def let_through(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
-        """What a caller sees of the answer to a request that the policy lets through as a whole."""
+        """The visible part of an answer that the policy allows as a whole."""
         said = raw.unpruned
         if said.get("resultType", "complete") != "complete":
             return Visible(self._asking(said, self._meta(said)))
@@ -132,13 +115,7 @@ class Policed(SeenTools):
         return Visible({**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._meta(said)})
 
     def answered(self, raw: Raw[dict[str, Any]], tool: dict[str, Any], principal: Principal) -> Visible[dict[str, Any]]:
-        """What a caller sees of the answer to a call.
-
-        Args:
-            raw: The answer.
-            tool: The tool's definition, as the server lists it, of which the policy knows.
-            principal: The caller.
-        """
+        """The visible part of the answer to a call; `tool` is the definition from the server's list."""
         said = raw.unpruned
         account().has_run = True
         shown: dict[str, Any] = {key: said[key] for key, words in _OF_RESULTS.items() if said.get(key) in words}
@@ -154,15 +131,15 @@ class Policed(SeenTools):
     def _output(
         self, said: dict[str, Any], shown: dict[str, Any], tool: dict[str, Any], principal: Principal
     ) -> dict[str, Any]:
-        """An answer that is no error, as far as it is seen, with what is `shown` of it anyway."""
+        """A successful answer as far as it is visible; `shown` holds its other visible members."""
         listed = self.seen(tool, principal)
         structured = said.get("structuredContent")
-        # What stands there decides whether it is a text, not its schema: SDKs list many for one.
+        # The value decides whether it is text, not its schema: SDKs list many schemas for text.
         lone = text_wrapper_in(structured)
         text = lone if lone is not None and listed.is_text(lone) else None
         output = find_output(_told(structured) if isinstance(structured, str) else said, text)
         in_text = output is not None and output.seat != "structured"
-        # A text holds a wrapped output without its wrapper.
+        # JSON text holds a wrapped output without its wrapper.
         unwrapped = WRAPPER if is_wrapped(of_texts(tool.get("outputSchema"))) else None
         seen = self.seen(tool, principal, (text or unwrapped) if in_text else None, in_text=in_text or text is not None)
         if output is not None and is_kept():
@@ -179,11 +156,7 @@ class Policed(SeenTools):
         return _checked(result, shown, listed)
 
     def _asking(self, said: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
-        """An answer that asks for something, as far as the server may ask.
-
-        Raises:
-            MCPError: It may not.
-        """
+        """An answer that requests input; a refusal is raised if the server may not."""
         questions = members(said.get("inputRequests"))
         may = said["resultType"] == "input_required"
         if not may or not all(
@@ -199,7 +172,6 @@ class Policed(SeenTools):
         return {"method": asked["method"], **({} if params is None else {"params": params})}
 
     def refusal(self, error: MCPError) -> MCPError:
-        """What a client gets of a protocol error of the server."""
         if self.policy.errors == "passthrough":
             return error
         withheld = self._failed(None)
@@ -212,14 +184,14 @@ class Policed(SeenTools):
 
 
 def _id(server: str, policy: Policy) -> str:
-    """Names all that decides what is seen of a server; of the secret of pseudonyms it tells nothing."""
-    # Another version of ours may see less where the policy is the same.
+    """A digest of everything that decides visibility; it reveals nothing of the key of pseudonyms."""
+    # Another version of Louver may show less under the same policy.
     content = canonical([__version__, server, _plain(replace(policy, key=b"", file=None))])
     return hmac.new(policy.key, content, hashlib.sha256).hexdigest()
 
 
 def _plain(value: Any) -> Json:
-    """A policy, or a part of it, as JSON that is the same in each process: sets have an order of their own in each."""
+    """A policy, or a part of it, as JSON that is equal in all processes: sets are sorted."""
     if is_dataclass(value):
         return [[each.name, _plain(getattr(value, each.name))] for each in fields(value)]
     if isinstance(value, Mapping):
@@ -232,7 +204,7 @@ def _plain(value: Any) -> Json:
 
 
 def _prose(said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen) -> dict[str, Any]:
-    """An answer without anything that could be pruned; SDKs also send texts as the one member of an object."""
+    """An answer without an output to prune. SDKs send text also as the only member of an object."""
     in_root = isinstance(said.get("structuredContent"), str)
     if wrapper is None and not in_root and not blocks(said):
         return {**shown, "content": []}
@@ -246,7 +218,6 @@ def _prose(said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, lis
 
 
 def _checked(result: dict[str, Any], shown: dict[str, Any], listed: Seen) -> dict[str, Any]:
-    """An answer that satisfies the schema that its caller was shown, if there is one; else the error that says so."""
     if "structuredContent" not in result or not listed.is_declared or listed.is_valid(result["structuredContent"]):
         return result
     wrong = OutputInvalid("what may be seen of the tool's output does not satisfy the schema that is listed for it")
@@ -254,7 +225,6 @@ def _checked(result: dict[str, Any], shown: dict[str, Any], listed: Seen) -> dic
 
 
 def _told(text: str) -> dict[str, Any]:
-    """The answer that tells just a text."""
     return {"content": [{"type": "text", "text": text}]}
 
 

@@ -1,11 +1,6 @@
-"""What passes between clients and a server under a policy, beside the answers of its tools.
+"""The passthrough filter of a policy: messages between clients and a server, except the answers of its tools.
 
-::
-
-    prompts, completion, progress, logs, questions     if the policy lets them through
-    resources                                          that it covers
-    `_meta`                                            the keys that it lists
-
+It passes what the policy allows by a word, the resources that it covers, and the `_meta` keys that it lists.
 Source: PRIVACY.md, P2, P4 and P5.
 """
 
@@ -25,6 +20,7 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
 _OF_SERVERS: Final = ("name", "title", "version")
+# Method -> the word by which a policy allows it.
 _LET: Final = {
     "prompts/list": "prompts",
     "prompts/get": "prompts",
@@ -35,8 +31,8 @@ _LET: Final = {
     "elicitation/create": "elicitation",
     "sampling/createMessage": "sampling",
 }
-"""What has to be let through -> by which word of the policy."""
 
+# Always allowed for a server: these hold no data.
 _FREE: Final = frozenset(
     {
         "notifications/tools/list_changed",
@@ -46,27 +42,20 @@ _FREE: Final = frozenset(
         "ping",
     }
 )
-"""What a server may always say: it holds nothing."""
 
 
 class Passing:
-    """What a policy lets pass.
-
-    Args:
-        policy: The policy.
-    """
-
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
 
     def may_say(self, method: str, uri: object = None) -> bool:
-        """Whether a notification or a question of the server reaches clients."""
+        """Whether a notification or request of the server reaches clients."""
         if method == "notifications/resources/updated":
             return isinstance(uri, str) and self.policy.covers(uri)
         return method in _FREE or _LET.get(method) in self.policy.lets
 
     def said(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The params of a notification or a question that reaches clients, as they reach them."""
+        """The params of such a message as clients get them."""
         if method in _FREE or params is None:
             return None
         if method == "notifications/resources/updated":
@@ -74,11 +63,7 @@ class Passing:
         return self._without_meta(params)
 
     def check_may_ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        """See that a client's request reaches the server; the answer to one that does not need to.
-
-        Raises:
-            MCPError: It does not.
-        """
+        """Refuse a client's request that may not reach the server; return the answer to one that need not."""
         if method in ("tools/list", "tools/call", "resources/list", "resources/templates/list"):
             return None
         if method in ("resources/read", "resources/subscribe", "resources/unsubscribe"):
@@ -101,7 +86,7 @@ class Passing:
         return {"_meta": kept} if kept else {}
 
     def _without_meta(self, said: Json) -> Any:
-        """A message that is let through, with just what may be passed on of each `_meta` in it."""
+        """An allowed message, with only the allowed keys of each `_meta` in it."""
         if is_array(said):
             return [self._without_meta(each) for each in said]
         if not is_object(said):
@@ -112,33 +97,29 @@ class Passing:
         }
 
     def entry(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """An entry of a list of prompts or resources."""
         return {**_plainly({key: value for key, value in entry.items() if key != "_meta"}), **self._meta(entry)}
 
     def is_shown(self, method: str, entry: dict[str, Any]) -> bool:
-        """Whether such an entry is listed."""
         if method == "prompts/list":
             return True
         return self.policy.covers(str(entry.get("uri", entry.get("uriTemplate"))))
 
     def readable(self, contents: Json) -> list[Json]:
-        """The contents of a resource that was read, without those of others that may not be."""
         found = contents if is_array(contents) else []
         return [each for each in found if is_object(each) and self.policy.covers(str(each.get("uri")))]
 
     def covered(self, said: dict[str, Any]) -> list[Any]:
-        """The blocks of content, without resources that may not be read."""
+        """The content blocks, without resources that the policy does not cover."""
         covered = [block for block in blocks(said) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
         return self._without_meta(covered)
 
 
 def info_of(said: Any) -> dict[str, Any]:
-    """What a server says that it is, without what it says of itself."""
+    """A server's name, title and version alone."""
     return {key: plain(text) for key in _OF_SERVERS if isinstance(text := members(said).get(key), str)}
 
 
 def _plainly(said: Json) -> Any:
-    """An entry of a list, with plain texts."""
     if is_array(said):
         return [_plainly(each) for each in said]
     if is_object(said):
@@ -147,7 +128,6 @@ def _plainly(said: Json) -> Any:
 
 
 def _uri_of(block: dict[str, Any]) -> str | None:
-    """The URI of a block that is a resource, or leads to one."""
     if block.get("type") == "resource_link":
         return str(block.get("uri"))
     if block.get("type") == "resource":

@@ -1,13 +1,4 @@
-"""A stack of middleware for each audience: callers that may see the same share all that is kept, and nobody else does.
-
-::
-
-    caller ── whose audience? ──┬── search ─ projection ─┬── what stands behind
-                                └── search ─ projection ─┘
-
-What a stack has learnt (lists, plans, schemas, the index of a search, who has read what) holds only what its audience
-may see. Source: PRIVACY.md, P16.
-"""
+"""A middleware stack per audience: callers share caches only if they may see the same (PRIVACY.md, P16)."""
 
 from __future__ import annotations
 
@@ -22,17 +13,12 @@ if TYPE_CHECKING:
 
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
+    # middleware, the outermost first, and what closes it
     Stacked = tuple[Sequence[ServerMiddleware[Any]], Callable[[], None]]
-    """Middleware, the outermost first, and what closes it."""
 
 
 class Audiences:
-    """The middleware.
-
-    Args:
-        audience: That of whoever makes the request that is served.
-        make: Makes the middleware for it, the outermost first, and what closes it.
-    """
+    """The middleware; `audience` is that of the current request, and `make` builds a new stack."""
 
     def __init__(self, audience: Callable[[], Hashable], make: Callable[[], Stacked]) -> None:
         self._audience = audience
@@ -40,13 +26,11 @@ class Audiences:
         self._stacks: OrderedDict[Hashable, Stacked] = OrderedDict()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The answer of the caller's stack."""
         for middleware in reversed(self._of(self._audience())):
             call_next = partial(middleware, call_next=call_next)
         return await call_next(ctx)
 
     def close(self) -> None:
-        """Others stand in its place."""
         while self._stacks:
             self._stacks.popitem()[1][1]()
 

@@ -1,10 +1,8 @@
-"""What a server under a policy said, before and after: a type each, so that nothing raw is taken for what may be seen.
-
-::
+"""A server's message before and after its policy, as two types, so that a raw one is never sent by mistake.
 
     Raw({"ssn": "078-..."})  ── louver.server.policy.enforcer ──  Visible({})
 
-Who emits something takes what is visible. Source: PRIVACY.md, "One pipeline".
+Source: PRIVACY.md, "One pipeline".
 """
 
 from __future__ import annotations
@@ -20,19 +18,16 @@ _Said = TypeVar("_Said")
 
 @dataclass(frozen=True, slots=True)
 class Raw(Generic[_Said]):
-    """What a server said, before its policy. `louver.server.policy.enforcer` alone looks into it."""
+    """A message before its policy; only `louver.server.policy.enforcer` reads it."""
 
     unpruned: _Said = field(repr=False)
 
     @property
     def is_large(self) -> bool:
-        """Whether it takes long to look through."""
         said: Any = self.unpruned
         return is_heavier(said, MAX_READ_ON_LOOP)
 
 
 @dataclass(frozen=True, slots=True)
 class Visible(Generic[_Said]):
-    """What is left of it."""
-
     value: _Said

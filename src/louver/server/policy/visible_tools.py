@@ -1,6 +1,4 @@
-"""What callers see of the tools of a server under a policy: which are there, and how each is described to whom.
-
-::
+"""The tools of a server under a policy, as each caller sees them.
 
     raw      {"name": "get_user", "description": "A user. Has the ssn.", "outputSchema": {... id, name, ssn ...}}
     visible  {"name": "get_user", "description": "A user.",              "outputSchema": {... id, name ...}}
@@ -40,13 +38,6 @@ _ANNOTATIONS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "ope
 
 
 class SeenTools(Passing):
-    """The tools.
-
-    Args:
-        server: The server's name, for the log.
-        policy: Its policy.
-    """
-
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(policy)
         self.server = server
@@ -57,20 +48,13 @@ class SeenTools(Passing):
     def seen(
         self, tool: dict[str, Any], principal: Principal, wrapper: str | None = None, *, in_text: bool = False
     ) -> Seen:
-        """What a caller sees of the output of a tool that the policy knows.
-
-        Args:
-            tool: The tool's definition.
-            principal: The caller.
-            wrapper: The property whose text holds the output, if one does.
-            in_text: Whether the output is JSON text, of which nothing is known.
-        """
+        """The visible part of a tool's output; `wrapper` holds it as text, `in_text` means that no schema applies."""
         said = self.policy.of(tool["name"])
         assert said is not None, "a tool without rules is not there"
         rules = said.ruling(principal)
         declared: Schema | None = tool.get("outputSchema")
         key = (tool["name"], tuple(rule.name for rule in rules), wrapper, in_text)
-        # Lists and large answers are looked at in threads.
+        # Lists and large answers are processed in threads.
         with self._lock:
             known = self._sights.get(key)
             if known is None or known[0] != declared:
@@ -83,26 +67,24 @@ class SeenTools(Passing):
             return known[1]
 
     def hides(self, tool: str, principal: Principal, path: FieldPath) -> bool:
-        """Whether a caller must not be told of a path of a tool's output."""
         definition = self._served(tool)
         return definition is None or self.seen(definition, principal).sight.hides(path)
 
     def names_besides(self, tool: str, principal: Principal) -> Names | None:
-        """The names that texts about a tool must not tell a caller; `None` if the tool is not there."""
+        """The names that texts about a tool must not reveal to a caller; `None` if the tool is not served."""
         definition = self._served(tool)
         return None if definition is None else self.seen(definition, principal).names_besides(definition)
 
     def knows(self, tool: str) -> bool:
-        """Whether a tool is there for anybody, as far as it was seen."""
         return self._served(tool) is not None
 
     def names_of(self, tool: str, principal: Principal) -> frozenset[str]:
-        """The names that the schema of a tool's output speaks of, as far as the tool was seen."""
+        """The names in a tool's output schema, as far as the tool was listed."""
         definition = self._served(tool)
         return frozenset() if definition is None else self.seen(definition, principal).names
 
     def rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
-        """The rules of a tool; `None` if it is not there for anybody, which is logged where its author should know."""
+        """The rules of a tool; `None` if it is not served, which is logged if the policy does not fit it."""
         name: str = tool["name"]
         said = self.policy.of(name)
         if said is None:
@@ -121,13 +103,13 @@ class SeenTools(Passing):
         return checked[1]
 
     def _served(self, tool: str) -> dict[str, Any] | None:
-        """The definition of a tool that is there for anybody, as far as it was seen and is not forgotten."""
+        """The definition of a served tool, as far as it was listed and is still cached."""
         with self._lock:
             definition, rules = self._checked.get(tool, (None, None))
         return None if rules is None else definition
 
     def shown(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
-        """A tool as a caller is listed it; `None` if it is not there."""
+        """A tool as a caller is listed it, if it is served."""
         if self.rules_of(tool) is None:
             return None
         try:
@@ -155,44 +137,34 @@ class SeenTools(Passing):
 
 
 class Seen:
-    """What some rules let be seen, made ready.
-
-    Args:
-        sight: What they let be seen.
-        declared: The schema that the tool's server lists, if it lists one.
-    """
-
     def __init__(self, sight: Sight, declared: Schema | None) -> None:
         self.sight = sight
         self._declared = declared
+        # The definition that was listed last, and the listed form.
         self.listed: tuple[dict[str, Any], dict[str, Any]] | None = None
-        """The tool that was listed last, and as what."""
 
     @property
     def is_declared(self) -> bool:
-        """Whether a schema is listed."""
         return self._declared is not None
 
     def is_valid(self, value: Json) -> bool:
-        """Whether a visible value satisfies the visible schema."""
         return self._validator.is_valid(value)
 
     def is_text(self, name: str) -> bool:
-        """Whether the lone string of a member is a text, of which no rule has said what becomes of it as a whole."""
+        """Whether the lone string of a member is text, and no rule decides on the member as a whole."""
         return of_texts(self._declared) is None or self.sight.fate(FieldPath((name,))) == "seen"
 
     def names_besides(self, tool: dict[str, Any]) -> Names:
-        """The names that texts about a tool must not tell: those that are no argument's anyway."""
+        """The names that texts about a tool must not reveal, unless an argument has the name."""
         return self.sight.unseen_besides(tool["inputSchema"])
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Those that the schema of the output speaks of, and the rules."""
         return self.sight.names
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of what is seen, texts that are pruned or withheld included."""
+        """The schema of visible output, including texts that are pruned or withheld."""
         if (wrapper := text_wrapper(self._declared)) is not None:
             return {"type": "object", "properties": {wrapper: {"type": "string"}}, "required": [wrapper]}
         if self._declared is None:
@@ -201,7 +173,6 @@ class Seen:
 
     @property
     def shown_schema(self) -> Schema | None:
-        """The schema that is listed, if one is."""
         declared: Any = self._declared
         if declared is None or self.sight.is_whole:
             return declared
@@ -214,12 +185,12 @@ class Seen:
 
 
 def apart(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tools whose names cannot be taken for that of another."""
+    """The tools with names that are no variants of another tool's name."""
     keys = [key_of(str(tool.get("name"))) for tool in tools]
     named = Counter(keys)
     return [tool for tool, key in zip(tools, keys, strict=True) if named[key] == 1]
 
 
 def of_texts(schema: Schema | None) -> Schema | None:
-    """A schema; `None` where it only says that there is a text, which may be JSON."""
+    """The schema; `None` if it only declares a text, which may be JSON."""
     return None if text_wrapper(schema) is not None else schema

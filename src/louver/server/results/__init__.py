@@ -1,1 +1,1 @@
-"""Kept results: large answers stay in a store, and are read in parts."""
+"""Kept results: large answers stay in a store and are read in parts."""

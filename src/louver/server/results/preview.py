@@ -1,15 +1,10 @@
-r"""What stands in place of an answer that is kept: what it looks like, and how it is read.
-
-::
+"""The preview that a client gets in place of a kept answer: its shape, and how to read it.
 
     {"structuredContent": {"total": 1280},
-     "content": [{"type": "text", "text": "This answer has 2,012,345 bytes ..."},
-                 {"type": "resource_link", "uri": "louver://results/Zk3x...", "name": ...}],
+     "content": [{"type": "text", "text": "This answer has 2,012,345 bytes ..."}, {"type": "resource_link", ...}],
      "_meta": {"dev.louver/result": {"uri": ..., "expiresInSeconds": 600, "bytes": 2012345, "fields": [...]}}}
 
-It is small whatever the answer is. `structuredContent` is a projection of the answer, so it satisfies what is listed as
-the tool's output schema: clients that validate accept it. Blocks that are not text stay. A model gets neither link nor
-`_meta`: its text names the tool that reads the result.
+`structuredContent` is a projection, so it satisfies the listed schema. For a model the text names a tool, not a link.
 """
 
 from __future__ import annotations
@@ -28,30 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A kept result, as its client is told of it.
-
-    Args:
-        tool: Whose it is.
-        uri: Where it is read.
-        size: The bytes of its JSON.
-        seconds: How long it is kept.
-        wrapped: Whether its structured content only wraps the output in `result`.
-    """
-
-    tool: str
+    tool: str  # the tool that answered
     uri: str
-    size: int
-    seconds: float
-    wrapped: bool
+    size: int  # bytes of its JSON
+    seconds: float  # how long it is kept
+    wrapped: bool  # structured content only wraps the output in `result`
 
     def instead_of(self, result: dict[str, Any], output: Output, *, by_tool: bool) -> tuple[dict[str, Any], Extras]:
-        """The answer that a client gets, and what is said beside it.
-
-        Args:
-            result: The one that is kept.
-            output: What of it is kept.
-            by_tool: Whether a model reads it, by the tool for that.
-        """
+        """The answer that the client gets, and its extras; `by_tool` if a model reads the result by a tool."""
         said = fitted(preview(output.value, self.size))
         blocks: list[Any] = result.get("content") or []
         others = [block for block in blocks if is_object(block) and block.get("type") != "text"]
@@ -95,7 +74,7 @@ class Preview:
 
 
 def can_be_kept(output: Output) -> bool:
-    """Whether there is something in it to be asked for: a scalar has no fields, nor has one in a wrapper."""
+    """Whether the output has parts to read: a scalar has none, in a wrapper or not."""
     value = output.value
     if is_object(value) and len(value) == 1:
         (value,) = value.values()

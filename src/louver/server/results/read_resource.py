@@ -1,17 +1,8 @@
-r"""Reading a kept result: any part of it, by the projection that a call could ask for, without a second call.
-
-::
+"""Read a kept result, in full or in part, by any projection, without a second call of its tool.
 
     resources/read  louver://results/Zk3x...?fields=items.id
-    -> {"contents": [{"uri": ..., "mimeType": "application/json", "text": "{\"items\": [{\"id\": 1}, ...]}"}],
-        "_meta": {"projection": {"applied": true, "fields": ["items.id"], "projectedSchema": {...}, ...}}}
 
-A page is told beside that, in `_meta["dev.louver/result"]`::
-
-    {"page": 2, "pages": 13, "items": 1280, "path": "items"}
-
-Models read the same by the tool `read_result`, as text. The views are those that the tool has now. What a server behind
-this one has kept is read there; whatever that has against it is told as if there were nothing.
+Models read the same as text, by the tool `read_result`. A result that an upstream keeps is read there.
 """
 
 from __future__ import annotations
@@ -53,14 +44,7 @@ if TYPE_CHECKING:
 
 
 class Rereads:
-    """Answers `resources/read` of kept results, and calls of the tool that reads them.
-
-    Args:
-        results: The results.
-        tools: The server's tools, for their views.
-        schemas: Keeps the schemas that answers name.
-        envelope: What every result to this client has.
-    """
+    """Answers `resources/read` of kept results, and calls of the tool that reads them."""
 
     def __init__(
         self,
@@ -75,11 +59,6 @@ class Rereads:
         self._envelope = envelope
 
     async def read(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        """The answer to a read.
-
-        Raises:
-            MCPError: The URI cannot be read, there is no such result, or no such part of it.
-        """
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         try:
             wanted = Read.of((ctx.params or {})["uri"])
@@ -91,7 +70,6 @@ class Rereads:
             raise protocol_error(error) from None
 
     async def call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        """The answer to a call of the tool."""
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
         envelope = self._envelope(ctx)
         try:
@@ -116,7 +94,7 @@ class Rereads:
         return found
 
     def _check_size(self, text: str, page: dict[str, Any], value: Json) -> None:
-        """See that a model does not get in one answer what was kept because it is too large for that."""
+        """Refuse a part that is itself too large to be sent to a model at once."""
         most = self._results.options.over_bytes
         if (size := len(text.encode("utf-8", "surrogatepass"))) <= most:
             return
@@ -128,15 +106,10 @@ class Rereads:
     async def _part(
         self, wanted: Read, about: About, value: Json, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> _Part:
-        """The part that is wanted of a kept value.
-
-        Raises:
-            LouverError: There is no such part, or it does not satisfy its schema.
-        """
         entry = await self._entry(about, ctx, call_next)
         kept = await keep(entry, wanted.projection, _output(about, value))
         if not kept.is_valid and not kept.is_partial:
-            # The tool has never answered what it declares. Whole, it would have been sent all the same.
+            # The tool's output does not fit its schema. Without a projection it would have been sent all the same.
             entry = await self._entry(replace(about, schema=None), ctx, call_next)
             kept = await keep(entry, wanted.projection, _output(about, value))
         if not kept.is_valid:
@@ -144,7 +117,7 @@ class Rereads:
         return await in_thread(partial(_part, wanted, kept, about))
 
     async def _entry(self, about: About, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry:
-        """The tool, with the schema of what was kept of its output."""
+        """The tool, with the schema of the kept value."""
         views = self._tools.views
         found = await self._tools.find_if_listed(about.tool, ctx, call_next)
         tool: dict[str, Any] = {"name": about.tool, "inputSchema": {}}
@@ -167,47 +140,29 @@ class Rereads:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is read of a result.
-
-    Args:
-        text: Its JSON.
-        by: The plan, and what it tells.
-        is_partial: Whether something was left out.
-        page: What is told of the page, if it is one.
-        is_inferred: Whether the schema was inferred from just this part.
-    """
-
-    text: str
-    by: ReadyPlan
+    text: str  # JSON
+    by: ReadyPlan  # the plan and its schema
     is_partial: bool
-    page: dict[str, Any] | None = None
-    is_inferred: bool = False
+    page: dict[str, Any] | None = None  # `_meta` about the page, if it is one
+    is_inferred: bool = False  # the schema is inferred from this part alone
 
 
 def _part(wanted: Read, kept: Kept, about: About) -> _Part:
-    """The part that is wanted of what is kept by a projection; for large values in a thread.
-
-    Raises:
-        LouverError: There is no such page.
-    """
+    """The requested page, or all, of a projected value; called in a thread."""
     is_partial = about.partial or kept.is_partial
     if wanted.page is None:
         return _Part(compact(kept.value), kept.by, is_partial)
     shown, told = _page(kept.value, wanted, wanted.page)
     if shown is kept.value:
         return _Part(compact(shown), kept.by, is_partial, told)
-    # A page has other numbers of elements, and other ones first, than the schema of all of them allows.
+    # The schema of all elements may constrain their number and order, which differ on a page.
     schema = infer([shown])
     by = replace(kept.by, schema=schema, digest=digest(schema))
     return _Part(compact(shown), by, is_partial=True, page=told, is_inferred=True)
 
 
 async def _read_there(wanted: Read, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-    """What a server behind this one answers to the read.
-
-    Raises:
-        UnknownResult: It has something against it.
-    """
+    """The answer of the upstream that keeps the result; UnknownResult if it refuses."""
     try:
         params = {key: said for key, said in (ctx.params or {}).items() if key == "_meta"}
         return result_dict(
@@ -218,16 +173,12 @@ async def _read_there(wanted: Read, ctx: ServerRequestContext[Any, Any], call_ne
 
 
 def _output(about: About, value: Json) -> Output:
-    """The kept value as the output of a call: what stood in a wrapper as text was taken out of it."""
+    """The kept value as the output of a call; JSON text in a wrapper was unwrapped when it was kept."""
     return Output(value, "structured" if about.wrapper is None else "text", about.wrapper)
 
 
 def _page(value: Json, wanted: Read, number: int) -> tuple[Json, dict[str, Any]]:
-    """A page of the longest array, with the rest of the value as it is; and what is told of it.
-
-    Raises:
-        LouverError: There is no such page.
-    """
+    """The value with one page of its longest array, and the `_meta` about that page."""
     found = longest(value, within_arrays=False)
     items: list[Json] = [] if found is None else found.items
     pages = max(1, -(-len(items) // ITEMS_A_PAGE))

@@ -1,13 +1,10 @@
-"""Kept results: an answer that is too large to send waits under a handle, for who has called.
-
-::
+"""Kept results: an answer that is too large to send waits under a handle for its caller.
 
     tools/call                                                      runs once
-    -> its shape, and louver://results/Zk3x...                      `previews.py`
-    resources/read  louver://results/Zk3x...?fields=items.id        as often as is needed (`rereads.py`)
+    -> its shape, and louver://results/Zk3x...                      `preview.py`
+    resources/read  louver://results/Zk3x...?fields=items.id        as often as needed (`read_resource.py`)
 
-A handle is random and stands in no list. Whose a result is, is part of what it is found by (`bindings.holder`), so a
-handle that somebody else has, one that is guessed and one that has expired are the same: there is nothing.
+Handles are random, and keys include the owner: a foreign, a guessed and an expired handle are all unknown.
 """
 
 from __future__ import annotations
@@ -47,8 +44,8 @@ class KeptResults:
     """Which answers are kept instead of sent, for how long, and where.
 
     Args:
-        over_bytes: Those whose structured value is larger, in bytes of its JSON.
-        minutes: How long.
+        over_bytes: Answers with a larger output are kept, in bytes of its JSON.
+        minutes: How long they are kept.
         store: `memory`, or the path of a SQLite file, which survives the process.
         clock: Seconds since the epoch.
 
@@ -69,41 +66,21 @@ class KeptResults:
 
     @property
     def seconds(self) -> float:
-        """Likewise, in seconds."""
+        """How long they are kept, in seconds."""
         return self.minutes * _MINUTE_S
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is known of a kept value.
-
-    Args:
-        tool: The tool that has answered it.
-        schema: What it satisfies, if anything was declared.
-        wrapper: The property that held it as JSON text, if one did; paths may begin with it.
-        partial: Whether something of the tool's output was left out of it.
-        elsewhere: Names the server behind this one that keeps the value; then just the handle is here.
-    """
-
-    tool: str
-    schema: Schema | None = None
-    wrapper: str | None = None
-    partial: bool = False
-    elsewhere: str | None = None
+    tool: str  # the tool that answered
+    schema: Schema | None = None  # of the value, if any was declared
+    wrapper: str | None = None  # property that held it as JSON text, if any; paths may begin with it
+    partial: bool = False  # parts of the tool's output were left out before
+    elsewhere: str | None = None  # the upstream that keeps the value; then only the handle is here
 
 
 class Results:
-    """Keeps results and finds them again.
-
-    What has expired is removed soon after (`sweeping.py`); what a process has left in a file when it ended, when the
-    file is next opened.
-
-    Args:
-        options: Which, how long and where.
-
-    Raises:
-        LouverError: The file cannot be used.
-    """
+    """Keeps results and finds them again. Expired ones are removed soon after, or when the file is next opened."""
 
     def __init__(self, options: KeptResults) -> None:
         self.options = options
@@ -112,50 +89,26 @@ class Results:
         self._scope: Callable[[], str] = str
 
     def within(self, scope: Callable[[], str]) -> Results:
-        """The same store, and in it the results of those alone who share a scope.
-
-        Args:
-            scope: That of whoever makes the request that is served.
-        """
+        """The same store, limited to callers with an equal scope; `scope` gives that of the current request."""
         scoped = copy(self)
         scoped._scope = scope
         return scoped
 
     async def keep(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> str | None:
-        """Keep a value for who makes the request.
-
-        Args:
-            text: The value's JSON.
-            about: What is known of it.
-            ctx: The request.
-
-        Returns:
-            The URI that it is read by; `None` if it is too large to be kept.
-        """
+        """Keep a value, given as JSON, for the caller; return its URI, or `None` if it is too large."""
         handle = secrets.token_urlsafe(HANDLE_BYTES)
         is_kept = await self._put(self._key(handle, ctx), self.options.seconds, about, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
 
     async def keep_handle(self, uri: str, seconds: float, server: str, ctx: ServerRequestContext[Any, Any]) -> None:
-        """Remember what is kept by a server behind this one, for who makes the request and was told of it.
-
-        Args:
-            uri: Where it is read.
-            seconds: How long it is kept.
-            server: Names that server, also after a restart.
-            ctx: The request.
-        """
+        """Remember, for the caller, a result of an upstream, which `server` names, also after a restart."""
         key = self._key(uri.removeprefix(RESULTS_URI), ctx)
         await self._put(key, seconds, About("", elsewhere=server), "null")
 
     async def find(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
-        """A kept value, for who makes the request.
-
-        Raises:
-            UnknownResult: There is none under this handle, or it is not theirs.
-        """
+        """The kept value; UnknownResult if there is none, or if it is not the caller's."""
         key = self._key(handle, ctx)
-        # Others may have left something in the file.
+        # Other processes may have left results in the file.
         self._sweeping.sweep_in(self.options.seconds)
 
         def found() -> tuple[About, Json]:
@@ -168,7 +121,6 @@ class Results:
         return await in_thread(found)
 
     def _key(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> str:
-        """What a result is found by."""
         return hashlib.sha256(canonical([handle, holder(ctx), self._scope()])).hexdigest()
 
     async def _put(self, key: str, seconds: float, about: About, text: str) -> bool:
@@ -183,7 +135,6 @@ class Results:
 
 
 def is_kept_result(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether a request reads a kept result."""
     uri: object = (ctx.params or {}).get("uri")
     return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(RESULTS_URI)
 
@@ -193,13 +144,6 @@ def _bytes(text: str) -> bytes:
 
 
 class Sweeping:
-    """Removes what has expired.
-
-    Args:
-        store: Whence.
-        clock: Seconds since the epoch.
-    """
-
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
@@ -207,10 +151,10 @@ class Sweeping:
         self._timer: asyncio.TimerHandle | None = None
 
     def sweep_in(self, seconds: float) -> None:
-        """Have what has expired by then removed, if that is not to be done before."""
+        """Remove expired results in so many seconds, unless an earlier sweep is due."""
         loop = asyncio.get_running_loop()
         due = loop.time() + seconds + SWEEP_AFTER_S
-        # The loop of a timer that is another's may have ended.
+        # A timer of another event loop may never fire: that loop may have ended.
         if self._timer is not None and self._loop is loop:
             if self._timer.when() <= due:
                 return
@@ -218,7 +162,7 @@ class Sweeping:
         self._loop, self._timer = loop, loop.call_at(due, self._sweep)
 
     def _sweep(self) -> None:
-        # What is kept from here on has a timer of its own: it may come too late for the store to tell of it.
+        # Results kept from here on set a new timer: the sweep below may miss them.
         self._timer = None
         asyncio.get_running_loop().run_in_executor(None, self._store.sweep).add_done_callback(self._swept)
 

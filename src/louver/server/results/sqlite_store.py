@@ -1,6 +1,6 @@
-"""Results kept in a SQLite file, which other processes and later ones read too.
+"""Results in a SQLite file, which other and later processes share.
 
-results(number, key, expires, bytes, about, value)      newest last; what has expired is gone from the file too
+results(number, key, expires, bytes, about, value)      newest last; expired rows are erased from the file too
 """
 
 from __future__ import annotations
@@ -44,15 +44,7 @@ DELETE FROM results WHERE number IN (
 
 
 class FileStore:
-    """In a file, which only its owner can read.
-
-    Args:
-        path: The file; it is made if it is not there, in a folder that is.
-        clock: Seconds since the epoch.
-
-    Raises:
-        LouverError: It cannot be made, is no SQLite file of ours, or somebody else can read it.
-    """
+    """A store in a file for its owner alone; a missing file is created, in a folder that exists."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
@@ -67,7 +59,7 @@ class FileStore:
             raise _unusable(path, reason) from None
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
-        """Keep a value; what the file does not take is not kept."""
+        """Keep a value; a failed write keeps nothing."""
         if weight(stored) > MAX_RESULTS_BYTES:
             return False
         row = (key, expires, weight(stored), *stored)
@@ -82,7 +74,6 @@ class FileStore:
         return True
 
     def get(self, key: str) -> Stored | None:
-        """What is kept."""
         question = "SELECT about, value FROM results WHERE key = ? AND expires > ?"
         try:
             with closing(self._connect()) as database:
@@ -92,7 +83,7 @@ class FileStore:
             return None
 
     def sweep(self) -> float | None:
-        """Remove what has expired; when the next will, or when to try again what the file does not take now."""
+        """Remove expired values; return when the next one expires, or when to try again after a failure."""
         try:
             with closing(self._connect()) as database, database:
                 database.execute(_EXPIRED, (self._clock(),))
@@ -103,27 +94,22 @@ class FileStore:
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._path, timeout=5)
-        # What has expired is to be gone from the file too.
+        # Erases expired values from the file too.
         database.execute("PRAGMA secure_delete = ON")
         return database
 
 
 def _check_private(path: Path) -> None:
-    """Make a file that its owner alone can read; one that is there already must be such a file.
-
-    Raises:
-        LouverError: It is not.
-        OSError: It cannot be made, or not be opened.
-    """
+    """Create a file for its owner alone; refuse an existing one that others can use."""
     number = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         found = os.fstat(number)
     finally:
         os.close(number)
     if os.name != "posix":
-        # A mode says nothing there.
+        # File modes mean nothing on this platform.
         return
-    # Not mended here: who has let others read the file may have had a reason.
+    # Not corrected here: the owner may have shared the file on purpose.
     if found.st_uid != os.geteuid():
         raise _unusable(path, "it is somebody else's file")
     if stat.S_IMODE(found.st_mode) & 0o077:

@@ -1,10 +1,6 @@
-"""Where results are kept: in memory, or in a file (`store_file.py`).
+"""The store of kept results: in memory, or in a file (`sqlite_store.py`).
 
-    put(key, expires, about, value)      the oldest go, once there are too many or they are too large together
-    get(key)                             nothing once it has expired
-    sweep()                              what has expired is gone, from the file too
-
-A key is a digest that says nothing of the handle, so that who reads the file has no handles.
+A key is a digest that does not reveal the handle, so a reader of the file gets no handles.
 """
 
 from __future__ import annotations
@@ -20,41 +16,26 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-Stored = tuple[bytes, bytes]
-"""What is told of a value, and the value, each as JSON."""
+Stored = tuple[bytes, bytes]  # what is known of a value, and the value, each as JSON
 
 MEMORY: Final = "memory"
 
 
 class Store(Protocol):
-    """Keeps values for a while. Can be asked from several threads."""
+    """Keeps values for a while; thread-safe."""
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
-        """Keep a value until then, in seconds since the epoch; `False` if it is too large to be kept.
-
-        What is kept under the key already stays.
-        """
+        """Keep a value until `expires`, in seconds since the epoch; `False` if it is too large. An equal key stays."""
         ...
 
-    def get(self, key: str) -> Stored | None:
-        """What is kept, if it has not expired."""
-        ...
+    def get(self, key: str) -> Stored | None: ...
 
     def sweep(self) -> float | None:
-        """Remove what has expired; when to do so next, in seconds since the epoch, if there is anything left."""
+        """Remove expired values; return when to do so next, in seconds since the epoch, if any are left."""
         ...
 
 
 def store_at(place: str | os.PathLike[str], clock: Callable[[], float]) -> Store:
-    """The store at a place: `memory`, or the path of a SQLite file.
-
-    Args:
-        place: Which.
-        clock: Seconds since the epoch.
-
-    Raises:
-        LouverError: The file cannot be used.
-    """
     if place == MEMORY:
         return MemoryStore(clock)
     # Imported only now: without a file SQLite is not needed.
@@ -64,8 +45,6 @@ def store_at(place: str | os.PathLike[str], clock: Callable[[], float]) -> Store
 
 
 class MemoryStore:
-    """In the memory of this process."""
-
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._kept: OrderedDict[str, tuple[float, Stored]] = OrderedDict()
@@ -73,7 +52,6 @@ class MemoryStore:
         self._lock = Lock()
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
-        """Keep a value."""
         size = weight(stored)
         if size > MAX_RESULTS_BYTES:
             return False
@@ -88,13 +66,11 @@ class MemoryStore:
         return True
 
     def get(self, key: str) -> Stored | None:
-        """What is kept."""
         with self._lock:
             expires, stored = self._kept.get(key, (0.0, None))
             return stored if self._clock() < expires else None
 
     def sweep(self) -> float | None:
-        """Remove what has expired; when the next will."""
         with self._lock:
             now = self._clock()
             for old in [old for old, (until, _) in self._kept.items() if until <= now]:
@@ -106,5 +82,4 @@ class MemoryStore:
 
 
 def weight(stored: Stored) -> int:
-    """The size of what is stored, in bytes."""
     return sum(map(len, stored))

@@ -1,11 +1,9 @@
-"""Hearing a server say that its tools have changed, from outside.
+"""Detect, from outside, that a server announces changed tools by `notifications/tools/list_changed`.
 
-It says so to its clients, `notifications/tools/list_changed`, over two ways::
+    handshake revision    to each connection            intercepted at its outbound channel
+    2026-07-28            on a bus that streams read    subscribed to as one more stream
 
-    handshake era   to each connection          heard where it leaves
-    2026-07-28      on a bus that streams read  heard as one more of these
-
-A server that says nothing is not heard; what it lists next is.
+A change without an announcement is noticed in the next list.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ _CHANGED: Final = "notifications/tools/list_changed"
 
 
 def hear_bus(server: Server[Any], changed: Callable[[], None]) -> Callable[[], None]:
-    """Call `changed` when the server publishes that its tools have changed, until what is returned is called."""
+    """Call `changed` when the server publishes changed tools; return the function that unsubscribes."""
     entry = server.get_request_handler("subscriptions/listen")
     if entry is None or not isinstance(entry.handler, ListenHandler):
         return _nothing
@@ -36,12 +34,12 @@ def hear_bus(server: Server[Any], changed: Callable[[], None]) -> Callable[[], N
         if isinstance(event, ToolsListChanged):
             changed()
 
-    # Private, as the bus belongs to the server's author; a test pins it.
+    # Private, since the bus belongs to the server's author; a test pins it.
     return entry.handler._bus.subscribe(hear)  # pyright: ignore[reportPrivateUsage]
 
 
 def hear_connection(ctx: ServerRequestContext[Any, Any], changed: Callable[[], None]) -> None:
-    """Call `changed`, and nothing else, when the server tells it over the connection that a request came over."""
+    """Call `changed`, in place of any earlier callback, when the server announces it on this connection."""
     opened = connection(ctx)
     if isinstance(opened.outbound, _Heard):
         opened.outbound.changed = changed
@@ -54,7 +52,7 @@ def _nothing() -> None:
 
 
 class _Heard:
-    """What a connection sends by, with somebody who listens."""
+    """An outbound channel that reports changes of the tool list."""
 
     def __init__(self, outbound: Outbound, changed: Callable[[], None]) -> None:
         self._outbound = outbound

@@ -1,12 +1,4 @@
-"""What `tools/list` says of a tool that can be projected.
-
-Added to each tool with an output schema::
-
-    outputSchema      relax(S): stock clients validate answers against what is listed
-    annotations       the hint, literal form
-    _meta             the hint, extension form
-    inputSchema       the argument `output_fields`, where the server offers it
-"""
+"""The entry of a tool in `tools/list`: with the hint, the argument, and a schema that projections satisfy."""
 
 from __future__ import annotations
 
@@ -18,12 +10,9 @@ from louver.protocol.names import HINT, HINT_LITERAL
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
 
+# The listed `outputSchema` of a tool with one: `relax(S)`, nothing, or `S`. With `strict` only clients that declare
+# the extension get projections, since a stock client would refuse them.
 Listing = Literal["relaxed", "omit", "strict"]
-"""What stands as `outputSchema` of a tool that can be projected: `relax(S)`, nothing, or `S`.
-
-With `strict` only clients that declare the extension get projections: a stock client
-would refuse them.
-"""
 
 
 def listed_tool(
@@ -34,15 +23,7 @@ def listed_tool(
     exact: bool,
     argument: tuple[str, dict[str, Any]] | None,
 ) -> dict[str, Any]:
-    """The tool as clients see it; a tool without an output schema only gets the argument.
-
-    Args:
-        tool: As the server lists it.
-        entry: What is known of it.
-        listing: What stands as its output schema.
-        exact: Whether the exact output schema stands in the hint.
-        argument: What the argument is called, and its schema, if the tool takes it.
-    """
+    """The tool as clients see it, with the argument (name, schema); without an output schema nothing else is added."""
     listed = dict(tool)
     if argument is not None:
         name, described = argument

@@ -1,10 +1,7 @@
-"""The views of a server's tools: what their authors hint, what stands in files, and what ships for public servers.
+"""The views of a server's tools: from their authors' hints, from files, and shipped for public servers.
 
-They are held against the output schema of their tool, which may stand in a file itself.
-
-A view that names a field which its tool cannot have is an error. Before a server
-serves, that keeps it from starting; later (a file has changed, a lowlevel server is
-listed for the first time) it is logged and the last good views stay in force.
+A view that names a field which its tool cannot have is an error. Before a server serves, the error stops it; later,
+when a file changes or a lowlevel server is first listed, it is logged and the last good views stay.
 """
 
 from __future__ import annotations
@@ -31,35 +28,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SHOWN = 8
-"""Views that an error names."""
+_SHOWN = 8  # views that an error names
 
 
 class ToolViews:
-    """Makes entries.
-
-    Args:
-        views: A folder of files, or tool name -> views.
-        defaults: Tool name -> the view that a call without a request gets, which must exist.
-        folders: What the names of tools begin with -> a folder of files, of tools named without that.
-        ready: Likewise -> what the server says that it is called, for its ready views; a file in a folder goes before.
-        hides: Whether the caller may not know of a path of a tool: then views are without it.
-        schemas: The output schemas of tools whose server declares none.
-        learned: The fields that the answers of a tool had.
-
-    Raises:
-        InvalidView: A file of views, or a view, is not well formed.
-    """
+    """Makes entries of tools, with their views."""
 
     def __init__(
         self,
         views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
         defaults: Mapping[str, str],
-        folders: Mapping[str, Path] | None = None,
-        ready: Mapping[str, Callable[[], str | None]] | None = None,
-        hides: Callable[[str, FieldPath], bool] | None = None,
+        folders: Mapping[str, Path] | None = None,  # prefix of tool names -> folder; its files omit the prefix
+        ready: Mapping[str, Callable[[], str | None]] | None = None,  # prefix -> the server's name for itself
+        hides: Callable[[str, FieldPath], bool] | None = None,  # whether the caller may not know a tool's path
         schemas: SchemaFiles | None = None,
-        learned: Callable[[str], tuple[str, ...]] | None = None,
+        learned: Callable[[str], tuple[str, ...]] | None = None,  # fields in earlier answers of a tool
     ) -> None:
         self.schemas = SchemaFiles({}) if schemas is None else schemas
         self._hides = hides
@@ -74,25 +57,18 @@ class ToolViews:
         self.plans = Plans()
 
     def refresh(self) -> None:
-        """Read files again that have changed."""
         self.schemas.refresh()
         for folder in self._folders.values():
             folder.refresh()
 
     def are_current(self, entry: Entry) -> bool:
-        """Whether the files that the entry was made with are still as they were."""
         return self._file(entry.name) is entry.file and (
             entry.declares_itself or self.schemas.find(entry.name) is entry.declared
         )
 
     def entry(self, tool: dict[str, Any], before: Entry | None) -> Entry:
-        """The entry of a listed tool; views that do not fit it are logged and left out.
-
-        Args:
-            tool: As the server lists it.
-            before: The entry that it had.
-        """
-        # Found once: while they are held against the tool, they may be read again.
+        """The entry of a listed tool; views that do not fit are logged and left out."""
+        # Looked up once: during the check files may be reloaded.
         file, declared = self._file(tool["name"]), self.schemas.declaring(tool)
         try:
             return self._checked(tool, file, declared)
@@ -104,11 +80,7 @@ class ToolViews:
             return Entry(tool, views, file=file, plans=self.plans, declared=declared, learned=learned)
 
     def check(self, tool: dict[str, Any]) -> Entry:
-        """Likewise, but views that do not fit are an error.
-
-        Raises:
-            InvalidView: A view is not well formed, or names a field that the tool cannot have.
-        """
+        """As `entry`, but views that do not fit raise InvalidView."""
         return self._checked(tool, self._file(tool["name"]), self.schemas.declaring(tool))
 
     def _checked(self, tool: dict[str, Any], file: ViewFile | None, declared: SchemaFile | None) -> Entry:
@@ -117,7 +89,7 @@ class ToolViews:
         hinted, content = read_hint(tool.get("_meta"))
         sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
         if self._hides is not None:
-            # Whether they fit was seen by who may see all of the tool.
+            # Where the whole tool is visible, views were checked already.
             views = self._visible(tool, sources)
             default = COMPACT if file is not None and file is self._ready_file(name) else None
             return Entry(tool, views, content, file, self.plans, default, hides_views=True)
@@ -139,11 +111,7 @@ class ToolViews:
         return () if self._learned is None else self._learned(tool)
 
     def check_names(self, tools: set[str]) -> None:
-        """Hold the tools that views were given for against those that there are.
-
-        Raises:
-            InvalidView: Views, or a default view, are given for a tool that the server does not have.
-        """
+        """Raise InvalidView if views are given for a tool that does not exist; for files, only log it."""
         for name in (*self._given, *self._defaults):
             if name not in tools:
                 raise InvalidView(f"views are given for a tool {name!r}, which the server does not have")
@@ -152,11 +120,10 @@ class ToolViews:
                 logger.warning("a file holds views of a tool %r, which the server does not have", name)
 
     def in_files(self) -> list[str]:
-        """The tools that files hold views of."""
         return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
 
     def _visible(self, tool: dict[str, Any], sources: list[Views]) -> Views:
-        """The views that are left of what the caller may know; those that then fit what it sees."""
+        """The views without paths hidden from the caller, as far as they fit the schema that it sees."""
         hides: Any = self._hides
         left = sources[0].joined(sources[1]).joined(sources[2]).without(partial(hides, tool["name"]))
         schema = tool.get("outputSchema")
@@ -180,6 +147,5 @@ class ToolViews:
 
 
 def _few(names: list[str]) -> str:
-    """The views that there are; of many the first."""
     shown = ", ".join(map(repr, names[:_SHOWN])) or "none"
     return f"its views are {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
