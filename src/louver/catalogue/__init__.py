@@ -1,1 +1,1 @@
-"""What is known of tools: entries, views. No transports here."""
+"""Tool metadata: entries, views, descriptions, policy, search. No transports here."""

@@ -1,4 +1,4 @@
-"""A tool as the catalogue knows it: its schemas, its views, and how requests for it are planned."""
+"""A catalogue entry: one tool with its schemas, its views, and the plans for requests."""
 
 from __future__ import annotations
 
@@ -32,28 +32,14 @@ if TYPE_CHECKING:
     from louver.core.schema.validate import Validator
     from louver.protocol.hint import ContentMode
 
+# Schema of the member `louver` in structured content: notes for the model.
 EXTRAS_SCHEMA: Final = {"type": "array", "items": {"type": "string"}}
-"""The schema of the member `louver`, in which models are told what stands beside an answer."""
 
 
 class Entry:
-    """One tool.
-
-    Args:
-        tool: As the server lists it, a wire object.
-        views: The views of its author and of its file.
-        content: What becomes of its `content`.
-        file: The file of views that was read for it.
-        plans: Where its plans are kept.
-        default_view: The view that a call without a request gets, if the views themselves have one for that.
-        hides_views: Whether there can be views that its caller must not know of.
-        declared: The file that declares its output, where the server does not.
-        learned: Fields that its answers had, where nothing declares them.
-    """
-
     def __init__(
         self,
-        tool: dict[str, Any],
+        tool: dict[str, Any],  # the wire object of `tools/list`
         views: Views,
         content: ContentMode = "project",
         file: ViewFile | None = None,
@@ -61,8 +47,8 @@ class Entry:
         default_view: str | None = None,
         *,
         hides_views: bool = False,
-        declared: SchemaFile | None = None,
-        learned: tuple[str, ...] = (),
+        declared: SchemaFile | None = None,  # only if the server declares no output schema
+        learned: tuple[str, ...] = (),  # fields seen in results, if nothing declares them
     ) -> None:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
@@ -79,48 +65,43 @@ class Entry:
         self._text_views: dict[str | None, tuple[Views, str]] = {}
 
     def is_of(self, tool: dict[str, Any]) -> bool:
-        """Whether this is still the entry of `tool`: its schemas and its author's hint are as they were."""
+        """Whether this entry is still current: `tool` has the same schemas and `_meta`."""
         return _listed(tool) == self._listed
 
     @property
     def declares_itself(self) -> bool:
-        """Whether its server lists an output schema."""
+        """Whether the server lists an output schema."""
         return self._listed[1] is not None
 
     @cached_property
     def listing_schema(self) -> dict[str, Any] | None:
-        """What `tools/list` shows, so that stock clients accept every projection and every shaped view."""
+        """The output schema in `tools/list`: stock clients accept every projection and shaped view by it."""
         if self.output_schema is None:
             return None
         shaped = [self.plan(Projection.view(name)).schema for name, view in self.views.named.items() if view.shaping]
         relaxed = relax_any([self.output_schema, *shaped])
         if is_object(relaxed):
             return relaxed
-        # On the wire `true` would make clients refuse the whole list, and so would an object
-        # without its `type` in 2025-11-25.
+        # Clients refuse the whole list if it holds the schema `true`, or in 2025-11-25 an object schema without `type`.
         rooted = is_object(self.output_schema) and self.output_schema.get("type") == "object"
         return {"type": "object"} if rooted else {}
 
     @cached_property
     def listing_schema_for_models(self) -> dict[str, Any] | None:
-        """Likewise, for clients whose answers can have the member `louver`."""
+        """The same, with the member `louver` allowed."""
         return None if self.listing_schema is None else admit(self.listing_schema, EXTRAS, EXTRAS_SCHEMA)
 
     @cached_property
     def admits_extras(self) -> bool:
-        """Whether an answer with the member satisfies that."""
         return validator(self.listing_schema_for_models or True).is_valid({EXTRAS: [""]})
 
     @cached_property
     def listing_validator(self) -> Validator:
-        """Of whole answers against what `tools/list` shows, as stock clients hold them against it."""
+        """Validates whole results against `tools/list`, as stock clients do."""
         return validator(True if self.listing_schema is None else self.listing_schema)
 
     def free_argument(self, name: str) -> str | None:
-        """What one more argument can be called: the name, or `name_2` and so on where the tool has it itself.
-
-        `None` where the root of the input schema is more than plain `properties`.
-        """
+        """An unused argument: `name`, `name_2`, ...; `None` if the input schema's root is not plain `properties`."""
         if not self.input_schema.keys() <= _PLAIN:
             return None
         taken = members(self.input_schema.get("properties"))
@@ -129,10 +110,7 @@ class Entry:
 
     @cached_property
     def leaf_fields(self) -> tuple[str, ...]:
-        """The paths of the output's fields that have no fields themselves, those near the root first.
-
-        Where nothing is declared they are those that were learnt, the weightiest first.
-        """
+        """Paths of the output's leaves, shallowest first; without a schema the learned ones, heaviest first."""
         if self.output_schema is None:
             return self.learned
         skipped = 1 if is_wrapped(self.output_schema) else 0
@@ -149,31 +127,25 @@ class Entry:
 
     @property
     def has_much_to_leave_out(self) -> bool:
-        """Whether naming fields can pay: not where there are just two, both at the root and none of them an array."""
+        """Whether projection can pay: two plain fields at the root are too few."""
         is_large = any("." in leaf for leaf in self.leaf_fields) or any("array" in leaf.type for leaf in self._leaves)
         return len(self.leaf_fields) > (1 if is_large else 2)
 
     @cached_property
     def text_wrapper(self) -> str | None:
-        """The property of the output for one string, which may be JSON text, if that is all there is."""
+        """The property for one string that may be JSON text, if the output has nothing else."""
         return text_wrapper(self.output_schema)
 
     def text_wrapper_in(self, structured: Json) -> str | None:
-        """Likewise, of structured content that came: without a schema any such property can be one."""
+        """The same for actual structured content: without a schema any such property can be the wrapper."""
         return text_wrapper_in(structured) if self.output_schema is None else self.text_wrapper
 
     @cached_property
     def _plans_of(self) -> str:
-        """Names what a plan for the structured output depends on beside the request."""
-        # As text, because the order of the schema's properties is that of the kept members.
+        # Digest of the text, since the order of the schema's properties is the order of the kept members.
         return digest_of(compact(["structured", self.output_schema, self.views.to_json()]))
 
     def plan(self, projection: Projection) -> ReadyPlan:
-        """The plan of a request for the structured output.
-
-        Raises:
-            InvalidProjection: The request is not possible for this tool.
-        """
         return self._plans.find(
             self._plans_of,
             projection,
@@ -181,11 +153,7 @@ class Entry:
         )
 
     def check(self, projection: Projection) -> None:
-        """Make the plans for every place where the output may stand, before the tool runs.
-
-        Raises:
-            InvalidProjection: The request is not possible for this tool.
-        """
+        """Make the plan for every place where the output may be, so that a bad request fails before the tool runs."""
         if self.output_schema is not None and self.text_wrapper is None:
             self.plan(projection)
             return
@@ -193,15 +161,7 @@ class Entry:
             self.plan_without_schema(projection, wrapper)
 
     def plan_without_schema(self, projection: Projection, wrapper: str | None = None) -> Plan:
-        """The plan of a request for values of which no schema is known.
-
-        Args:
-            projection: The request.
-            wrapper: The property that holds them as JSON text; paths may or may not begin with it.
-
-        Raises:
-            InvalidProjection: The request is not possible for this tool.
-        """
+        """The plan for values without a schema, perhaps JSON text in `wrapper`; paths may begin with it or not."""
         views, of = self._within_text(wrapper)
         asked = projection.with_fields(within_text(wrapper, projection.fields))
         return self._plans.find(of, asked, lambda: compile_projection(asked, views=views))
@@ -209,14 +169,7 @@ class Entry:
     def plan_inferred(
         self, projection: Projection, schema: Schema, wrapper: str | None = None, *, told_within: bool = False
     ) -> ReadyPlan:
-        """Likewise, with the schema that was inferred from what is kept: a plan for each shape of that.
-
-        Args:
-            projection: The request.
-            schema: Of the kept part of one answer.
-            wrapper: The property that holds it as JSON text.
-            told_within: Whether the wrapper is part of what is told.
-        """
+        """The plan with a schema inferred from a kept value; with `told_within` it describes the wrapper too."""
         wrap = partial(schema_of_text, wrapper=wrapper) if told_within and wrapper is not None else _as_it_is
         of = digest_of(["inferred", schema, wrapper, told_within, self._within_text(wrapper)[1]])
         return self._plans.find(
@@ -224,7 +177,6 @@ class Entry:
         )
 
     def _within_text(self, wrapper: str | None) -> tuple[Views, str]:
-        """The views for JSON text, and the name of what plans then depend on."""
         known = self._text_views.get(wrapper)
         if known is None:
             views = self.views.each(partial(within_text, wrapper))
@@ -233,19 +185,18 @@ class Entry:
 
 
 def _listed(tool: dict[str, Any]) -> tuple[Any, ...]:
-    """What is made into an entry of what a server lists."""
     return tool["inputSchema"], tool.get("outputSchema"), tool.get("_meta")
 
 
+# Keywords that do not restrict an added property.
 _PLAIN = frozenset(
     {"type", "properties", "required", "additionalProperties", "$schema", "$id", "$defs", "definitions"}
     | {"title", "description", "$comment", "examples", "default", "deprecated"}
 )
-"""Words that one more property takes nothing from."""
 
 
 def _spelled(path: FieldPath) -> str:
-    """A path as a model writes it in a list: a name with a comma is quoted, for models send lists as one text."""
+    """A path as a model writes it: names with a comma are quoted, since models send lists as one text."""
     names = [str(FieldPath((step,))) for step in path.steps]
     return ".".join(f"`{name}`" if "," in name and not name.startswith("`") else name for name in names)
 

@@ -1,13 +1,10 @@
-"""Grants: that somebody has read how tools are described, for where no connection remembers it.
-
-A grant is a sealed token. Only who has the key can read or make one::
+"""Grants: sealed tokens that prove that a client has read a tool's description.
 
     v1.<key id, nonce, sealed: expiry, marks>     about 75 characters for one tool
     mark = digest of (server, principal, tool, version of its description)
 
-So it names nothing, and serves for nothing else: another server, principal, or tool, and a tool
-that is described otherwise by now, all have another mark. Source: 000 section 5, for revisions of the
-protocol without a session; the form is ours.
+Only a holder of the key can read or make a grant. A changed description has another mark, so its grant is void.
+Source: 000 section 5, for protocol revisions without sessions; the form is ours.
 """
 
 from __future__ import annotations
@@ -31,8 +28,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Client, issuer and subject of the authenticated principal.
 PrincipalKey = tuple[str, str | None, str | None]
-"""Who is authenticated: client, issuer, subject."""
 
 _EXPIRY = struct.Struct(">Q")
 _MARK_BYTES = 16
@@ -40,17 +37,7 @@ MIN_KEY_BYTES = 32
 
 
 class Grants:
-    """Makes grants and looks at them.
-
-    Args:
-        keys: Secrets of 32 bytes or more. The first seals, each of them opens, so that keys can be changed one by
-            one. Without any, a key of this process alone.
-        audience: The server that grants are for.
-        clock: Seconds since the epoch.
-
-    Raises:
-        LouverError: A key is too short.
-    """
+    """Seals and checks grants. The first key seals, every key opens, so that keys can be rotated."""
 
     def __init__(
         self, keys: Sequence[bytes | str] = (), *, audience: str, clock: Callable[[], float] = time.time
@@ -60,18 +47,12 @@ class Grants:
         self._audience = audience
         self._clock = clock
 
-    def seal(self, principal: PrincipalKey | None, versions: Mapping[str, str]) -> str:
-        """A grant for tools.
-
-        Args:
-            principal: Who may use it, if somebody is authenticated.
-            versions: Tool name -> version of the description that was read.
-        """
+    def seal(self, principal: PrincipalKey | None, versions: Mapping[str, str]) -> str:  # tool -> version read
         marks = [self._mark(principal, tool, version) for tool, version in versions.items()]
         return self._codec.seal(_EXPIRY.pack(int(self._clock()) + GRANT_S) + b"".join(marks))
 
     def admits(self, grant: str, principal: PrincipalKey | None, tool: str, version: str) -> bool:
-        """Whether a grant is for this tool as it is described now, used by this principal, and has not expired."""
+        """Whether a grant has not expired and is for this principal and this version of the tool's description."""
         try:
             opened = self._codec.unseal(grant)
         except InvalidRequestState as error:
@@ -87,7 +68,6 @@ class Grants:
         return hashlib.sha256(canonical(said)).digest()[:_MARK_BYTES]
 
     def _wonder(self, reason: str) -> None:
-        """Say once what is probably wrong if a grant comes that another key has sealed."""
         if reason == "unknown key" and self._wonders:
             self._wonders = False
             logger.warning(
@@ -97,7 +77,7 @@ class Grants:
 
 
 def _derived(key: bytes | str) -> bytes:
-    """A key for grants alone, so that no other token sealed with the same secret can pass for one."""
+    """A key for grants alone: no other token sealed with the same secret is a valid grant."""
     secret = key.encode() if isinstance(key, str) else key
     if len(secret) < MIN_KEY_BYTES:
         raise LouverError(f"a key has at least {MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")

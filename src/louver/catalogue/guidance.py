@@ -1,23 +1,10 @@
-r"""Guidance: what an author has to say of an answer, when there is reason to.
+"""Guidance: notes that an author attaches to results which meet a condition.
 
-    {"tool": "list_orders",
-     "when": {"path": "orders.status", "matches": "^disputed$"},
-     "note": "Disputed orders must not be refunded by you.",
-     "workflow": ["Ask for the case number.", "Hand over to a person."]}
+    {"tool": "list_orders", "when": {"path": "orders.status", "matches": "^disputed$"},
+     "note": "Disputed orders must not be refunded by you.", "workflow": ["Ask for the case number.", ...]}
 
-A rule looks at what the client gets. All that its `when` says must hold of what stands at the path, of the whole answer
-if there is none:
-
-    path         something but null stands there; names look through arrays
-    matches      one of the texts there is found by a plain pattern: strings, and other scalars as JSON spells them
-    overItems    an array there has more elements
-    overBytes    what stands there is larger, in bytes of its JSON
-
-Of an answer that holds no JSON, its texts are looked at: each for itself by `matches`, and all of them, a line between
-two, by `overBytes`. The others find nothing there.
-
-A note is told as it is written: it quotes nothing of the answer. Patterns are searched in time linear in the text;
-others are refused. Source: 001, "Response-Embedded Guidance"; the form of rules is ours.
+All conditions of `when` must hold at the path, or for the whole result. Only patterns of linear time are accepted.
+Source: 001, "Response-Embedded Guidance"; the form of rules is ours.
 """
 
 from __future__ import annotations
@@ -50,53 +37,28 @@ _PLAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is told.
-
-    Args:
-        note: The note.
-        workflow: What to do, step by step.
-    """
-
     note: str
     workflow: tuple[str, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """As it stands in `_meta`."""
         return {"note": self.note, **({"workflow": list(self.workflow)} if self.workflow else {})}
 
     def text(self) -> str:
-        """As a model reads it."""
         steps = [f"{number}. {step}" for number, step in enumerate(self.workflow, 1)]
         return "\n".join([f"GUIDANCE: {self.note}", *steps])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When a note is told.
-
-    Args:
-        note: The note.
-        tool: Of which tool; of every one if it is `None`.
-        path: Where is looked.
-        matches: What one of the texts there matches.
-        over_items: What an array there has more elements than.
-        over_bytes: What there is larger than.
-    """
-
     note: Note
-    tool: str | None = None
-    path: FieldPath | None = None
-    matches: re.Pattern[str] | None = None
-    over_items: int | None = None
-    over_bytes: int | None = None
+    tool: str | None = None  # `None`: every tool
+    path: FieldPath | None = None  # names look through arrays; `None`: the whole result
+    matches: re.Pattern[str] | None = None  # searched in strings, and in other scalars as JSON spells them
+    over_items: int | None = None  # an array has more elements
+    over_bytes: int | None = None  # the JSON is larger
 
     @classmethod
     def read(cls, written: object) -> Rule:
-        """A rule of its JSON form.
-
-        Raises:
-            InvalidGuidance: It is none; the message says what would have been right.
-        """
         rule = _members("a rule", written, _KEYS)
         when = _members("'when'", rule.get("when"), _CONDITIONS)
         if not when:
@@ -115,12 +77,7 @@ class Rule:
         )
 
     def fires(self, value: Json, texts: Sequence[str] | None = None) -> bool:
-        """Whether it has something to say of an answer.
-
-        Args:
-            value: The answer.
-            texts: What it consists of, if it holds no JSON; `value` is then all of them in one.
-        """
+        """Whether the rule applies. If a result is not JSON, `texts` are its texts and `value` joins them."""
         if texts is not None:
             return self.path is None and self._holds(value, texts)
         return any(self._holds(part, leaves(part)) for part in self._parts(value))
@@ -130,7 +87,7 @@ class Rule:
             yield value
             return
         if is_object(value) and value.keys() == {WRAPPER} and self.path.steps[:1] != (WRAPPER,):
-            # SDKs wrap what is no object; paths leave that out.
+            # SDKs wrap an output that is not an object; paths omit the wrapper.
             value = value[WRAPPER]
         for part in at_path(value, self.path):
             if part is not None:
@@ -145,13 +102,7 @@ class Rule:
 
 
 class Guidance:
-    """The rules of a server.
-
-    Args:
-        rules: What the names of tools begin with -> rules for them, whose tools are named without that.
-    """
-
-    def __init__(self, rules: Mapping[str, Sequence[Rule]]) -> None:
+    def __init__(self, rules: Mapping[str, Sequence[Rule]]) -> None:  # by the prefix of their tools' names
         self._rules = [
             (prefix, rule, None if rule.tool is None else prefix + rule.tool)
             for prefix, each in rules.items()
@@ -159,29 +110,15 @@ class Guidance:
         ]
 
     def concerns(self, tool: str) -> bool:
-        """Whether there are rules for a tool."""
         return next(self._of(tool), None) is not None
 
     def notes(self, tool: str, value: Json, texts: Sequence[str] | None = None) -> list[Note]:
-        """What is to be told of an answer of a tool, each note once, in the order of the rules.
-
-        Args:
-            tool: The tool.
-            value: The answer.
-            texts: What it consists of, if it holds no JSON.
-        """
         return [*dict.fromkeys(rule.note for rule in self._of(tool) if rule.fires(value, texts))]
 
     def unknown(self, tools: Set[str]) -> list[str]:
-        """The tools that are named by rules, and are not there."""
         return sorted({tool for _, _, tool in self._rules if tool is not None} - tools)
 
     def check_names(self, tools: Set[str]) -> None:
-        """Hold the rules against the tools that there are.
-
-        Raises:
-            InvalidGuidance: A rule is for a tool that is not there.
-        """
         for name in self.unknown(tools):
             raise InvalidGuidance(f"guidance: a rule is for a tool {name!r}, which the server does not have")
 

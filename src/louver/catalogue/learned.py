@@ -1,12 +1,9 @@
-"""Fields of tools that declare no output, learnt from their answers: what the argument then names.
-
-::
+"""Output fields learned from results, for tools that declare no output schema.
 
     {"tools": {"find": {"samples": 5, "steady": 3, "fields": {"items.id": [5, 690], "total": [5, 45]}}}}
 
-For each field stand there how many answers had it and what it weighed, in bytes; never a value. Fields are offered once
-`LEARNT_AFTER` answers in a row have brought no new one, and from the next start on: a list does not change in the midst
-of a session. An answer that has other fields adds them. Nothing is refused by what was learnt.
+Per field: how many results had it, and its total bytes; never a value. After `LEARNT_AFTER` results without a new
+field, the fields are offered from the next start on, since a list must not change during a session.
 """
 
 from __future__ import annotations
@@ -30,14 +27,15 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.core.paths.path import FieldPath
 
-# Other names may be data: of a map by address, say.
+# Other names may be data, for example the keys of a map by address.
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(slots=True)
 class _Shape:
     samples: int = 0
-    steady: int = 0
+    steady: int = 0  # results in a row without a new field
+    # Path -> number of results with it, bytes of it in all of them.
     fields: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
     @classmethod
@@ -57,7 +55,7 @@ class _Shape:
             if seen or len(self.fields) < MAX_LEARNT_FIELDS:
                 self.fields[path] = (seen + 1, before + weight)
         self.samples += 1
-        # Once the fields are known, an answer that widens them does not take them back.
+        # Once the fields are known, a new field does not reset the count.
         is_known = self.steady >= LEARNT_AFTER
         self.steady = self.steady if is_known else 0 if is_new else self.steady + 1
 
@@ -69,41 +67,26 @@ class _Shape:
 
 
 class LearnedFields:
-    """The fields of one server's tools, in a file.
-
-    Args:
-        file: The file; it need not be there.
-
-    Raises:
-        LouverError: It is something else.
-    """
-
     def __init__(self, file: Path) -> None:
         self._file = file
         self._offered = {tool: shape.offered() for tool, shape in self._read().items()}
         self._looked_at: dict[str, int] = {}
 
     def find(self, tool: str) -> tuple[str, ...]:
-        """The fields of a tool that were known when this was made, the weightiest first; none of one that is new."""
         return self._offered.get(tool, ())
 
     def wants(self, tool: str) -> bool:
-        """Whether one more answer of a tool is looked at: some are after each start."""
+        """Whether to learn from another result: only from `MAX_LEARNT_SAMPLES` a tool after each start."""
         return self._looked_at.get(tool, 0) < MAX_LEARNT_SAMPLES
 
     def learn(self, tool: str, value: Json) -> None:
-        """Look at an answer, and write down which fields it has.
-
-        Raises:
-            LouverError: The file cannot be written.
-        """
         self._looked_at[tool] = self._looked_at.get(tool, 0) + 1
         if not (is_object(value) or is_array(value)):
             return
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(f"{self._file}.lock", "w", opener=_private) as lock:
-                # Other processes learn too.
+                # Other processes write the file too.
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 shapes = self._read()
                 shapes.setdefault(tool, _Shape()).add(value)
@@ -136,31 +119,18 @@ def _is_named(path: FieldPath) -> bool:
 
 
 class Learned:
-    """What was learnt of several servers.
-
-    Args:
-        servers: What the names of tools begin with -> what was learnt of the server.
-    """
-
-    def __init__(self, servers: Mapping[str, LearnedFields]) -> None:
+    def __init__(self, servers: Mapping[str, LearnedFields]) -> None:  # by the prefix of their tools' names
         self._servers = servers
 
     def find(self, tool: str) -> tuple[str, ...]:
-        """The fields of a tool, by the name that clients know."""
         of = self._of(tool)
         return () if of is None else of[0].find(of[1])
 
     def wants(self, tool: str) -> bool:
-        """Whether one more answer of a tool is looked at."""
         of = self._of(tool)
         return of is not None and of[0].wants(of[1])
 
     def learn(self, tool: str, value: Json) -> None:
-        """Look at an answer.
-
-        Raises:
-            LouverError: The file cannot be written.
-        """
         if (of := self._of(tool)) is not None:
             of[0].learn(of[1], value)
 
@@ -170,16 +140,9 @@ class Learned:
 
 
 def learned_file(folder: Path, place: str) -> Path:
-    """The file of a server.
-
-    Args:
-        folder: The folder of all.
-        place: Names the server that is reached so.
-    """
     return folder / f"{place}.learned.json"
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """The folder in which the system wants what a program learns."""
     state = environ.get("XDG_STATE_HOME")
     return Path(state) / "louver" if state else Path(environ.get("HOME") or Path.home()) / ".local" / "state" / "louver"

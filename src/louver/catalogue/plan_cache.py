@@ -1,13 +1,9 @@
-"""The plans that were made lately, of all tools of a server.
-
-A plan is made once for a schema, views and a request, and used for every answer::
+"""A cache of plans for all tools of a server.
 
     (digest of schema and views, mode, canonical fields, view, strict)  ->  plan, validator, digest
 
-Two tools with one schema share their plans, and a tool that is listed again, unchanged, finds
-them; so do answers of one shape, where the schema is inferred from the answer. What is kept
-is bounded by the number of plans, and by their size, for a few wide schemas can weigh as
-much as many narrow ones.
+Tools with the same schema share plans, and so do results of the same shape, if the schema is inferred. The cache is
+bounded by the number of plans and by their size, since a few wide schemas can weigh as much as many narrow ones.
 """
 
 from __future__ import annotations
@@ -31,24 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadyPlan:
-    """A plan, the validator of what it leaves, and the schema that answers tell.
-
-    Args:
-        plan: What is kept.
-        validator: Of the kept value against the plan's schema.
-        schema: Of the whole `structuredContent`: the plan's own, but where the kept value is
-            written as JSON text within it.
-        digest: Names `schema`.
-    """
-
     plan: Plan
     validator: Validator
-    schema: Schema
-    digest: str
+    schema: Schema  # of all structured content, also if the kept value is JSON text in it
+    digest: str  # of `schema`
 
     @property
     def nodes(self) -> int:
-        """The size: states of the plan's masks, and JSON values of its schema."""
         return self.plan.nodes + sum(map(len, levels(self.schema)))
 
 
@@ -57,16 +42,12 @@ class _Sized(Protocol):
     def nodes(self) -> int: ...
 
 
+# A `ReadyPlan`; or a `Plan`, if no schema is known yet.
 Made = TypeVar("Made", bound=_Sized)
-"""A `ReadyPlan`; or a `Plan`, of whose values no schema is known yet."""
 
 
 class Plans:
-    """Plans; those that were not used for long go first. Can be asked from several threads.
-
-    Which was used last is not remembered, only which was used since the last look: finding a plan then
-    asks for its hash but once, which is half of what it costs ("second chance", or CLOCK).
-    """
+    """A thread-safe cache with CLOCK eviction ("second chance"): a lookup hashes the key once, half its cost."""
 
     def __init__(self) -> None:
         self._plans: OrderedDict[Hashable, _Kept] = OrderedDict()
@@ -74,19 +55,13 @@ class Plans:
         self._lock = Lock()
 
     def find(self, of: str, projection: Projection, make: Callable[[], Made]) -> Made:
-        """The plan of a request, made if it is not there.
-
-        Args:
-            of: Names what is made, and the schema and the views that it depends on.
-            projection: The request; how it wants the schema told does not matter for its plan.
-            make: Makes the plan; what it raises is passed on.
-        """
+        """The cached plan, or else what `make` returns; `of` names the schema and the views that a plan depends on."""
         key = (of, projection.mode, projection.fields, projection.name, projection.strict)
         kept = self._plans.get(key)
         if kept is not None:
             kept.used = True
             return kept.made
-        # Not under the lock: nobody waits for what another makes, even if both make the same.
+        # Outside the lock, so that threads do not wait for each other; two may make the same plan.
         kept = _Kept(make())
         with self._lock:
             self._make_room(kept.nodes)
@@ -95,7 +70,6 @@ class Plans:
         return kept.made
 
     def _make_room(self, nodes: int) -> None:
-        """Let the oldest go that were not used since they were last looked at."""
         while self._plans and (len(self._plans) >= MAX_PLANS or self._nodes + nodes > MAX_PLAN_NODES):
             key, kept = self._plans.popitem(last=False)
             if kept.used:
@@ -106,8 +80,6 @@ class Plans:
 
 
 class _Kept:
-    """A plan with its size, which takes a while to count, and whether it was used lately."""
-
     __slots__ = ("made", "nodes", "used")
 
     def __init__(self, made: Any) -> None:

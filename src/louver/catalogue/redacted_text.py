@@ -1,11 +1,8 @@
-"""Texts about a tool as they may be shown: without characters that steer what is seen, and without denied names.
-
-::
+"""Texts about a tool without invisible characters and without denied names.
 
     "Get a user. The field ssn holds ..."   without ssn:   "Get a user."
 
-Control, bidirectional and tag characters let a text say something else than it shows. A sentence that tells a name
-which is denied is left out whole. Source: PRIVACY.md, P6, P7 and P18; that sentences are the unit is ours.
+A sentence that contains a denied name is removed whole. Source: PRIVACY.md, P6, P7 and P18; whole sentences are ours.
 """
 
 from __future__ import annotations
@@ -22,33 +19,34 @@ if TYPE_CHECKING:
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
-_SHOWN = ("title", "description")
-"""Keywords of a schema whose text models read."""
 
+# Keywords of a schema with text for models.
+_SHOWN = ("title", "description")
+
+# Keywords that hold no schemas, and say what is valid, where a schema is, or how an argument is sent.
 _VALID = frozenset(
     "type enum const required dependentRequired pattern format contentEncoding contentMediaType x-mcp-header"
     " $ref $dynamicRef $recursiveRef $id id $anchor $dynamicAnchor $schema $vocabulary".split()
 )
-"""Keywords that hold no schemas, and say what is valid, where a schema stands, or how an argument is sent."""
 
 
 def plain(text: str) -> str:
-    """A text without characters that steer what is seen."""
+    """The text without control, bidirectional and tag characters, which can disguise what it says."""
     return _UNSEEN.sub("", text)
 
 
 def untold(text: str, names: Names) -> str:
-    """Likewise, without the sentences that tell one of the names."""
+    """The plain text without the sentences that contain a denied name."""
     text = plain(text)
     if not names.are_told(text):
         return text
     left = " ".join(sentence for sentence in _SENTENCES.split(text) if not names.are_told(sentence)).strip()
-    # A name may hold what ends a sentence.
+    # A name may itself contain a sentence end.
     return "" if names.are_told(left) else left
 
 
 def untold_schema(schema: Json, names: Names) -> Json:
-    """An input schema that tells none of the names but by what it takes."""
+    """An input schema that shows denied names only by the arguments it accepts."""
     if is_array(schema):
         return [untold_schema(each, names) for each in schema]
     if not is_object(schema):

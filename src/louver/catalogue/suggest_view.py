@@ -1,10 +1,9 @@
-"""A view for a tool, made from what it has answered: for its author to begin with.
+"""A suggested view for a tool, made from sample results: a start for its author.
 
     {"$schema": "...", "tool": "list_issues", "views": {"compact": {"include": ["issues.number", "issues.title"]}}}
 
-Several answers of one tool are weighed together, so that what is constant or null in one of them need not be so in all.
-Of their values nothing is kept but sizes. Law: the file can be used with the schema that the tool lists
-(`test_a_suggested_file_fits_the_tool`).
+Samples are weighed together: a field that is constant or null in one may differ in another. Only sizes are kept.
+Law: the file is valid for the schema that the tool lists (`test_a_suggested_file_fits_the_tool`).
 """
 
 from __future__ import annotations
@@ -36,38 +35,23 @@ _UNNAMED = "no path names it"
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What the answers of one tool weigh, and a view that leaves out the heavy part.
-
-    Args:
-        tool: The tool's name.
-        samples: How many answers were weighed.
-        weights: Their fields, each before those that stand in it.
-        left_out: Path of a leaf -> why the view leaves it out, or would.
-        include: What the view keeps; empty if there is nothing to leave out, or nothing else.
-        full: The bytes of the answers.
-        kept: The bytes of what the view keeps of them.
-    """
-
     tool: str
-    samples: int
-    weights: Sequence[Weight]
-    left_out: Mapping[FieldPath, str]
-    include: tuple[FieldPath, ...]
-    full: int
-    kept: int
+    samples: int  # number of results
+    weights: Sequence[Weight]  # each field before those within it
+    left_out: Mapping[FieldPath, str]  # path of a leaf -> why the view omits it, or would
+    include: tuple[FieldPath, ...]  # empty if there is nothing to omit, or nothing else
+    full: int  # bytes of the results
+    kept: int  # bytes that the view keeps
 
     @property
     def leaves(self) -> list[Weight]:
-        """The fields in which no other stands."""
         return [weight for weight in self.weights if weight.is_leaf]
 
     @property
     def saved(self) -> float:
-        """The share of the bytes that the view leaves out, 0 to 1."""
         return 1 - self.kept / self.full
 
     def file(self) -> dict[str, Any] | None:
-        """The content of a file of views; `None` if there is no view."""
         if not self.include:
             return None
         views = {COMPACT: {"include": [str(path) for path in self.include]}}
@@ -75,13 +59,7 @@ class Suggestion:
 
 
 def suggest(tool: str, schema: Schema | None, values: Sequence[Json]) -> Suggestion | None:
-    """The suggestion for a tool; `None` if its answers hold no object that has members.
-
-    Args:
-        tool: Its name.
-        schema: Its output schema, if it has one.
-        values: Some of its answers, at least one.
-    """
+    """The suggestion for a tool from one or more results; `None` if they hold no object with members."""
     weights = weigh([*values])
     if not weights:
         return None
@@ -91,24 +69,23 @@ def suggest(tool: str, schema: Schema | None, values: Sequence[Json]) -> Suggest
     full = sum(map(size_of, values))
     kept = _kept(include, values) if include else full
     if kept >= full:
-        # Where some elements of an array are no objects, `null` stands in for each.
+        # Array elements that are not objects become `null`, which may be longer.
         include, kept = (), full
     left_out = {path: said for path, said in why.items() if said is not None}
     return Suggestion(tool, len(values), weights, left_out, include, full, kept)
 
 
 def _unusable(schema: Schema | None, paths: Sequence[FieldPath]) -> dict[FieldPath, str]:
-    """The paths that cannot stand in a view of the tool, and why."""
     named = tuple(path for path in paths if _is_written(path))
     found = {path: _UNNAMED for path in paths if path not in named}
-    # Of JSON text in a string nothing is known.
+    # A string may hold any JSON text.
     if schema is not None and text_wrapper(schema) is None:
         found |= dict.fromkeys(known_fields.unmatched(schema, within(schema, named), ()), _UNKNOWN)
     return found
 
 
 def _is_written(path: FieldPath) -> bool:
-    """Whether the path can be read again: a name may be too long for one, or hold what no path can."""
+    """Whether the path can be written and parsed again: a name may be too long, or impossible in a path."""
     try:
         return FieldPath.parse(str(path)) == path
     except (InvalidPath, ProjectionLimit):

@@ -1,11 +1,7 @@
-r"""One sentence of a tool's description, enough to choose the tool by.
+r"""A one-sentence summary of a tool's description, enough to choose the tool by. Source: 000 section 3.1.
 
-::
-
-    "Get one issue.\n\nArgs:\n    number: of the issue"   ->  "Get one issue."
-    nothing, of a tool `get_user_profile`                  ->  "Get user profile."
-
-What is left out (parameters, examples, notes) stands in the full description. Source: 000 section 3.1.
+"Get one issue.\n\nArgs:\n    number: of the issue"   ->  "Get one issue."
+no description, tool `get_user_profile`               ->  "Get user profile."
 """
 
 from __future__ import annotations
@@ -28,23 +24,15 @@ _BRACKETS = re.compile(rf"\s*\({_LEADS}[^()]*\)", re.IGNORECASE)
 _EXAMPLES = re.compile(rf"[\s,(\u2014-]+{_LEADS}", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 
+# In code points. A shorter sentence, such as "Search.", gets the next one too; none is cut to less.
 _SHORT = 12
-"""A sentence shorter than this many code points, such as "Search.", gets the next one too; none is cut to less."""
 
+# Only so many code points of a description are searched.
 _READ = 20 * MAX_SUMMARY
-"""How much of a description is looked at, in code points. A summary that begins later is none."""
 
 
 def summary(text: str | None, name: str) -> str:
-    """The first sentence of a tool's description, on one line.
-
-    Args:
-        text: The description, if the tool has one.
-        name: The tool's name, whose words stand in for a description.
-
-    Returns:
-        At most `MAX_SUMMARY` code points; what is cut off leaves an ellipsis.
-    """
+    """The first sentence on one line, else the words of the name; at most `MAX_SUMMARY` code points."""
     said = _without_examples(_sentence(_prose((text or "")[:_READ]))) or _words(name)
     if len(said) <= MAX_SUMMARY:
         return said
@@ -53,7 +41,6 @@ def summary(text: str | None, name: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """The first paragraph, without markup, up to where parameters or a list begin."""
     plain = _MARKUP.sub("", _CONTROL.sub("", text)).strip()
     for end in (_SECTION, _LIST):
         if (found := end.search(plain)) and found.start() > 0:

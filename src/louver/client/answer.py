@@ -1,16 +1,10 @@
-"""One answer, held against what was asked: is it what its receipt says?
+"""Checks a result against the request and the receipt, in this order.
 
-The order is the promise::
-
-    an error result            raised
-    the receipt                is it one, and of this request?
-    the value                  does it hold anything that was not asked for?  (projecting it again changes nothing)
-    the value                  does it satisfy the schema that follows from the tool's?
-    the schema that is told    is it the one that follows? else: does the value satisfy it too?
-
-What a server tells is never needed to find out what may be there: that follows from the request alone. What is told
-can only add to it. Nothing is fetched for a schema, no pattern can stall, and the work is bounded; all the same it is
-done off the event loop.
+an error result      raised
+the receipt          is it well formed, and of this request?
+the value            does it hold only what was requested? (projecting it again changes nothing)
+the value            does it satisfy the schema derived from the tool's?
+the reported schema  is it the derived one, or else does the value satisfy it too?
 """
 
 from __future__ import annotations
@@ -41,60 +35,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer that is what it says.
-
-    Args:
-        tool: The tool.
-        asked: What the value is a projection for.
-        output: Where it stands, and what came.
-        value: What was asked for of it.
-        schema: What the value satisfies.
-        receipt: What the answer says of its projection.
-        exact: Whether the schema follows from the tool's exact one, which is the one that is told.
-    """
-
     tool: KnownTool
-    asked: Projection
-    output: Output | None
-    value: Json
-    schema: Schema
+    asked: Projection  # `value` is a projection for this
+    output: Output | None  # the whole output, and its place in the result
+    value: Json  # what was requested
+    schema: Schema  # of `value`
     receipt: Applied | NotApplied | None
-    exact: bool = False
+    exact: bool = False  # `schema` comes from the tool's exact schema, and is the reported one
 
     @property
     def applied(self) -> bool:
-        """Whether the server has projected."""
         return isinstance(self.receipt, Applied)
 
     @property
     def pruned(self) -> bool:
-        """Whether more came than was asked for."""
+        """Whether more was received than requested."""
         return self.output is not None and not self.applied and self.value != self.output.value
 
     @property
     def told(self) -> Schema | str | None:
-        """The schema that the receipt tells and that is still to be looked at, or the digest that names it."""
+        """The reported schema if it is not checked yet, or its digest."""
         if self.exact or not isinstance(self.receipt, Applied):
             return None
         told = self.receipt.projected_schema
         return self.receipt.schema_digest if told is None else told
 
     def knowing(self, told: Schema) -> Answer:
-        """This answer with the schema that its receipt tells.
-
-        Raises:
-            InvalidAnswer: The digest in the receipt names another.
-            OutputInvalid: The value does not satisfy it.
-        """
+        """This answer, with the value also checked against the schema that the receipt reports."""
         receipt, output = self.receipt, self.output
         if not isinstance(receipt, Applied) or output is None:
             return self
         if receipt.schema_digest not in (None, digest(told)):
             raise InvalidAnswer("the receipt tells a schema that its own digest does not name", member="schemaDigest")
-        # Projected again it admits nothing beyond the request, whatever it has admitted before.
+        # Projecting the reported schema leaves nothing in it beyond the request.
         asked = EVERYTHING if receipt.shaped is not None else replace(self.asked, strict=False)
         if output.seat == "wrapped text":
-            # Paths may begin with the wrapper, and the value does not have it.
+            # Paths may begin with the wrapper, which the value does not have.
             within = _told_of_text(told, output.wrapper or "")
             plan = self.tool.entry.plan_inferred(asked, within, output.wrapper)
         else:
@@ -110,13 +86,13 @@ class Answer:
         return self if self.tool.is_exact else replace(self, schema=plan.schema)
 
     def text(self, result: dict[str, Any]) -> str | None:
-        """The JSON text that the value was read from, if that is a member of the result's structured content."""
+        """The JSON text of the value, if it is a member of structured content."""
         if self.output is None or self.output.seat != "wrapped text" or self.pruned:
             return None
         return members(result.get("structuredContent")).get(self.output.wrapper or "")
 
     def unwrapped(self) -> tuple[Json, Schema]:
-        """The value and its schema without the object that the SDK wraps around an output that is none."""
+        """The value and its schema, without the SDK's wrapper around an output that is not an object."""
         value, schema = self.value, self.schema
         structured = self.output is not None and self.output.seat == "structured"
         if not structured or not is_wrapped(self.tool.source) or not is_object(value) or value.keys() != {WRAPPER}:
@@ -129,23 +105,10 @@ class Answer:
 
 
 def judge(tool: KnownTool, asked: Projection | None, result: dict[str, Any], *, prune: bool) -> Answer:
-    """An answer, once it is known to be what it says.
-
-    Args:
-        tool: The tool.
-        asked: What was asked for, if anything.
-        result: The complete result.
-        prune: Whether what was not asked for is taken away here, if the server has not done it.
-
-    Raises:
-        InvalidAnswer: The receipt is none or tells what is not so.
-        OutputInvalid: The value does not satisfy its schema.
-        ProjectionRequired: The server has not projected, and had to.
-        ToolFailed: The answer is an error.
-    """
+    """Check a result. `prune` removes what was not requested if the server has not projected."""
     check_failed(tool.name, result)
     try:
-        # Where nobody projects, and nobody has asked, the key is somebody else's.
+        # If the tool does not project and nothing was requested, the key is another extension's.
         receipt = read_receipt(result) if tool.projects or asked is not None else None
         if isinstance(receipt, Applied):
             return _projected(tool, asked, receipt, result)
@@ -160,9 +123,8 @@ def judge(tool: KnownTool, asked: Projection | None, result: dict[str, Any], *, 
 
 
 def _projected(tool: KnownTool, asked: Projection | None, receipt: Applied, result: dict[str, Any]) -> Answer:
-    """An answer that says that it is projected."""
     if asked is None and receipt.mode == "view":
-        # A server can have a default view.
+        # The server has applied a default view.
         asked = Projection.view(receipt.view or "")
     if asked is None:
         raise InvalidAnswer("the receipt is of a projection that nobody asked for", member="applied")
@@ -186,10 +148,10 @@ def _projected(tool: KnownTool, asked: Projection | None, receipt: Applied, resu
 
 
 def _whole(tool: KnownTool, asked: Projection | None, receipt: NotApplied | None, result: dict[str, Any]) -> Answer:
-    """An answer that is not projected; if `asked` says so, it is pruned here."""
+    """Check a result that is not projected, and prune it to `asked`."""
     output = find_output(result, None if asked is None else tool.entry.text_wrapper)
     if output is None or RESULT in members(result.get("_meta")):
-        # Of a result that is kept a preview comes, which satisfies no schema that is known.
+        # The preview of a kept result satisfies no known schema.
         return Answer(tool, EVERYTHING, None, None if output is None else output.value, True, receipt)
     _check_depth(output.value)
     wanted = asked or EVERYTHING
@@ -203,25 +165,24 @@ def _whole(tool: KnownTool, asked: Projection | None, receipt: NotApplied | None
 
 
 def _text_wrapper(tool: KnownTool, receipt: Applied, structured: Json) -> str | None:
-    """The property of the structured content that holds the output as JSON text, if that was projected."""
+    """The property of structured content with the projected JSON text, if any."""
     if receipt.schema_source != "inferred" or not tool.may_answer_text:
         return None
     wrapper = text_wrapper_in(structured)
-    # One string can also be all that is left of an output.
+    # One string may also be all that a projection keeps.
     told = members(members(members(receipt.projected_schema).get("properties")).get(wrapper or ""))
     return wrapper if tool.entry.text_wrapper is not None or "contentSchema" in told else None
 
 
 def _plan(tool: KnownTool, asked: Projection, output: Output) -> ReadyPlan:
-    """The plan for what stands at a place, with all that is known of it."""
     if output.seat != "structured" or tool.source is None:
         return _of_shape(tool, asked, output)
-    # What is strict was held against the schema before the call.
+    # `strict` was checked before the call.
     return tool.entry.plan(replace(asked, strict=False))
 
 
 def _of_shape(tool: KnownTool, asked: Projection, output: Output) -> ReadyPlan:
-    """Likewise, with what follows from the request alone."""
+    """The plan that follows from the request alone."""
     wrapper = output.wrapper or tool.entry.text_wrapper
     return tool.shape_plan(replace(asked, strict=False), wrapper, structured=output.seat == "structured")
 
@@ -240,7 +201,6 @@ def _too_deep() -> InvalidAnswer:
 
 
 def _told_of_text(told: Schema, wrapper: str) -> Schema:
-    """The schema of the value that stands as JSON text in a wrapper."""
     held = members(members(members(told).get("properties")).get(wrapper))
     within: Any = held.get("contentSchema", True)
     return within if isinstance(within, bool) or is_object(within) else True

@@ -1,18 +1,10 @@
-"""A client that asks for projections and holds what comes against what it has asked.
-
-::
+"""A client that requests projections, and checks results against its requests.
 
     async with louver.Client("http://127.0.0.1:8000/mcp") as client:
         result = await client.call_tool("get_user_profile", {"user_id": 7}, include=["name", "address.city"])
         result.data       {"name": "Ann", "address": {"city": "Rome"}}
-        result.applied    True: nothing else has come
 
-        card = await client.call_tool("get_user_profile", {"user_id": 7}, into=UserCard)
-        card.data.name    of the type UserCard, and the server has sent what that has fields for
-
-A server that knows nothing of projection sends the full output. That is no error, unless it is `required`: `applied` is
-false. With `minimize` what was not asked for is taken away here.
-Source: issue #1704, sections 3 and 4 and "Graceful degradation"; typed projections and `minimize` are ours.
+A server without projection sends the full output: `required` refuses it, `minimize` prunes it. Source: issue #1704.
 """
 
 from __future__ import annotations
@@ -61,18 +53,18 @@ class Client:
     """A connection to one server, open within `async with`.
 
     Args:
-        target: A URL; the words of a command, in one text or in a list; or whatever else `mcp.Client` takes: a server
-            in this process, `StdioServerParameters`, a transport.
-        options: Those of `mcp.Client`, such as `mode`, `read_timeout_seconds` and its callbacks.
+        target: A URL, a command (one text or a list of words), or whatever else `mcp.Client` takes: a server in this
+            process, `StdioServerParameters`, a transport.
+        options: Options of `mcp.Client`, such as `mode`, `read_timeout_seconds` and callbacks.
 
     Raises:
-        InvalidInput: The target is no URL and no command.
+        InvalidInput: The target is neither a URL nor a command.
     """
 
     def __init__(self, target: Target, **options: Any) -> None:
         self.stats = Stats()
         self._heard = options.pop("message_handler", None)
-        # Some servers project just for clients that say that they know of it.
+        # Some servers project only for clients that declare the extension.
         extensions = [advertise(PROJECTION, {}), *(options.pop("extensions", None) or ())]
         self._client = McpClient(opened(target), message_handler=self._hear, extensions=extensions, **options)
         self._wire = Wire(self._client)
@@ -85,7 +77,7 @@ class Client:
         try:
             await self._client.__aenter__()
         except BaseExceptionGroup as group:
-            # The SDK's tasks wrap whatever went wrong in one of them.
+            # The SDK's task groups wrap a lone error.
             raise only(group) from None
         extensions = self._client.server_capabilities.extensions or {}
         self._tools = Tools(self._wire, self._plans, declared=PROJECTION in extensions)
@@ -97,7 +89,7 @@ class Client:
         try:
             await self._client.__aexit__(kind, error, trace)
         except BaseExceptionGroup as group:
-            # What was raised within the block goes on as it is, not in a group of one.
+            # An error raised within the block leaves it unwrapped.
             if only(group) is not error:
                 raise
 
@@ -112,7 +104,7 @@ class Client:
         required: bool = False,
     ) -> ProjectedResult[T]: ...
 
-    # For a type checker a union, or an annotated type, is no `type`.
+    # To a type checker, a union or an annotated type is not a `type`.
     @overload
     async def call_tool(
         self,
@@ -151,30 +143,30 @@ class Client:
         required: bool = False,
         minimize: bool = False,
     ) -> ProjectedResult[Any]:
-        """The answer of a tool, or what was asked for of it.
+        """Call a tool; `data` of the result is its output, or the part that was requested.
 
         Args:
             name: The tool's name.
-            arguments: What it is called with.
-            include: Paths of the fields that are wanted.
-            exclude: Paths of those that are not.
+            arguments: The tool's arguments.
+            include: Paths of the fields to keep.
+            exclude: Paths of the fields to leave out.
             view: The name of a view of the tool.
-            into: A type: its fields are wanted, and the answer as a value of it.
-            strict: Whether a field that the tool does not have refuses the call.
-            required: Whether the call is refused, or its answer, where the server does not project.
-            minimize: Whether then what was not asked for is taken away here. With `into` it always is.
+            into: A type: request its fields, and return the output as a value of it.
+            strict: Refuse the call if the tool lacks a requested field.
+            required: Refuse the call, or its result, if the server does not project.
+            minimize: Prune the output in the client if the server does not project; `into` always does.
 
         Raises:
-            InvalidInput: The arguments are no object.
-            InvalidProjection: The request cannot be read, or is not possible for the tool, which has not run.
-            UnfitType: `into` is a type that the tool cannot answer; it has not run.
-            ProjectionRequired: The server does not project. Where that is known before, the tool has not run.
-            InvalidAnswer: The answer is none, its receipt tells what is not so, or it holds more than it says.
-            OutputInvalid: The answer does not satisfy its schema, or is no value of the type.
-            ToolFailed: The tool answers with an error, whose content the exception has.
-            MCPError: The server refuses the call for other reasons.
+            InvalidInput: `arguments` is not an object.
+            InvalidProjection: The request is malformed, or impossible for the tool. The tool has not run.
+            UnfitType: The tool's output can never be a value of `into`. The tool has not run.
+            ProjectionRequired: The server does not project. If that is known before the call, the tool has not run.
+            InvalidAnswer: The result or its receipt is malformed, or does not match the request.
+            OutputInvalid: The output does not satisfy its schema, or is not a value of the type.
+            ToolFailed: The tool returned an error; the exception has its content.
+            MCPError: The server refused the call for another reason.
         """
-        # Not every caller's types are checked.
+        # The caller's types may be unchecked.
         if not isinstance(arguments, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput("expected an object of arguments, for example {'id': 7}")
         tool = await self._tools.find(name)
@@ -189,7 +181,7 @@ class Client:
         return finished
 
     async def views(self, tool: str) -> dict[str, Json]:
-        """The views that a tool tells of: name -> paths in `include` and `exclude`, and how it shapes what is left."""
+        """The views of a tool: name -> paths in `include` and `exclude`, and shaping options."""
         known = await self._tools.find(tool)
         found: dict[str, Json] = {}
         for name, view in known.views.named.items():
@@ -207,12 +199,7 @@ class Client:
         into: Any = None,
         strict: bool = False,
     ) -> DryRun:
-        """What a request means for a tool, which is not called.
-
-        Raises:
-            InvalidProjection: It cannot be read, or is not possible for the tool.
-            UnfitType: `into` is a type that the tool cannot answer.
-        """
+        """What a request means for a tool, without calling the tool."""
         known = await self._tools.find(tool)
         _, projection = await self._request(
             known, include, exclude, view, into, strict=strict, required=False, minimize=True
@@ -233,7 +220,6 @@ class Client:
         required: bool,
         minimize: bool,
     ) -> tuple[Typed[Any] | None, Projection | None]:
-        """What a call asks for, once all is refused that can be."""
         if into is None:
             typed, projection = None, asked(include, exclude, view, strict=strict, required=required)
         elif include is None and exclude is None and view is None:
@@ -256,7 +242,7 @@ class Client:
                 self._types[into] = Typed(into)
             return self._types[into]
         except TypeError:
-            # A type that cannot be a key, such as one annotated with a list.
+            # The type is not hashable, such as one annotated with a list.
             return Typed(into)
 
     async def _called(
@@ -264,7 +250,7 @@ class Client:
     ) -> dict[str, Any]:
         meta: dict[str, Any] = {}
         if projection is not None:
-            # Where the schema is known, or was told before, its digest is enough.
+            # The digest is enough if the schema is exact, or was received before.
             is_known = tool.is_exact or self._told.knows(tool.name, projection)
             form = wire_form(projection, "digest" if is_known else "inline", knows_options=tool.knows_options)
             meta = {PROJECTION_LITERAL: form}
@@ -282,7 +268,7 @@ class Client:
     async def _judged(
         self, tool: KnownTool, projection: Projection | None, result: dict[str, Any], *, prunes: bool
     ) -> Answer:
-        """The answer, once it is known to be what it says; a tool may have changed since it was listed."""
+        """Check a result; if that fails, list the tools again and check it against a changed tool."""
         try:
             answer = await to_thread.run_sync(partial(judge, tool, projection, result, prune=prunes))
         except (InvalidAnswer, OutputInvalid):
@@ -300,7 +286,7 @@ class Client:
 
 
 def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> tuple[ProjectedResult[Any], int, int]:
-    """What a call returns; the bytes of what was asked for, and of what came."""
+    """The result of a call; the bytes that were requested, and received."""
     value, schema = answer.unwrapped()
     data = value if typed is None else _typed(answer, typed, raw, value)
     result = ProjectedResult(data, schema, answer.applied, answer.pruned, answer.receipt, raw)
@@ -308,7 +294,7 @@ def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> 
 
 
 def _typed(answer: Answer, typed: Typed[T], raw: dict[str, Any], value: Json) -> T:
-    # A text may happen to be JSON: a type that takes nothing but texts is read from it as it came.
+    # A text may happen to be JSON: a type that accepts only texts is read from the raw text.
     text = answer.text(raw) if typed.is_text else None
     is_prose = answer.output is None and value is None
     return typed.read(value if text is None else text, answer.tool.name, is_prose=is_prose)

@@ -1,10 +1,8 @@
-"""What a server says when it does not answer as asked, as our errors.
+"""Turns a server's refusals and error results into our errors.
 
-    error -32602, data {"error": {"code": "UNKNOWN_FIELD", ...}}     UnknownField: the tool has not run
-    {"isError": true, "_meta": {"dev.louver/error": {"code": ...}}}  by the code, else ToolFailed
-    {"isError": true, "content": [...]}                              ToolFailed, with the content beside the message
-
-Of a refusal, which comes before the tool has run, the words are the server's; of an error result they are ours.
+error -32602, data {"error": {"code": "UNKNOWN_FIELD", ...}}     UnknownField: the tool has not run
+{"isError": true, "_meta": {"dev.louver/error": {"code": ...}}}  by the code, else ToolFailed
+{"isError": true, "content": [...]}                              ToolFailed, with the content
 """
 
 from __future__ import annotations
@@ -32,12 +30,13 @@ if TYPE_CHECKING:
 
 _REFUSALS: Final = {each.code: each for each in (InvalidProjection, ProjectionLimit, UnknownField, UnknownView)}
 _FIELDS: Final = ("path", "offset", "expected", "position", "limit", "unmatched", "suggestions", "view", "views")
+
+# Most characters of a server's message.
 _MOST: Final = 400
-"""Characters of a server's own words."""
 
 
 def refusal(error: MCPError) -> LouverError | None:
-    """Our error for a refused request; `None` if it is refused for other reasons."""
+    """Our error for a refused request; `None` if the server refused it for another reason."""
     said: Any = members(members(error.error.data).get("error"))
     refused = _REFUSALS.get(said.get("code")) if isinstance(said.get("code"), str) else None
     if refused is None:
@@ -46,13 +45,7 @@ def refusal(error: MCPError) -> LouverError | None:
 
 
 def check_failed(tool: str, result: dict[str, Any]) -> None:
-    """Raise what an error result says.
-
-    Raises:
-        ProjectionRequired: The server cannot project, and was told that it must.
-        OutputInvalid: The tool's output is not what its schema says.
-        ToolFailed: It is an error of the tool.
-    """
+    """Raise our error for an error result, with our own message; a refusal keeps the server's."""
     if not result.get("isError"):
         return
     told: object = members(members(result.get("_meta")).get(ERROR)).get("code")

@@ -1,10 +1,8 @@
-"""The receipt of an answer, read from a server that nobody vouches for, and held against the request.
+"""Reads a receipt from an untrusted server, and checks it against the request. Unknown members are ignored.
 
-    {"applied": true, "mode": "include", "fields": ["name"]}    of a request for `name`: as it should be
-    {"applied": true, "mode": "include", "fields": ["email"]}   of the same request: a lie
-    {"applied": "yes"}                                          no receipt
-
-Members that are not known here are for those who know them.
+{"applied": true, "mode": "include", "fields": ["name"]}    of a request for `name`: accepted
+{"applied": true, "mode": "include", "fields": ["email"]}   of the same request: refused
+{"applied": "yes"}                                          no receipt
 """
 
 from __future__ import annotations
@@ -32,11 +30,7 @@ _MEMBERS: Final = {field.alias or name for name, field in Applied.model_fields.i
 
 
 def read_receipt(result: dict[str, Any]) -> Applied | NotApplied | None:
-    """The receipt of a result; `None` if it has none.
-
-    Raises:
-        InvalidAnswer: What stands in its place is none; with the `member` that is wrong.
-    """
+    """The receipt of a result; `None` if it has none. A malformed one is refused with its wrong `member`."""
     meta = members(result.get("_meta"))
     said: Any = meta.get(PROJECTION_LITERAL, meta.get(PROJECTION))
     if said is None:
@@ -51,16 +45,11 @@ def read_receipt(result: dict[str, Any]) -> Applied | NotApplied | None:
         return Applied.model_validate({name: part for name, part in said.items() if name in _MEMBERS})
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_url=False, include_context=False)[0]["loc"][0]
-    # Outside of the handler: the validation's own error quotes the answer.
+    # Outside the handler: the validation error quotes the result, and would be the context.
     raise _no_receipt(str(wrong))
 
 
 def hold(receipt: Applied, projection: Projection) -> None:
-    """Hold a receipt against the request that it is of.
-
-    Raises:
-        InvalidAnswer: It is of another request.
-    """
     if receipt.mode != projection.mode or receipt.view != projection.name:
         raise InvalidAnswer("the receipt is of another mode, or of another view, than was asked for", member="mode")
     if projection.mode != "view" and _bare(_paths(receipt)) != _bare(projection.fields):
@@ -68,11 +57,7 @@ def hold(receipt: Applied, projection: Projection) -> None:
 
 
 def hold_plan(receipt: Applied, plan: Plan) -> None:
-    """Hold a receipt against what the tool has told of its views, and of what it adds to every request.
-
-    Raises:
-        InvalidAnswer: It has other fields than the view, or adds others.
-    """
+    """Refuse a receipt with other fields than the view's, or with other `always` paths than the tool's."""
     if receipt.mode == "view" and _bare(_paths(receipt)) != _bare(map(FieldPath.parse, plan.fields)):
         raise InvalidAnswer("the receipt has other fields than the view that was asked for", member="fields")
     try:
@@ -84,11 +69,6 @@ def hold_plan(receipt: Applied, plan: Plan) -> None:
 
 
 def view_of(receipt: Applied) -> Views:
-    """A view that only the server knows, as its receipt tells of it.
-
-    Raises:
-        InvalidAnswer: It tells of no view.
-    """
     shaped = {} if receipt.shaped is None else receipt.shaped.to_wire()
     excluded = {} if receipt.excluded is None else {"exclude": receipt.excluded}
     try:
@@ -107,7 +87,7 @@ def _paths(receipt: Applied) -> tuple[FieldPath, ...]:
 
 
 def _bare(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:
-    """The paths without what may be wrapped around an output, with which they can be written or without."""
+    """The paths without the SDK's wrapper, by which they may begin or not."""
     bare = tuple(paths)
     for wrapper in TEXT_WRAPPERS:
         bare = within_text(wrapper, bare)

@@ -1,4 +1,4 @@
-"""What a client gives back: the answer of a call, what a call would ask for, and what calls have cost."""
+"""What a client returns: the result of a call, a dry run, and statistics."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ Data = TypeVar("Data", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ProjectedResult(Generic[Data]):
-    """The answer of a tool, held against what was asked.
+    """The result of a call, checked against the request.
 
     Args:
-        data: The output, without the object that the SDK wraps around one that is none; of the asked type, if one
-            was asked for; `None` if there is none but prose.
-        schema: A JSON Schema that the output satisfies, self-contained and of draft 2020-12. What was asked for
-            and nothing else can be in it.
-        applied: Whether the server has sent just what was asked for.
-        pruned: Whether the server has sent more, and that was taken away here.
-        receipt: What the answer says of its projection itself, if anything.
-        raw: The whole result as it came. Nobody vouches for what else it holds.
+        data: The output without the SDK's wrapper, as the requested type if there is one; `None` for prose.
+        schema: A self-contained JSON Schema (draft 2020-12) of the output, which allows only what was requested.
+        applied: Whether the server sent just what was requested.
+        pruned: Whether the server sent more, which the client removed.
+        receipt: What the result says about its projection, if anything.
+        raw: The whole result as received. Its other parts are not checked.
     """
 
     data: Data
@@ -37,43 +35,27 @@ class ProjectedResult(Generic[Data]):
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a request means for a tool, found out without a call.
+    """What a request means for a tool, found out without a call."""
 
-    Args:
-        fields: The canonical list of what is asked for.
-        unmatched: Paths that the tool's schema does not know.
-        suggestions: For these, the path that was probably meant.
-        schema: The schema that the answer will satisfy, with the object that the SDK may wrap around it.
-        is_exact: Whether it was derived from the tool's exact schema.
-        projects: Whether the server says that it can project this tool.
-    """
-
-    fields: tuple[str, ...]
-    unmatched: tuple[str, ...]
-    suggestions: dict[str, str]
-    schema: Schema
-    is_exact: bool
-    projects: bool
+    fields: tuple[str, ...]  # the canonical paths of the request
+    unmatched: tuple[str, ...]  # paths that the tool's schema does not know
+    suggestions: dict[str, str]  # unmatched path -> the path that was probably meant
+    schema: Schema  # of the output to come, with the SDK's wrapper if there is one
+    is_exact: bool  # the schema is derived from the tool's exact schema
+    projects: bool  # the server says that it can project this tool
 
 
 @dataclass(slots=True)
 class Stats:
-    """What the calls of a client have cost so far. Calls that have failed are not counted.
-
-    Args:
-        calls: How many there were.
-        applied: How many of them were projected by the server.
-        bytes_asked: What was asked for, as JSON without white space.
-        bytes_had: What came: the whole results, likewise.
-    """
+    """What the successful calls of a client have cost so far."""
 
     calls: int = 0
-    applied: int = 0
-    bytes_asked: int = 0
-    bytes_had: int = 0
+    applied: int = 0  # calls that the server projected
+    bytes_asked: int = 0  # the requested output, as JSON without white space
+    bytes_had: int = 0  # the whole results, as JSON without white space
 
     def count(self, *, applied: bool, asked: int, had: int) -> None:
-        """Count one call, with its bytes."""
+        """Count one call, with its sizes in bytes."""
         self.calls += 1
         self.applied += applied
         self.bytes_asked += asked

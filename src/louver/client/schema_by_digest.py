@@ -1,10 +1,7 @@
-"""The schemas that receipts tell, or name by a digest: held against the answer, and remembered.
+"""A cache of the schemas that receipts report, or name by a digest.
 
-    {"schemaDigest": "cc14fe1b3136264a", "projectedSchema": {...}}     told
-    {"schemaDigest": "cc14fe1b3136264a"}                               named: remembered, or read
-
-A digest that cannot be read is no fault: of several processes that serve one URL another may know it. What an answer
-may hold then follows from the request and the tool's listed schema alone.
+{"schemaDigest": "cc14fe1b3136264a", "projectedSchema": {...}}     reported
+{"schemaDigest": "cc14fe1b3136264a"}                               named: from the cache, or read from the server
 """
 
 from __future__ import annotations
@@ -26,27 +23,15 @@ if TYPE_CHECKING:
 
 
 class Told:
-    """The schemas that were told lately.
-
-    Args:
-        wire: Where those are read that are only named.
-    """
-
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._schemas: OrderedDict[tuple[str, Projection], tuple[str, Schema]] = OrderedDict()
 
     def knows(self, tool: str, projection: Projection) -> bool:
-        """Whether a schema was told for this request before, so that its digest will do."""
+        """Whether a schema was received for this request before, so that its digest is enough."""
         return (tool, projection) in self._schemas
 
     async def held_against(self, answer: Answer, projection: Projection | None) -> Answer:
-        """An answer with the schema that its receipt tells, if it does.
-
-        Raises:
-            InvalidAnswer: The digest in the receipt names another.
-            OutputInvalid: The answer does not satisfy it.
-        """
         told = answer.told
         schema = await self._read(answer.tool.name, projection, told) if isinstance(told, str) else told
         if schema is None:
@@ -55,6 +40,7 @@ class Told:
         self._remember(known, projection, schema)
         return known
 
+    # A digest that cannot be read is not an error: another process behind the same URL may know it.
     async def _read(self, tool: str, projection: Projection | None, digest: str) -> Schema | None:
         if projection is not None and (tool, projection) in self._schemas:
             named, schema = self._schemas[tool, projection]
@@ -65,7 +51,7 @@ class Told:
 
     def _remember(self, answer: Answer, projection: Projection | None, schema: Schema) -> None:
         receipt = answer.receipt
-        # What was inferred from one answer is of no use for the next.
+        # A schema inferred from one result is of no use for the next.
         if projection is None or not isinstance(receipt, Applied) or receipt.schema_source is not None:
             return
         if receipt.schema_digest is not None:

@@ -1,9 +1,7 @@
-"""The client for code that does not await: the same calls, each done when it returns.
+"""The client for synchronous code. An event loop runs in a thread within the block; several threads may call.
 
-    with louver.SyncClient("http://127.0.0.1:8000/mcp") as client:
-        client.call_tool("get_user_profile", {"user_id": 7}, into=UserCard).data.name
-
-An event loop runs in a thread of its own for as long as the block lasts. Calls can come from several threads.
+with louver.SyncClient("http://127.0.0.1:8000/mcp") as client:
+    client.call_tool("get_user_profile", {"user_id": 7}, into=UserCard).data.name
 """
 
 from __future__ import annotations
@@ -31,12 +29,7 @@ T = TypeVar("T")
 
 
 class SyncClient:
-    """A connection to one server, open within `with`.
-
-    Args:
-        target: As for `Client`.
-        options: Likewise.
-    """
+    """A connection to one server, open within `with`; it takes the arguments of `Client`."""
 
     def __init__(self, target: Target, **options: Any) -> None:
         self._client = Client(target, **options)
@@ -58,7 +51,7 @@ class SyncClient:
 
     @property
     def stats(self) -> Stats:
-        """What its calls have cost so far."""
+        """What the calls have cost so far."""
         return self._client.stats
 
     @overload
@@ -72,7 +65,7 @@ class SyncClient:
         required: bool = False,
     ) -> ProjectedResult[T]: ...
 
-    # For a type checker a union, or an annotated type, is no `type`.
+    # To a type checker, a union or an annotated type is not a `type`.
     @overload
     def call_tool(
         self,
@@ -99,15 +92,15 @@ class SyncClient:
     ) -> ProjectedResult[Any]: ...
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> ProjectedResult[Any]:
-        """The answer of a tool, or what was asked for of it: `Client.call_tool`."""
+        """Call a tool, as `Client.call_tool` does."""
         return self._run(partial(self._client.call_tool, name, arguments, **options))
 
     def views(self, tool: str) -> dict[str, Json]:
-        """The views that a tool tells of: `Client.views`."""
+        """The views of a tool, as `Client.views` has them."""
         return self._run(partial(self._client.views, tool))
 
     def validate(self, tool: str, **options: Any) -> DryRun:
-        """What a request means for a tool, which is not called: `Client.validate`."""
+        """What a request means for a tool, without calling the tool, as `Client.validate` has it."""
         return self._run(partial(self._client.validate, tool, **options))
 
     def _run(self, call: Any) -> Any:

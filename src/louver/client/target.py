@@ -1,8 +1,7 @@
-"""What a client is opened with, and what comes out of it when it cannot be.
+"""Targets that a client can be opened with.
 
 "http://127.0.0.1:8000/mcp"          a URL
-"npx -y some-server --all"           a command, its words as in a shell
-["npx", "-y", "some-server"]         likewise
+"npx -y some-server --all"           a command, split as by a shell; or a list of its words
 StdioServerParameters(...), server   as `mcp.Client` takes them
 """
 
@@ -28,16 +27,12 @@ if TYPE_CHECKING:
 
 _EXPECTED = "expected a URL, or the command that starts a server"
 
+# No command begins like this.
 _BEGINS_A_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
-"""No command is called so."""
 
 
 def opened(target: Target) -> Any:
-    """What `mcp.Client` takes for a target. A command gets the environment that the SDK gives to one.
-
-    Raises:
-        InvalidInput: It is a text that is no URL and no command, or a command without a word.
-    """
+    """The argument of `mcp.Client` for a target. A command gets the SDK's default environment."""
     found = url_or_words(target) if isinstance(target, str) else target
     if not isinstance(found, list | tuple):
         return found
@@ -48,15 +43,10 @@ def opened(target: Target) -> Any:
 
 
 def url_or_words(text: str) -> str | list[str]:
-    """The URL that a text is, or the words of the command, as a shell reads them.
-
-    Raises:
-        InvalidInput: It is neither.
-    """
     if is_url(text):
         return text
     if _BEGINS_A_URL.match(text):
-        # Not repeated, since it may hold a secret.
+        # The error does not quote the URL, which may hold a secret.
         expected = "a URL with a host, and a port of at most 65535, for example http://[::1]:8080/mcp"
         raise InvalidInput(f"expected {expected}; its scheme is http or https")
     try:
@@ -69,7 +59,6 @@ def url_or_words(text: str) -> str | list[str]:
 
 
 def only(error: BaseException) -> BaseException:
-    """The one exception in a group, if it is one; else the group."""
     inner = error
     while isinstance(inner, BaseExceptionGroup):
         first, *others = cast("BaseExceptionGroup[BaseException]", inner).exceptions

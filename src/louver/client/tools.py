@@ -1,14 +1,10 @@
-"""What a client knows of a server's tools: their schemas, their views, whether they can be projected.
+"""What a client knows about a server's tools: their schemas, their views, and whether they can be projected.
 
-::
+    outputSchema of a server without projection       exact
+    _meta["dev.louver/projectionHint"].outputSchema   exact
+    outputSchema of a server with projection          relaxed for stock clients; exact if relaxing would change it
 
-    outputSchema of a server that knows nothing of projection    exact
-    _meta["dev.louver/projectionHint"].outputSchema              exact
-    outputSchema of a server that projects                       loosened, so that stock clients accept projections;
-                                                                 exact only if it says what loosening takes away
-
-From an exact schema the client derives what an answer must satisfy to the letter. From a loosened one it derives what
-members there can be, and what kinds they are of.
+An exact schema gives exact schemas of results. A relaxed one gives which members there can be, and their types.
 """
 
 from __future__ import annotations
@@ -36,19 +32,11 @@ if TYPE_CHECKING:
     from louver.core.projection.request import Projection
 
 
+# A wrapped output without a known schema.
 _WRAPPED: Final[dict[str, Any]] = {"type": "object", "properties": {WRAPPER: {}}, "x-fastmcp-wrap-result": True}
-"""All that is known of an output that is wrapped, without its schema."""
 
 
 class KnownTool:
-    """One tool.
-
-    Args:
-        tool: As it is listed, a wire object.
-        declared: Whether its server says of itself that it projects.
-        plans: Where plans are kept.
-    """
-
     def __init__(self, tool: dict[str, Any], plans: Plans, *, declared: bool) -> None:
         self.listed = tool
         self.name: str = tool["name"]
@@ -63,12 +51,11 @@ class KnownTool:
 
     @property
     def source(self) -> Schema | None:
-        """The schema of its output from which projected ones are derived, if any is known."""
         return self.entry.output_schema
 
     @property
     def may_answer_text(self) -> bool:
-        """Whether its output may be one string, which can hold JSON text."""
+        """Whether the output may be one string, which can hold JSON text."""
         properties = members(members(self.source).get("properties"))
         if self.source is None or len(properties) != 1:
             return self.source is None
@@ -77,14 +64,12 @@ class KnownTool:
         return name in TEXT_WRAPPERS and (kinds == "string" or kinds == ["null", "string"])
 
     def entry_of(self, schema: Schema | None) -> Entry:
-        """This tool with another output schema."""
         listed = {name: part for name, part in self.listed.items() if name != "outputSchema"}
         if schema is not None:
             listed["outputSchema"] = schema
         return Entry(listed, self.views, plans=self._plans)
 
     def with_views(self, views: Views) -> KnownTool:
-        """This tool with more views than it has told of."""
         known = object.__new__(KnownTool)
         known.__dict__.update(self.__dict__)
         known.views = self.views.joined(views)
@@ -92,46 +77,24 @@ class KnownTool:
         return known
 
     def shape_plan(self, projection: Projection, wrapper: str | None, *, structured: bool) -> ReadyPlan:
-        """The plan of a request that knows no more than the request says.
-
-        Args:
-            projection: The request.
-            wrapper: The property that holds the values as JSON text; paths may or may not begin with it.
-            structured: Whether the values stand as they are, in what the SDK may have wrapped around them.
-        """
+        """The plan that follows from the request alone; `structured` values may have the SDK's wrapper."""
         if structured and is_wrapped(self.source):
             return self.entry_of(_WRAPPED).plan(projection)
         plan = self.entry.plan_without_schema(projection, wrapper)
         return ReadyPlan(plan, validator(plan.schema), plan.schema, plan.digest)
 
     def check(self, projection: Projection, *, prunes: bool) -> None:
-        """Refuse what can be refused before the tool runs.
-
-        Args:
-            projection: The request.
-            prunes: Whether it is done here if the server does not do it.
-
-        Raises:
-            InvalidProjection: The request is not possible for this tool.
-        """
+        """Refuse an impossible request before the tool runs. `prunes`: the client projects if the server does not."""
         if projection.mode == "view" and projection.name not in self.views.named:
             if prunes:
                 message = f"view {projection.name!r} is none that {self.name!r} tells of, so it cannot be done here"
                 raise UnknownView(message, view=projection.name, views=sorted(self.views.named))
-            # It may be one that only the server knows.
+            # The server may know a view that it does not list.
             return
         self.entry.check(projection)
 
 
 class Tools:
-    """The tools of one server: listed when one is first needed, and again when the list has changed.
-
-    Args:
-        wire: The connection.
-        plans: Where plans are kept.
-        declared: Whether the server says of itself that it projects.
-    """
-
     def __init__(self, wire: Wire, plans: Plans, *, declared: bool) -> None:
         self._wire = wire
         self._plans = plans
@@ -141,16 +104,10 @@ class Tools:
         self._lock = Lock()
 
     def forget(self) -> None:
-        """List the tools again when one is next needed."""
         self._listed = None
 
     async def find(self, name: str) -> KnownTool:
-        """What is known of a tool; of one that is not listed, next to nothing.
-
-        Raises:
-            InvalidAnswer: The list is none.
-            MCPError: The server refuses to list its tools.
-        """
+        """A tool. One that is not listed has no schema and no views."""
         async with self._lock:
             is_fresh = self._listed is None
             listed = await self._wire.tools() if self._listed is None else self._listed
@@ -160,13 +117,13 @@ class Tools:
         tool = listed.get(name, {"name": name, "inputSchema": {}})
         known = self._known.get(name)
         if known is None or known.listed != tool:
-            # A hint, and a schema to be loosened, can be large.
+            # In a thread: a hint, and a schema to relax, can be large.
             known = await to_thread.run_sync(self._know, tool)
             self._known[name] = known
         return known
 
     async def refreshed(self, tool: KnownTool) -> KnownTool | None:
-        """What is known of a tool now; `None` if that is what was known."""
+        """The tool if its definition has changed; `None` if it has not."""
         self.forget()
         newer = await self.find(tool.name)
         return None if newer is tool else newer
@@ -176,10 +133,10 @@ class Tools:
 
 
 def _views(tool: dict[str, Any], literal: Any) -> Views:
-    """The views that a tool tells of; none where they cannot be read, for a call need not be of a view."""
+    """The views that a tool lists; none if they are malformed, since a call may not need them."""
     with suppress(InvalidView):
         views, _ = read_hint(tool.get("_meta"))
-        # To add everything would be to leave nothing out.
+        # An empty path adds everything, so nothing would be left out.
         views = Views(views.named, tuple(path for path in views.always if path.steps))
         recommended: Any = members(literal).get("recommendedViews")
         return views if views.named or not is_object(recommended) else Views.read(recommended).joined(views)
@@ -187,7 +144,6 @@ def _views(tool: dict[str, Any], literal: Any) -> Views:
 
 
 def _source(tool: dict[str, Any], extension: dict[str, Any], *, projects: bool) -> tuple[Schema | None, bool]:
-    """The best schema that there is, and whether it is the tool's own."""
     exact: Any = extension.get("outputSchema")
     if isinstance(exact, bool) or is_object(exact):
         return exact, True
@@ -200,10 +156,7 @@ def _source(tool: dict[str, Any], extension: dict[str, Any], *, projects: bool) 
 
 
 def _marked(listed: dict[str, Any]) -> dict[str, Any]:
-    """A loosened schema that says again whether the SDK has wrapped the output.
-
-    It does not say that the wrapper is required. Where views shape what is left, it has a branch for each of them.
-    """
+    """A relaxed schema, marked again as wrapped: relaxing drops `required`, and each shaped view adds a branch."""
     branches: Any = listed.get("anyOf")
     parts = [members(part) for part in branches] if is_array(branches) and branches else [listed]
     held = [members(part.get("properties")) for part in parts]

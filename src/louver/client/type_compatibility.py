@@ -1,15 +1,9 @@
-"""Whether anything that a tool answers can be read as a type.
+"""Whether the output of a tool can ever be read as a type. Both are JSON Schemas.
 
-Both are JSON Schemas: that of the type (`takes`) and that of the tool's output (`has`)::
-
-    takes  {"properties": {"id": {"type": "integer"}}}
-    has    {"properties": {"id": {"type": "string"}}}      clash at `id`: integer, string
-    has    {"properties": {"id": {"type": ["string", "null"]}}}      likewise: null alone is no use
-    has    {"properties": {"id": {}}}                      none: it can be
-
-Only what can never be is told. Whether an answer is of the type is seen when it is there.
-
-Source: ours.
+takes  {"properties": {"id": {"type": "integer"}}}
+has    {"properties": {"id": {"type": "string"}}}                clash at `id`: integer, string
+has    {"properties": {"id": {"type": ["string", "null"]}}}      clash: null alone is useless
+has    {"properties": {"id": {}}}                                no clash: it can be an integer
 """
 
 from __future__ import annotations
@@ -34,36 +28,23 @@ if TYPE_CHECKING:
     from louver.core.paths.path import Step
     from louver.core.schema.references import Place
 
+# Alternatives at one place. With more, the type counts as compatible.
 _MOST_BRANCHES = 32
-"""Ways through one place. Where there are more, one of them will fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Where a type and an output can never agree.
-
-    Args:
-        path: The place.
-        takes: The JSON types that the type takes there.
-        has: Those that the output has there, the same if it is the values that differ.
-    """
-
     path: FieldPath
-    takes: tuple[str, ...]
-    has: tuple[str, ...]
+    takes: tuple[str, ...]  # JSON types
+    has: tuple[str, ...]  # JSON types; equal to `takes` if only the values differ
 
 
 def clash(takes: Schema, has: Schema) -> Clash | None:
-    """The first place where nothing that satisfies `has` can satisfy `takes`; `None` if none is found within bounds.
-
-    Args:
-        takes: The schema of a type.
-        has: The output schema of a tool; what the SDK may have wrapped around it is looked through.
-    """
+    """The first place where no output can be read as the type; `None` if none is found within the bounds."""
     try:
         root = document(has)
         if text_wrapper(has) is not None:
-            # The one string may hold anything as JSON text.
+            # The string may hold any JSON text.
             return None
         if is_wrapped(has):
             root = root.member("properties", WRAPPER) or root.at(True)
@@ -73,15 +54,12 @@ def clash(takes: Schema, has: Schema) -> Clash | None:
 
 
 class _Fit:
-    """One comparison: every pair of places is looked at once."""
-
     def __init__(self) -> None:
         self._budget = Budget(MAX_FIT_STEPS)
         self._kinds = Kinds(Budget(MAX_FIT_STEPS)).of
         self._seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
 
     def at(self, takes: Place, has: Place, steps: tuple[Step, ...]) -> Clash | None:
-        """The first clash of two places and all below."""
         pair = takes.key, has.key
         if pair in self._seen:
             return None
@@ -98,7 +76,7 @@ class _Fit:
             found = self._one_way(way, ways, steps)
             if found is None:
                 return None
-            # Of several the one that got furthest tells most.
+            # The deepest of several clashes is the most informative.
             if first is None or len(found.path.steps) > len(first.path.steps):
                 first = found
         return first
@@ -119,14 +97,13 @@ class _Fit:
         return None
 
     def _below(self, takes: Place, has: Place, shared: int) -> Iterator[tuple[tuple[Step, ...], Place, Place]]:
-        """The pairs that have to agree if the two places do, each with what leads there."""
         if shared == type_bounds.OBJECT:
             yield from _members(takes, has)
         elif shared == type_bounds.ARRAY:
             yield from (((), one, other) for one, other in _elements(takes, has))
 
     def _ways(self, place: Place) -> list[list[Place]]:
-        """The branches of a place: for each, all schemas that then apply."""
+        """The alternatives at a place: for each, the schemas that apply together."""
         words = place.words
         ways: list[list[Place]] = [[place]]
         target = place.resolve(words["$ref"]) if "$ref" in words else None
@@ -160,7 +137,6 @@ def _members(takes: Place, has: Place) -> Iterator[tuple[tuple[Step, ...], Place
 
 
 def _elements(takes: Place, has: Place) -> Iterator[tuple[Place, Place]]:
-    """The schemas of the elements that stand at one position: those of a tuple have one each."""
     wanted, offered = takes.below("prefixItems"), has.below("prefixItems")
     others = takes.below("items"), has.below("items")
     for at in range(max(len(wanted), len(offered))):
@@ -169,7 +145,6 @@ def _elements(takes: Place, has: Place) -> Iterator[tuple[Place, Place]]:
 
 
 def _are_apart(takes: Place, has: Place) -> bool:
-    """Whether both list the values that they can have, and have none in common."""
     wanted, offered = _listed(takes.words), _listed(has.words)
     return wanted is not None and offered is not None and wanted.isdisjoint(offered)
 

@@ -1,15 +1,9 @@
-"""The JSON Schema of what a type reads, where that is more than pydantic tells.
+"""The JSON Schema of what a type reads: pydantic's own lacks other names, alias paths, and times as numbers.
 
-::
-
-    mail: str = Field(validation_alias=AliasChoices("mail", "email"))        {"mail": ..., "email": ...}, none required
-    city: str = Field(validation_alias=AliasPath("address", "city"))         {"address": {"city": ...}}
-    first: int = Field(validation_alias=AliasPath("orders", 0, "id"))        {"orders": [{"id": ...}]}
-    at: datetime                                                             a text, or a number of seconds
-
-Pydantic's own schema has one name for a field, and for a path the name that stands in Python.
-
-Source: ours.
+mail: str = Field(validation_alias=AliasChoices("mail", "email"))        {"mail": ..., "email": ...}, none required
+city: str = Field(validation_alias=AliasPath("address", "city"))         {"address": {"city": ...}}
+first: int = Field(validation_alias=AliasPath("orders", 0, "id"))        {"orders": [{"id": ...}]}
+at: datetime                                                             a text, or a number of seconds
 """
 
 from __future__ import annotations
@@ -24,73 +18,59 @@ if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaMode, JsonSchemaValue
     from pydantic_core import CoreSchema, core_schema
 
+# In the schema of a field, until all fields are there: the places that the field is read from.
 _WAYS: Final = "x-ways"
-"""On the schema of a field, until all are there: the places where it is read from."""
 
 
 class CheckedLater(Exception):
-    """A type that pydantic only checks when somebody goes through the value."""
+    """The type is one that pydantic checks only during iteration."""
 
 
 class Reads(GenerateJsonSchema):
-    """Pydantic's generator, for what is read from JSON."""
-
     def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
-        """The schema, with each field in the places where it is read from."""
         made = super().generate(schema, mode)
         _spread(made)
         return made
 
     def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
-        """Of a field of a model."""
         return _marked(super().model_field_schema(schema), schema.get("validation_alias"))
 
     def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonSchemaValue:
-        """Of a field of a dataclass."""
         return _marked(super().dataclass_field_schema(schema), schema.get("validation_alias"))
 
     def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> JsonSchemaValue:
-        """Of a field of a `TypedDict`."""
         return _marked(super().typed_dict_field_schema(schema), schema.get("validation_alias"))
 
     def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
-        """Of an `Iterable` or a `Generator`.
-
-        Raises:
-            CheckedLater: Always.
-        """
         raise CheckedLater
 
     def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonSchemaValue:
-        """Pydantic reads a number as seconds since 1970, or as milliseconds."""
         return _or_number(super().datetime_schema(schema))
 
     def date_schema(self, schema: core_schema.DateSchema) -> JsonSchemaValue:
-        """Likewise."""
         return _or_number(super().date_schema(schema))
 
     def time_schema(self, schema: core_schema.TimeSchema) -> JsonSchemaValue:
-        """Likewise, since midnight."""
         return _or_number(super().time_schema(schema))
 
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Likewise, of seconds that have passed."""
         return _or_number(super().timedelta_schema(schema))
 
 
 def _or_number(schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Pydantic also reads a number: seconds, or milliseconds since 1970."""
     return {**schema, "type": ["string", "number"]}
 
 
 def _marked(schema: JsonSchemaValue, alias: Any) -> JsonSchemaValue:
-    """The schema of a field with the places that it is read from, if they are not just one name."""
+    """The schema of a field, with the places that it is read from if they are not just one name."""
     if not is_array(alias):
         return schema
     return {**schema, _WAYS: alias if is_array(alias[0]) else [alias]}
 
 
 def _spread(part: Any) -> None:
-    """Put all fields within a schema where they are read from."""
+    """Move all fields within a schema to the places that they are read from."""
     if is_object(part):
         properties: Any = part.get("properties")
         for name, field in [*properties.items()] if is_object(properties) else ():
@@ -105,7 +85,7 @@ def _place(part: dict[str, Any], name: str) -> None:
     field = properties.pop(name)
     ways = field.pop(_WAYS)
     required = [other for other in part.get("required", ()) if other != name]
-    # Where one of several will do, none is needed.
+    # If one of several places is enough, none is required.
     if len(ways) == 1 and name in part.get("required", ()):
         required.append(ways[0][0])
     part["required"] = required
@@ -115,7 +95,6 @@ def _place(part: dict[str, Any], name: str) -> None:
 
 
 def _within(steps: list[str | int], field: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a value that holds a field at some steps below it."""
     for step in reversed(steps):
         if isinstance(step, int):
             field = {"type": "array", "items": field}

@@ -1,23 +1,11 @@
-"""Types of Python as requests: the fields of a type are the projection.
-
-::
-
-    class City(BaseModel):
-        city: str
-        zip_code: str = Field(alias="zip")
+"""A Python type as a request: its fields are the projection. Any type works that pydantic has a JSON Schema for.
 
     class UserCard(BaseModel):
-        name: str
-        address: City | None
+        address: City | None            address.city, address.zip
         phones: list[Phone]             phones.number
         prices: dict[str, Money]        prices.*.cents
 
-    include ["name", "address.city", "address.zip", "phones.number", "prices.*.cents"]
-
-Models, dataclasses, `TypedDict`, lists, unions of them and whatever else pydantic has a JSON Schema for. A type that
-refers to itself, and a field that can be an object or something else, is asked for whole.
-
-Source: ours.
+A type that refers to itself, and a field that is an object or something else, is requested whole.
 """
 
 from __future__ import annotations
@@ -55,29 +43,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One thing that a type asks for.
-
-    Args:
-        steps: Where it stands.
-        required: Whether there is no value of the type without it.
-    """
-
     steps: tuple[Step, ...] = ()
-    required: bool = True
+    required: bool = True  # the type has no value without it
 
 
 class Typed(Generic[T]):
-    """A type as a request.
-
-    Args:
-        type_: The type.
-
-    Attributes:
-        is_text: Whether nothing but a text, or null, can be read into it.
-
-    Raises:
-        UnfitType: No JSON can be read into it, or none that is checked at once.
-    """
+    """A type as a request; `is_text` if nothing but a text or null can be read into it."""
 
     def __init__(self, type_: type[T]) -> None:
         self.name = _name_of(type_)
@@ -98,20 +69,10 @@ class Typed(Generic[T]):
         self._names = reading.names
 
     def projection(self, *, strict: bool, required: bool) -> Projection:
-        """The request for the fields of the type.
-
-        Raises:
-            InvalidProjection: They are too many, or the name of one is too long.
-        """
         paths = fold(tuple(FieldPath(field.steps) for field in self._fields))
         return Projection.include(*map(str, paths), strict=strict, required=required)
 
     def check(self, tool: KnownTool) -> None:
-        """Refuse a type that no answer of the tool can be read into, as far as its schema tells.
-
-        Raises:
-            UnfitType: With the `path` that differs.
-        """
         has = tool.source
         if has is None or tool.may_answer_text:
             return
@@ -129,21 +90,13 @@ class Typed(Generic[T]):
             raise UnfitType(message, path=path, suggestion=near)
 
     def read(self, value: Json, tool: str, *, is_prose: bool = False) -> T:
-        """An answer as a value of the type.
-
-        Args:
-            value: The answer.
-            tool: The tool's name.
-            is_prose: Whether the answer has nothing that can be read.
-
-        Raises:
-            OutputInvalid: It is none; with the `path` and the `kind` of what is wrong, as pydantic calls it.
-        """
+        """The value as the type. `is_prose`: the result holds nothing that can be read."""
         try:
             return self._adapter.validate_json(compact(value).encode("utf-8", "surrogatepass"))
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        # Outside of the handler: the validation's own error quotes the answer. Other names than the type's may be data.
+        # Outside the handler: the validation error quotes the result, and would be the context. Names may be data if
+        # the type does not have them.
         path = ".".join(step if isinstance(step, str) and step in self._names else "*" for step in first["loc"])
         wrong = f"{first['type']} at {path or '*'!r}"
         if is_prose:
@@ -153,14 +106,12 @@ class Typed(Generic[T]):
 
 
 class _Reading:
-    """One reading of a type's schema."""
-
     def __init__(self) -> None:
         self.names: set[str] = set()
         self._kinds = Kinds(Budget()).of
 
     def fields(self, place: Place, above: frozenset[tuple[int, int]] = frozenset()) -> list[Field]:
-        """What is asked for at a place; the one field of no steps is all of it."""
+        """The fields to request at a place; a field without steps is all of the place."""
         ways = [way for way in _ways(place) if self._kinds(way) != type_bounds.NULL]
         keys = {way.key for way in ways}
         if not above.isdisjoint(keys) or len(above) > MAX_SEGMENTS:
@@ -183,7 +134,7 @@ class _Reading:
         for keyword in ("patternProperties", "additionalProperties"):
             for below in way.below(keyword):
                 if below.schema is not False:
-                    # Of an object that can have any other member, all is asked for.
+                    # An object with arbitrary other members is requested whole.
                     is_open = below.schema is True
                     fields = [Field()] if is_open else self.fields(below, above)
                     yield from (Field(() if is_open else (None, *field.steps), required=False) for field in fields)
@@ -191,13 +142,12 @@ class _Reading:
     def _of_array(self, way: Place, above: frozenset[tuple[int, int]]) -> Iterator[Field]:
         elements = [*way.below("items"), *way.below("prefixItems")]
         for field in [field for below in elements for field in self.fields(below, above)]:
-            # Names look through arrays, a wildcard stands for the elements of the first that it meets.
+            # Names look through arrays; a wildcard means the elements of the next array.
             is_wild = field.steps[:1] == (None,)
             yield Field((None, *field.steps), field.required) if is_wild else field
 
 
 def _ways(place: Place) -> Iterator[Place]:
-    """The places of which one applies, references followed."""
     words = place.words
     target = place.resolve(words["$ref"]) if "$ref" in words else None
     parts = [*([target] if target else []), *place.below("anyOf"), *place.below("oneOf"), *place.below("allOf")]
@@ -208,7 +158,7 @@ def _ways(place: Place) -> Iterator[Place]:
 
 
 def _told(has: Schema, path: FieldPath) -> str:
-    """A path as it is written without what the SDK has wrapped around the output."""
+    """A path without the SDK's wrapper."""
     return str(within_text(WRAPPER, (path,))[0] if is_wrapped(has) else path)
 
 

@@ -1,14 +1,7 @@
-"""Whether a schema can be applied to a value in bounded work.
+"""Whether an untrusted schema can be applied to a value in bounded work. Here a validator takes 2^n ways.
 
-A schema comes from a server that nobody vouches for, and what applies a schema takes every way through it, each time
-anew. These have 2^n ways::
-
-    a0: allOf [a1, b1]    a1: allOf [a2, b2]    ...
-    b0: allOf [a1, b1]    b1: allOf [a2, b2]
-
-They are counted here before they are gone: each pair of a schema and a part of the value is looked at once.
-
-Source: ours.
+a0: allOf [a1, b1]    a1: allOf [a2, b2]    ...
+b0: allOf [a1, b1]    b1: allOf [a2, b2]
 """
 
 from __future__ import annotations
@@ -28,49 +21,31 @@ _ELEMENTS = ("items", "contains", "unevaluatedItems")
 
 
 def is_affordable(schema: Schema, value: Json, parts: int) -> bool:
-    """Whether schemas are applied to the value no more often than `MAX_CHECKS` allows.
-
-    Args:
-        schema: A derived schema: self-contained, its references lead into `$defs`.
-        value: What it is applied to.
-        parts: The number of its parts.
-    """
+    """Whether schemas are applied no more often than `MAX_CHECKS` and `MAX_CHECKS_A_PART` for each part allow."""
     try:
         return _Count(schema, MAX_CHECKS + MAX_CHECKS_A_PART * parts).of(schema, value) >= 0
     except (_TooMany, RecursionError):
         return False
 
 
-class _TooMany(Exception):
-    """The bound is passed."""
+class _TooMany(Exception): ...
 
 
 class _Count:
-    """One counting.
-
-    Args:
-        root: The document.
-        most: Where it ends.
-    """
-
     def __init__(self, root: Schema, most: int) -> None:
         self._definitions: dict[str, Any] = members(members(root).get("$defs"))
         self._most = most
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, schema: Any, value: Json) -> int:
-        """How often schemas are applied if this one is.
-
-        Raises:
-            _TooMany: Over the bound; so are pairs that were looked at.
-        """
+        """How often schemas are applied if this one is; each pair of a schema and a value is looked at once."""
         if not is_object(schema):
             return 1
         # All scalars cost the same.
         key = id(schema), id(value) if is_object(value) or is_array(value) else 0
         found = self._known.get(key)
         if found is None:
-            # A circle in place has no meaning, and what derives leaves none.
+            # A reference cycle within one value has no meaning, and derived schemas have none.
             self._known[key] = 0
             found = self._known[key] = 1 + sum(self.of(part, of) for part, of in self._below(schema, value))
         if found > self._most or len(self._known) > self._most:
@@ -82,7 +57,7 @@ class _Count:
         for keyword in MANY - {"prefixItems"}:
             below += schema.get(keyword, ())
         below += members(schema.get("dependentSchemas")).values()
-        if "$ref" in schema:
+        if "$ref" in schema:  # a derived schema refers only to its own `$defs`
             below.append(self._definitions.get(str(schema["$ref"]).removeprefix("#/$defs/")))
         applied: list[tuple[Any, Json]] = [(part, value) for part in below]
         if is_object(value):

@@ -1,8 +1,7 @@
-"""Requests to a server, and what it answers as it stands on the wire.
+"""Requests over the connection of the SDK's client, with results as raw JSON objects.
 
-The SDK's client drops what its models do not know, and holds every answer against the listed schema: on the event
-loop, whatever the patterns in it, and with values of the answer in its errors. So requests go out beside it, over its
-connection, and answers come back as JSON objects.
+The SDK's client drops unknown members, and validates every result against the listed schema: on the event loop, with
+any pattern, and with values of the result in its errors.
 """
 
 from __future__ import annotations
@@ -30,27 +29,16 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
 _AS_IT_IS: Final[Any] = TypeAdapter(dict[str, Any])
+
+# Pause before the next round if the server requests no input.
 _WAIT_S: Final = 0.1
-"""Before a server is asked again that asks nothing itself."""
 
 
 class Wire:
-    """An open connection.
-
-    Args:
-        client: The SDK's client, which keeps it.
-    """
-
     def __init__(self, client: McpClient) -> None:
         self._client = client
 
     async def tools(self) -> dict[str, dict[str, Any]]:
-        """The tools by name, as they are listed on all pages.
-
-        Raises:
-            InvalidAnswer: The list is none.
-            MCPError: The server refuses.
-        """
         found: dict[str, dict[str, Any]] = {}
         cursor: str | None = None
         for _ in range(MAX_TOOL_PAGES):
@@ -66,23 +54,17 @@ class Wire:
         return found
 
     async def call(self, tool: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
-        """The complete result of a call, once all is answered that the server asks meanwhile.
-
-        Raises:
-            InvalidAnswer: It is no result, or the server does not stop to ask.
-            MCPError: The server refuses the call, or a question of its is refused here.
-        """
+        """The complete result of a call, after all rounds of `input_required`."""
         try:
             return await self._answered(tool, arguments, meta)
         except MCPError as error:
             if error.code != HEADER_MISMATCH or not self._is_modern:
                 raise
-        # The protocol has a client list the tools anew, and send the call once more.
+        # The protocol requires a client to list the tools again, and to repeat the call once.
         await self.tools()
         return await self._answered(tool, arguments, meta)
 
     async def schema(self, digest: str) -> Json:
-        """The projected schema that a digest names; `None` where it cannot be read."""
         params = types.ReadResourceRequestParams(uri=f"{SCHEMAS_URI}{digest}")
         with suppress(MCPError, InvalidAnswer, KeyError, TypeError, IndexError, json.NotJson):
             read = await self._request(types.ReadResourceRequest(params=params))
@@ -106,7 +88,7 @@ class Wire:
         raise InvalidAnswer(f"tool {tool!r} still asks after {MAX_ROUNDS} rounds", limit=MAX_ROUNDS)
 
     async def _answers(self, asked: types.InputRequiredResult) -> dict[str, Any]:
-        """What is sent with the next round: what the client's own callbacks say to the questions."""
+        """The params of the next round: the responses of the client's callbacks."""
         session = self._client.session
         answers: dict[str, Any] = {}
         for key, question in (asked.input_requests or {}).items():
@@ -123,7 +105,7 @@ class Wire:
     async def _with_headers(
         self, listed: list[dict[str, Any]], params: types.PaginatedRequestParams
     ) -> list[dict[str, Any]]:
-        """The tools whose arguments can be sent as headers too, which the SDK's client then does."""
+        """List through the SDK too: it then sends arguments as headers, and omits tools with invalid ones."""
         try:
             page = await self._client.session.list_tools(params=params)
         except ValidationError:
@@ -142,7 +124,8 @@ class Wire:
         except MCPError as error:
             if error.error.code != PARSE_ERROR:
                 raise
-        # Outside of the handlers: both errors quote the answer. Over HTTP the transport makes one of what is no JSON.
+        # Outside the handlers: both errors quote the result. Over HTTP, the transport makes a `PARSE_ERROR` of a body
+        # that is not JSON.
         if result is None:
             raise _no_answer(request.method)
         return result

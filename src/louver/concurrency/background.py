@@ -1,7 +1,4 @@
-"""Work that nobody need wait for.
-
-Each piece is kept from being collected, and what it dies of is told in the log by its type alone.
-"""
+"""Background tasks: held against garbage collection, with failures logged by their type alone."""
 
 from __future__ import annotations
 
@@ -14,30 +11,22 @@ if TYPE_CHECKING:
 
 
 class Tasks:
-    """The tasks of one link, session or upstream.
-
-    Args:
-        logger: Hears of those that fail, which is a fault of ours.
-    """
-
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """A task that runs from now on."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._end)
         return task
 
     async def over(self) -> None:
-        """Wait until there are none; they go on though nobody waits."""
+        """Wait for all tasks; cancelling the wait does not cancel them."""
         if self._tasks:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """Cancel all of them."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -1,11 +1,4 @@
-"""When what has failed may be tried again: after a wait that doubles with each failure in a row.
-
-::
-
-    0.25 s, 0.5 s, 1 s, 2 s, then 30 s each time
-
-What is done of itself keeps the same pace, whether it fails or not.
-"""
+"""Exponential backoff: 0.25 s, 0.5 s, 1 s, 2 s, then 30 s after each failure in a row."""
 
 from __future__ import annotations
 
@@ -21,21 +14,16 @@ if TYPE_CHECKING:
 
 
 class Backoff:
-    """The failures in a row of one thing."""
-
     def __init__(self) -> None:
-        self.problem = ""
-        """What the last of them was."""
+        self.problem = ""  # of the last failure
         self._failures = 0
         self._not_before = 0.0
 
     @property
     def wait_s(self) -> float:
-        """How long it is still left alone, in seconds."""
         return max(0.0, self._not_before - monotonic())
 
     def fail(self, problem: str) -> None:
-        """It has failed once more."""
         self.problem = problem
         self._failures += 1
         is_one_too_many = self._failures >= MAX_FAILURES
@@ -43,19 +31,17 @@ class Backoff:
         self._not_before = monotonic() + wait_s
 
     def reset(self) -> None:
-        """It has not failed."""
         self._failures, self._not_before = 0, 0.0
 
 
 class Pace:
-    """How soon something is done once more: at once if it was not for long, else later each time in a row."""
+    """Limits how often something is done: at once after a long rest, else with exponential backoff."""
 
     def __init__(self) -> None:
         self._backoff = Backoff()
         self._last = -MAX_BACKOFF_S
 
     async def keep(self) -> None:
-        """Wait until it may be done."""
         if monotonic() - self._last > MAX_BACKOFF_S:
             self._backoff.reset()
         await asyncio.sleep(self._backoff.wait_s)
@@ -64,7 +50,7 @@ class Pace:
 
 
 class Backoffs:
-    """The failures of many things, by what they are; what has failed least lately is forgotten."""
+    """Backoffs by key; the key that failed longest ago is evicted."""
 
     def __init__(self) -> None:
         self._of: OrderedDict[Hashable, Backoff] = OrderedDict()
@@ -73,11 +59,9 @@ class Backoffs:
         return bool(self._of)
 
     def of(self, what: Hashable) -> Backoff:
-        """Those of one, which may have none."""
         return self._of.get(what) or Backoff()
 
     def fail(self, what: Hashable, problem: str) -> None:
-        """It has failed once more."""
         backoff = self._of[what] = self.of(what)
         self._of.move_to_end(what)
         backoff.fail(problem)
@@ -85,5 +69,4 @@ class Backoffs:
             self._of.popitem(last=False)
 
     def forget(self, what: Hashable) -> None:
-        """It has not failed."""
         self._of.pop(what, None)

@@ -1,10 +1,8 @@
-"""Work that somebody else may end, with an error that says why.
+"""Work that another task may end with an error: an `asyncio.timeout` without a time, at a third of the cost.
 
-    with Interruptible() as work:          in a task
-        await ...                          raises `error` once
-    work.interrupt(error)                  is called on the same event loop
-
-It is an `asyncio.timeout` that has no time, and costs a third of it: a call over HTTP is done in two of them.
+with Interruptible() as work:          in a task
+    await ...                          raises `error` once
+work.interrupt(error)                  is called on the same event loop
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import Self
 
 
 class Interruptible:
-    """What a task does in it may be interrupted; that the task is cancelled besides comes first."""
+    """A block that can be interrupted; a cancellation of its task takes precedence."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[object] | None = None
@@ -35,11 +33,7 @@ class Interruptible:
             raise self._error from None
 
     def interrupt(self, error: Exception) -> None:
-        """End what goes on in it, unless that has been done.
-
-        Args:
-            error: What the task raises instead.
-        """
+        """Make the block raise `error`, unless it was interrupted before."""
         if self._task is not None and self._error is None:
             self._error = error
             self._task.cancel()

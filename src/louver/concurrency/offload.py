@@ -1,7 +1,4 @@
-"""Work that may take long: in a thread, beside the event loop, if it does.
-
-A small value is seen to on the loop all the same; so is what of a list is known already.
-"""
+"""Slow work in threads, with cooperative yielding and cancellation."""
 
 from __future__ import annotations
 
@@ -30,17 +27,12 @@ _Made = TypeVar("_Made")
 
 
 async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
-    """What a function makes of a value.
-
-    Args:
-        value: What it works on; over `MAX_READ_ON_LOOP` bytes are large.
-        function: It may be called in a thread.
-    """
+    """Run `function` in a thread if `value` is over `MAX_READ_ON_LOOP` bytes, else on the event loop."""
     return await in_thread(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
 
 
 async def in_thread(function: Callable[[], _Made]) -> _Made:
-    """What a function makes in a thread, unless nobody wants it by the time that there is one."""
+    """Run `function` in a thread, unless it is cancelled before a thread is free."""
 
     def work(look: Callable[[], None]) -> _Made:
         look()
@@ -49,17 +41,11 @@ async def in_thread(function: Callable[[], _Made]) -> _Made:
     return await until_given_up(work)
 
 
-class _GivenUp(asyncio.CancelledError):
-    """Nobody wants it any more."""
+class _GivenUp(asyncio.CancelledError): ...
 
 
 async def until_given_up(work: Callable[[Callable[[], None]], _Made], limiter: CapacityLimiter | None = None) -> _Made:
-    """What is made in a thread of many things, as long as somebody wants it. Who gives it up waits for the thread.
-
-    Args:
-        work: Calls what it is given before each thing, which raises once nobody wants it any more.
-        limiter: Says how many threads there may be; anyio's own, if none is given.
-    """
+    """Run `work` in a thread; a cancelled task still waits. `work` gets a check that raises if it is cancelled."""
     is_over = Event()
 
     def look() -> None:
@@ -71,24 +57,18 @@ async def until_given_up(work: Callable[[Callable[[], None]], _Made], limiter: C
         with unhurried() as given_up:
             return await to_thread.run_sync(work, look, limiter=limiter)
     except _GivenUp:
-        # By now it is cancelled, which is raised where it waits; within another wait it will be.
+        # Raises the cancellation, unless an outer `unhurried` block still holds it back.
         await asyncio.sleep(0)
         raise
     finally:
-        # Where asyncio cancels it, nobody waits for the thread.
+        # After a plain `Task.cancel` nothing waits for the thread: it must stop by itself.
         is_over.set()
 
 
 async def found_or_made(
     things: Sequence[_Thing], find: Callable[[_Thing], _Made | None], make: Callable[[_Thing], _Made]
 ) -> list[_Made]:
-    """What is known of each thing, or made of it.
-
-    Args:
-        things: The things, in order.
-        find: What is known of one, soon.
-        make: It is called in a thread, and may take long.
-    """
+    """What `find` returns for each thing, or else what `make` returns in a thread."""
     found = [find(thing) async for thing in by_turns(things)]
     new = [thing for thing, known in zip(things, found, strict=True) if known is None]
 
@@ -107,7 +87,7 @@ T = TypeVar("T")
 
 
 async def by_turns(things: Iterable[T]) -> AsyncGenerator[T]:
-    """The things, with a break before the next one where the work on those before it has taken long enough."""
+    """The things, with a turn for other tasks after every `MAX_TURN_S` of work."""
     until = monotonic() + MAX_TURN_S
     for thing in things:
         if monotonic() > until:
@@ -116,13 +96,13 @@ async def by_turns(things: Iterable[T]) -> AsyncGenerator[T]:
         yield thing
 
 
+# Tasks within `unhurried`, by id; a set event means that the task is cancelled at the end of the block.
 _UNHURRIED: Final[dict[int, Event]] = {}
-"""Whether they are given up, of the tasks that wait so, by their ids."""
 
 
 @contextmanager
 def unhurried() -> Generator[Event]:
-    """What is done in it is waited for, also once that has been given up; what it gives says whether it has."""
+    """Within the block, `give_up` does not cancel the task but sets the event; the cancellation follows at the end."""
     number = get_current_task().id
     if (around := _UNHURRIED.get(number)) is not None:
         yield around
@@ -133,12 +113,12 @@ def unhurried() -> Generator[Event]:
     finally:
         del _UNHURRIED[number]
         if given_up.is_set() and (task := asyncio.current_task()) is not None:
-            # It ends where it waits next: what has been made for it is not lost.
+            # The task ends at its next wait, so the value of the block is not lost.
             task.cancel()
 
 
 def give_up(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, once."""
+    """Cancel a task, at the end of its `unhurried` block if it is in one."""
     if (given_up := _UNHURRIED.get(id(task))) is None:
         task.cancel()
     else:

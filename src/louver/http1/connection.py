@@ -1,11 +1,10 @@
-"""One HTTP/1.1 connection to an upstream: a request after the other, each with the pieces of its answer as they come.
+"""One HTTP/1.1 connection to an upstream: one request after the other, with response bodies in pieces.
 
     -> POST /mcp HTTP/1.1, headers, body        one write
     <- HTTP/1.1 200 OK, headers                 `Reply`
-    <- a piece of the body, another one, ...    `Reply.piece`; what is unread is bounded, the upstream waits
+    <- a piece of the body, another one, ...    `Reply.piece`; unread bytes are bounded, the upstream waits
 
-What comes is read by `reading.py`. A client library would do the rest too, but takes more time for one request than all
-else that the gateway does for a call (`docs/explanation/performance.md`).
+A client library would take longer than the rest of a call (`docs/explanation/performance.md`).
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
 
     from louver.http1.parser import Part
 
+# Most bytes that are decompressed at a time.
 _PIECE: Final = 64 * 1024
-"""The most that is made of a compressed body at a time, in bytes."""
 
+# Parts that are read before other tasks run: a body in tiny pieces takes time for each.
 _PARTS_AT_ONCE: Final = 512
-"""So many parts are read before others have their turn. Bodies in tiny pieces take time for each."""
 
+# The first bytes of a gzip member.
 _MAGIC: Final = b"\x1f\x8b"
-"""How a member of a compressed body begins."""
 
 _member: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS)
 
@@ -41,12 +40,7 @@ _NOT_HTTP: Final = "the upstream cannot be reached: its answer is not HTTP/1.1"
 
 
 class Connection(asyncio.Protocol):
-    """One connection.
-
-    Args:
-        free: Called when it can be used again.
-        lost: Called when it has ended.
-    """
+    """One connection; it calls `free` when it can be used again, and `lost` when it has ended."""
 
     def __init__(self, free: Callable[[Connection], None], lost: Callable[[Connection], None]) -> None:
         self._free = free
@@ -63,37 +57,29 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether another request can be sent: the upstream has not ended it meanwhile, as far as is known here."""
+        """Whether another request can be sent: as far as is known, the upstream has not closed the connection."""
         if self._fault is not None or self._transport is None:
             return False
         return not self._coming.poll(0)
 
     async def request(self, head: bytes, body: bytes) -> Reply:
-        """The head of the answer to a request, of which that is the head.
-
-        Raises:
-            UpstreamUnavailable: There is none.
-        """
+        """Send a request, and wait for the head of its response."""
         self._is_taken = True
         try:
             assert self._transport is not None, "a connection is used once it is made"
             self._transport.write(head + body)
             answer = await self._part()
             assert isinstance(answer, Head), "an answer begins with its head"
-        except BaseException as error:  # once a call is cancelled, the answer to come is for nobody
+        except BaseException as error:  # after a cancellation the response would be for no request
             self.close()
             if isinstance(error, UpstreamUnavailable):
-                # It is sent, and nothing tells how much of it has come there.
+                # The request is sent, and may have reached the upstream.
                 error.goes_on = True
             raise
         return Reply(self, answer)
 
     async def piece(self) -> bytes | None:
-        """The next bytes of the body as they were sent; `None` when it has ended.
-
-        Raises:
-            UpstreamUnavailable: The connection has ended before it did.
-        """
+        """The next raw bytes of the body; `None` at its end."""
         part = await self._part()
         if isinstance(part, bytes):
             return part
@@ -101,23 +87,20 @@ class Connection(asyncio.Protocol):
         return None
 
     def close(self) -> None:
-        """End it, in the midst of whatever it does."""
         self._ended(_BROKEN)
         if self._transport is not None:
             self._transport.abort()
 
-    # What asyncio calls
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is made."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._coming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
-        """Something has come."""
         if not self._is_taken:
-            self.close()  # nobody has asked
+            self.close()  # data without a request
             return
         self._reader.feed(data)
         self._unread += len(data)
@@ -126,20 +109,19 @@ class Connection(asyncio.Protocol):
         self._wake()
 
     def eof_received(self) -> None:
-        """Nothing more will come, which some bodies end with."""
+        """The end of the connection is the end of some bodies."""
         if self._is_taken:
             self._reader.feed(b"")
             self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has ended."""
         self._ended(_BROKEN)
         self._lost(self)
 
-    # Within
+    # Internals
 
     async def _part(self) -> Part:
-        """The next part of the answer; of what comes more is taken in once all is read."""
+        """The next part of the response. Reading resumes once all received bytes are consumed."""
         while (part := self._next()) is None:
             self._take_more()
             if self._fault is not None:
@@ -159,7 +141,7 @@ class Connection(asyncio.Protocol):
         except NotHttp as error:
             fault = _BROKEN if error.is_cut else _NOT_HTTP
             self._ended(fault)
-            # The connection may have ended since.
+            # Not `self._fault`: the connection may have ended before.
             raise UpstreamUnavailable(fault) from None
 
     def _take_more(self) -> None:
@@ -168,7 +150,6 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _done(self) -> None:
-        """The answer has been read."""
         self._is_taken = False
         if self._reader.is_last or self._is_sending():
             self.close()
@@ -178,7 +159,7 @@ class Connection(asyncio.Protocol):
             self._free(self)
 
     def _is_sending(self) -> bool:
-        """Whether the request has not all gone: an upstream may answer before it has read it, and then read no more."""
+        """Whether part of the request is unsent: an upstream may respond early, and then read no more."""
         return self._transport is not None and self._transport.get_write_buffer_size() > 0
 
     def _ended(self, fault: str) -> None:
@@ -191,11 +172,7 @@ class Connection(asyncio.Protocol):
 
 
 def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:
-    """The head of a request. h11 would look at each header of each request anew, at the cost of all that it reads.
-
-    Raises:
-        UpstreamUnavailable: A header would not be one header.
-    """
+    """The head of a request. h11 would check each header again, which costs as much as all its reading."""
     said = "".join((*headers, *headers.values()))
     if not said.isascii() or not said.isprintable():
         raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP")
@@ -204,12 +181,7 @@ def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:
 
 
 class Reply:
-    """The answer to one request, open until it is closed or read to its end.
-
-    Args:
-        connection: Where it comes.
-        head: Its head.
-    """
+    """A response, open until it is closed or read to its end."""
 
     def __init__(self, connection: Connection, head: Head) -> None:
         self.status = head.status
@@ -220,17 +192,11 @@ class Reply:
         self._pieces: Iterator[bytes] = iter(())
 
     def header(self, name: str) -> str | None:
-        """One of its headers, named in lower case."""
         value = self._headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
 
     async def piece(self) -> bytes | None:
-        """The next bytes of its body, decompressed; `None` when it has ended.
-
-        Raises:
-            UpstreamUnavailable: The connection has ended before it did.
-            UpstreamInvalidOutput: It is not compressed as it says.
-        """
+        """The next decompressed bytes of the body; `None` at its end."""
         while (piece := next(self._pieces, None)) is None:
             if self._is_over or (raw := await self._connection.piece()) is None:
                 self._is_over = True
@@ -240,7 +206,7 @@ class Reply:
         return piece
 
     def close(self) -> None:
-        """Nobody wants it any more; unless it has been read, its connection ends."""
+        """Discard the response; unless it was read to its end, the connection ends."""
         if not self._is_over:
             self._is_over = True
             self._connection.close()
@@ -255,7 +221,7 @@ class _Identity:
 
 
 class _Gzip:
-    """Decompresses a body, at a time no more of it than `_PIECE`. It has a member or more (RFC 1952, section 2.2)."""
+    """Decompresses a body of one or more members (RFC 1952, section 2.2), at most `_PIECE` bytes at a time."""
 
     def __init__(self) -> None:
         self._read = _member()
@@ -269,7 +235,7 @@ class _Gzip:
             if self._read.eof:
                 raw = self._behind + raw
                 if not raw.startswith(_MAGIC):
-                    # Some pad what they send: that is no member, and is left out.
+                    # Some servers pad the body. Padding is not a member, and is ignored.
                     self._behind = raw[: len(_MAGIC)]
                     return
                 self._behind = b""

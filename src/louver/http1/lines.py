@@ -1,8 +1,6 @@
-r"""Bytes as they come, as lines: each byte is looked at once, and a line has a bound.
+r"""Splits a byte stream into lines of bounded length, and looks at each byte once.
 
-    b"ab", b"c\nd"  ->  [], [b"abc"]      and "d" is kept for what comes next
-
-A line ends with a line feed. It is not for texts: it knows nothing of characters.
+b"ab", b"c\nd"  ->  [], [b"abc"]      "d" waits for more
 """
 
 from __future__ import annotations
@@ -12,23 +10,12 @@ from louver.limits import MAX_UPSTREAM_BYTES
 
 
 class Lines:
-    """The reader of one stream.
-
-    Args:
-        most: Longest line, in bytes.
-    """
-
     def __init__(self, most: int = MAX_UPSTREAM_BYTES) -> None:
         self._most = most
         self._buffer = bytearray()
         self._searched = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are whole now, without their ends.
-
-        Raises:
-            UpstreamTooLarge: One is too long.
-        """
         self._buffer += data
         found: list[bytes] = []
         start = 0

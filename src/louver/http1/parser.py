@@ -1,9 +1,9 @@
-r"""HTTP/1.1 answers, read from bytes as they come.
+r"""Parsers of HTTP/1.1 responses.
 
     feed(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel"), feed(b"lo")
     next() -> Head(200, {b"content-length": b"5"}), b"hel", b"lo", END, and `None` while there is nothing more
 
-Plain answers are read here. Those in chunks and all others are read by httptools, where it is installed, else by h11.
+Plain responses are parsed here; chunked and all others by httptools if it is installed, else by h11.
 """
 
 from __future__ import annotations
@@ -24,40 +24,24 @@ if TYPE_CHECKING:
 
 
 class Reader(Protocol):
-    """Reads one answer."""
-
     @property
     def is_last(self) -> bool:
-        """Once it has been read: whether the connection cannot be used for another."""
+        """Once it is read: whether the connection cannot be used again."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """Take in what has come; nothing is the end of the connection."""
+        """Take in received bytes; empty bytes mean the end of the connection."""
         ...
 
-    def next(self) -> Part | None:
-        """The next part, if it has come.
-
-        Raises:
-            NotHttp: What has come is no answer.
-        """
-        ...
+    def next(self) -> Part | None: ...
 
 
 class Head(NamedTuple):
-    """What comes before a body.
-
-    Args:
-        status: The status code.
-        headers: By their names in lower case.
-    """
-
     status: int
-    headers: dict[bytes, bytes]
+    headers: dict[bytes, bytes]  # by lower-case name
 
 
-class End:
-    """The end of an answer."""
+class End: ...
 
 
 END: Final = End()
@@ -65,11 +49,7 @@ Part = Head | bytes | End
 
 
 class NotHttp(Exception):
-    """What has come is no answer.
-
-    Args:
-        is_cut: Whether it could have become one, had the connection not ended.
-    """
+    """The bytes are not a response; `is_cut` if only because the connection ended."""
 
     def __init__(self, *, is_cut: bool) -> None:
         super().__init__()
@@ -77,12 +57,7 @@ class NotHttp(Exception):
 
 
 class PlainFirst:
-    """Reads a plain answer, and leaves any other to another reader.
-
-    Args:
-        heads: The heads on its connection.
-        other: Makes that reader.
-    """
+    """Reads a plain response, and leaves any other to a parser that `other` makes."""
 
     def __init__(self, heads: PlainHeads, other: Callable[[], Reader]) -> None:
         self._heads = heads
@@ -96,11 +71,9 @@ class PlainFirst:
 
     @property
     def is_last(self) -> bool:
-        """Once it has been read: whether the connection cannot be used for another."""
         return self._is_last if self._other is None else self._other.is_last
 
     def feed(self, data: bytes) -> None:
-        """Take in what has come; nothing is the end of the connection."""
         if self._other is not None:
             self._other.feed(data)
         elif self._has_begun and not data:
@@ -120,11 +93,6 @@ class PlainFirst:
             self._other.feed(data)
 
     def next(self) -> Part | None:
-        """The next part, if it has come.
-
-        Raises:
-            NotHttp: What has come is no answer.
-        """
         if self._other is not None:
             return self._other.next()
         if self._parts:
@@ -134,7 +102,7 @@ class PlainFirst:
         return None
 
     def _read_body(self, data: bytes) -> None:
-        """What comes after the head. More than the body is an answer to nobody."""
+        """Take in bytes after the head. Bytes beyond the body belong to no request."""
         if len(data) > self._missing:
             self._is_last = True
         if self._missing:
@@ -146,7 +114,7 @@ class PlainFirst:
 
 
 def readers() -> Callable[[], Reader]:
-    """What reads the next answer of a connection, again and again."""
+    """Makes the parser for each response of one connection."""
     heads = PlainHeads(plain_answer)
     return lambda: PlainFirst(heads, _made)
 
@@ -157,7 +125,7 @@ def _made() -> Reader:
 
 @cache
 def _other() -> type[Reader]:
-    # Imported only now: many gateways meet plain answers alone.
+    # Imported late: many gateways receive only plain responses.
     if find_spec("httptools") is None:
         from louver.http1.parser import ByH11
 
@@ -168,30 +136,21 @@ def _other() -> type[Reader]:
 
 
 class ByH11:
-    """Reads with h11."""
-
     def __init__(self) -> None:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HTTP_HEAD)
-        # It has to know what was asked; the answers to GET, POST and DELETE are read alike.
+        # h11 needs a request first; responses to GET, POST and DELETE are read alike.
         self._http.send(_ANY_REQUEST)
         self._http.send(h11.EndOfMessage())
 
     @property
     def is_last(self) -> bool:
-        """Once it has been read: whether the connection cannot be used for another."""
         is_done = self._http.our_state is self._http.their_state is h11.DONE
         return not is_done or self._http.trailing_data != (b"", False)
 
     def feed(self, data: bytes) -> None:
-        """Take in what has come; nothing is the end of the connection."""
         self._http.receive_data(data)
 
     def next(self) -> Part | None:
-        """The next part, if it has come.
-
-        Raises:
-            NotHttp: What has come is no answer.
-        """
         try:
             while isinstance(event := self._http.next_event(), h11.InformationalResponse):
                 pass
@@ -214,8 +173,6 @@ _ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("host", "
 
 
 class ByHttptools:
-    """Reads with httptools."""
-
     def __init__(self) -> None:
         self.is_last = True
         self._parser = httptools.HttpResponseParser(self)
@@ -229,7 +186,6 @@ class ByHttptools:
         self._fruitless = 0
 
     def feed(self, data: bytes) -> None:
-        """Take in what has come; nothing is the end of the connection."""
         if not data:
             self._ended()
             return
@@ -244,30 +200,24 @@ class ByHttptools:
             self._failed(is_cut=False)
 
     def next(self) -> Part | None:
-        """The next part, if it has come.
-
-        Raises:
-            NotHttp: What has come is no answer.
-        """
         if self._parts:
             return self._parts.popleft()
         if self._fault is not None:
             raise self._fault
         return None
 
-    # What httptools calls
+    # Callbacks of httptools
 
     def on_message_begin(self) -> None:
-        """An answer begins; a second one is more than was asked for."""
+        """A response begins; a second one was not requested."""
         self._headers = {}
         self.is_last = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or one after the body, which nobody asks for."""
+        """A header; or a trailer, which is ignored."""
         self._headers[name.lower()] = value.rstrip(b" \t")
 
     def on_headers_complete(self) -> None:
-        """The body comes next, if this is not an interim answer."""
         status = self._parser.get_status_code()
         is_known = self._headers.get(b"transfer-encoding", b"chunked").lower() == b"chunked"
         if status < 100 or status == 101 or self._parser.get_http_version() not in ("1.0", "1.1") or not is_known:
@@ -279,17 +229,15 @@ class ByHttptools:
             self._headers = {}
 
     def on_body(self, data: bytes) -> None:
-        """A part of the body."""
         if self._has_head and not self._is_over:
             self._body.append(data)
 
     def on_message_complete(self) -> None:
-        """The end of an answer."""
         if self._has_head and not self._is_over:
             self.is_last = not self._parser.should_keep_alive()
             self._over()
 
-    # Within
+    # Internals
 
     def _ended(self) -> None:
         if self._has_head and self._lasts_until_close and not self._is_over:
@@ -303,7 +251,7 @@ class ByHttptools:
         self._is_over = True
 
     def _put_body(self) -> None:
-        """One part of all that has come at once: pieces can be tiny."""
+        """Make one part of all pieces of a read: they can be tiny."""
         if self._body:
             self._parts.append(b"".join(self._body))
             self._body.clear()

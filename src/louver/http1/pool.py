@@ -1,8 +1,4 @@
-"""The connections to one HTTP upstream: made when they are needed, and kept for the next request.
-
-The kept one that was used last is taken first. One that has been idle for long is ended instead, since the upstream is
-about to do so: `UPSTREAM_IDLE_SECONDS`.
-"""
+"""The connection pool of one HTTP upstream."""
 
 from __future__ import annotations
 
@@ -28,15 +24,6 @@ if TYPE_CHECKING:
 
 
 class Connections:
-    """All of one upstream.
-
-    Args:
-        url: Where it is; `http` or `https`.
-
-    Raises:
-        UpstreamUnavailable: The URL is none.
-    """
-
     def __init__(self, url: str) -> None:
         try:
             self._url = httpx2.URL(url)
@@ -60,11 +47,7 @@ class Connections:
         self._is_closed = False
 
     async def request(self, verb: str, headers: dict[str, str], body: bytes = b"") -> Reply:
-        """The head of the answer to a request; `headers` are named in lower case.
-
-        Raises:
-            UpstreamUnavailable: There is none.
-        """
+        """Send a request, and wait for the head of its response; `headers` have lower-case names."""
         if self._is_closed:
             raise UpstreamUnavailable("the connection is closed")
         length = {"content-length": str(len(body))} if verb == "POST" else {}
@@ -72,12 +55,12 @@ class Connections:
         return await (await self._taken()).request(head, body)
 
     async def close(self) -> None:
-        """End all."""
         self._is_closed = True
         for connection in list(self._all):
             connection.close()
         await self._none_left.wait()
 
+    # The connection that was used last is taken first. An idle one is closed, since the upstream is about to do so.
     async def _taken(self) -> Connection:
         oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
         while self._kept and self._kept[0][0] < oldest:
@@ -92,7 +75,7 @@ class Connections:
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 connection = await self._connected()
-        except (OSError, UnicodeError) as error:  # of time that has run out, and of hosts that no address can have
+        except (OSError, UnicodeError) as error:  # also a timeout, or an impossible host name
             raise UpstreamUnavailable(f"the upstream cannot be reached: {_reason(error)}") from None
         self._all.add(connection)
         self._none_left.clear()
@@ -101,7 +84,7 @@ class Connections:
         return connection
 
     async def _connected(self) -> Connection:
-        """A connection to the first of the host's addresses that takes one."""
+        """A connection to the first of the host's addresses that accepts one."""
         failed: OSError = OSError()
         for address in await self._resolver.addresses():
             try:
@@ -141,23 +124,18 @@ def _reason(error: OSError | UnicodeError) -> str:
         case ssl.SSLError():
             return "it does not speak TLS as it should, or not at all"
         case _:
-            # asyncio's own words hold the address.
+            # asyncio's own message holds the address.
             return os.strerror(error.errno).lower() if error.errno is not None else type(error).__name__
 
 
 @cache
 def trust() -> ssl.SSLContext:
-    """Whom `https` trusts; made once, since that takes 15 ms."""
+    """The certificates that `https` trusts, loaded once: that takes 15 ms."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
 class Resolver:
-    """Looks up one host; whoever asks meanwhile waits for the same answer.
-
-    Args:
-        host: Its name, or its address.
-        port: Where it is connected to.
-    """
+    """Looks up one host; concurrent callers share a lookup."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host = host
@@ -165,15 +143,10 @@ class Resolver:
         self._found: Future[list[str]] | None = None
 
     async def addresses(self) -> list[str]:
-        """Those to connect to, the one to be tried first before the others.
-
-        Raises:
-            OSError: There are none.
-            UnicodeError: No host can be named so.
-        """
+        """The host's addresses, in the order to try them."""
         if self._found is None or self._found.done():
             self._found = Future()
-            # Begun: whoever gives up waiting does not end it for others.
+            # Set to running: a cancelled waiter does not cancel it for others.
             self._found.set_running_or_notify_cancel()
             Thread(target=self._look_up, args=(self._found,), name="louver-resolver", daemon=True).start()
         return await asyncio.wrap_future(self._found)
@@ -187,5 +160,4 @@ class Resolver:
 
 
 def _text(address: tuple[Any, ...]) -> str:
-    """An address, of a local one with its scope."""
     return f"{address[0]}%{address[3]}" if len(address) == 4 and address[3] else str(address[0])

@@ -1,16 +1,9 @@
-"""The HTTP/1.1 that clients are spoken to in: uvicorn's, by h11, but plain requests are read at once.
+"""The HTTP/1.1 server: uvicorn's h11 protocol, with a fast path for plain requests.
 
-    -> POST /mcp HTTP/1.1, ...                  plain: no h11; what is not plain is for h11, and so is all that follows
-    <- HTTP/1.1 200 OK, headers                 two messages of the application's, one write of the socket's:
-    <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
-
-One request is read at a time. What comes while it is answered waits; if that is much, the client is not read from,
-nor seen to go. A connection on which something is not plain, or comes ahead, is h11's from then on. One on which the
-rest of a request does not come is closed, as is one more than there may be.
-
-httptools is not asked: with it uvicorn takes the fields behind a body for headers, a request that asks for another
-protocol for one without a body, and what names no host: all of which a proxy before it may see otherwise. And it reads
-requests before those that came first are answered, without a bound; who runs is then not told that its client has gone.
+One plain request at a time is read without h11. After anything else, such as a pipelined request, h11 reads the rest
+of the connection. Head and body of a response are one write, since writing is slow. An incomplete request, and a
+connection over the limit, are closed. uvicorn's httptools protocol is not used: it takes trailers for headers, ignores
+the body of an upgrade request, accepts requests without a host, and reads pipelined requests without a bound.
 """
 
 from __future__ import annotations
@@ -35,18 +28,15 @@ if TYPE_CHECKING:
     from louver.http1.fast_heads import PlainHead
 
 
+# Bytes that are sent without waiting for more: the size at which asyncio pauses a writer.
 _AT_ONCE: Final = 64 * 1024
-"""What is sent without waiting for more, in bytes: as much as makes asyncio tell a writer to wait."""
 
+# States of a client that has not sent a whole request.
 _UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
-"""The states of a client that has not said all of a request."""
 
 
 class Front(H11Protocol):
-    """What speaks with one client."""
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The client is there."""
         self._together = Together(transport)
         self._heads = PlainHeads(plain_request)
         self._is_plain = True
@@ -54,7 +44,7 @@ class Front(H11Protocol):
         self._ahead = b""
         super().connection_made(self._together)  # type: ignore[arg-type]
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            # It does not count: uvicorn would refuse those who are there.
+            # It does not count: uvicorn would refuse requests of the clients that are connected.
             self.connections.discard(self)
             self.logger.warning("a client is sent away: %d are connected", len(self.connections))
             self._together.close()
@@ -62,12 +52,11 @@ class Front(H11Protocol):
             self._expect_more()
 
     def data_received(self, data: bytes) -> None:
-        """The client has said something."""
         if not self._is_plain:
             self._leave_plain(data)
             return
         if self._missing:
-            # Of a request that has been answered, the rest does not keep the connection from being idle.
+            # The rest of an answered request does not keep the connection from being idle.
             data = self._read_body(data)
         if not data:
             return
@@ -82,7 +71,6 @@ class Front(H11Protocol):
             self._leave_plain(data)
 
     def on_response_complete(self) -> None:
-        """All of an answer is written."""
         self._together.flush()
         super().on_response_complete()
         if self.transport.is_closing():
@@ -90,23 +78,22 @@ class Front(H11Protocol):
         if self._ahead:
             self._leave_plain(self._ahead)
         elif not self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
-            # Of the next request, which came ahead, the rest has not come.
+            # The next request has arrived only in part.
             self._expect_more()
 
     def _plain(self, data: bytes) -> PlainHead | None:
-        """The head of a plain request, if no more than that and its body have come, and the body is not large."""
+        """The head of a plain request with a small body, if no more than the request has arrived."""
         head = self._heads.read(data)
         if head is None or head.length > HIGH_WATER_LIMIT or len(data) - head.end > head.length:
             return None
         return head
 
     def _expect_more(self) -> None:
-        """Close the connection unless the client says more, in time."""
+        """Close the connection unless more data arrives in time."""
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(CLIENT_SILENCE_S, self._together.close)
 
     def _begin(self, head: PlainHead) -> None:
-        """Have a request answered, as uvicorn does where no root path is set."""
         self._unset_keepalive_if_required()
         self._missing = head.length
         scope: Any = {
@@ -142,7 +129,7 @@ class Front(H11Protocol):
         self.tasks.add(task)
 
     def _read_body(self, data: bytes) -> bytes:
-        """Take in what is of the body; the rest is not."""
+        """Take in bytes of the body, and return the rest."""
         body, rest = data[: self._missing], data[self._missing :]
         self._missing -= len(body)
         self.cycle.body += body
@@ -157,25 +144,19 @@ class Front(H11Protocol):
         return rest
 
     def _leave_plain(self, data: bytes) -> None:
-        """Have h11 read all that comes, beginning with this."""
+        """Let h11 read from here on."""
         self._is_plain, self._ahead = False, b""
         try:
             super().data_received(data)
             if self.conn.their_state in _UNFINISHED:
                 self._expect_more()
         finally:
-            # uvicorn may refuse what has come and then fail: asyncio ends the connection at once.
+            # uvicorn may write a refusal and then fail: asyncio ends the connection at once.
             self._together.flush()
 
 
 class Together:
-    """A transport, as far as uvicorn uses it, that sends together what is written one part after the other.
-
-    It sends when it is told that this is all, and at the latest in the event loop's next turn.
-
-    Args:
-        transport: The one that sends.
-    """
+    """A transport for uvicorn that joins writes; they are sent on `flush`, at the latest in the loop's next turn."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self.get_extra_info = transport.get_extra_info
@@ -187,7 +168,6 @@ class Together:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Send something, soon."""
         if not data:
             return
         if not self._parts:
@@ -198,12 +178,11 @@ class Together:
             self.flush()
 
     def writelines(self, parts: Iterable[bytes]) -> None:
-        """Send these at once, after what was written."""
         self._parts += parts
         self.flush()
 
     def close(self) -> None:
-        """Send what was written, and end; what nobody reads is sent to nobody."""
+        """Flush and close; abort if the client does not read."""
         self.flush()
         self._transport.close()
         self._give_up_later()
@@ -213,31 +192,29 @@ class Together:
             asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._give_up, unread)
 
     def _give_up(self, before: int) -> None:
-        """End at once if nothing has been read meanwhile."""
         if self._transport.get_write_buffer_size() < before:
             self._give_up_later()
         else:
             self._transport.abort()
 
     def flush(self) -> None:
-        """Send what was written."""
         if self._parts:
             parts, self._parts, self._size = self._parts, [], 0
-            # Not `writelines`, which from Python 3.12 on does not tell a writer to wait.
+            # Not `writelines`: from Python 3.12 on it does not pause a writer.
             self._transport.write(b"".join(parts))
 
 
 class PlainCycle(RequestResponseCycle):
-    """One request and its answer; the request is a POST, whose body is small."""
+    """One plain POST with a small body, and its response."""
 
+    # Bytes that the body still needs; `None` if it is chunked.
     _left: int | None = None
-    """Bytes that the body still has to have; `None` where it is sent in chunks."""
 
+    # Sent with the first part of the body. A chunked body may take long: its head is sent at once.
     _head = b""
-    """What is sent with the next part of the body. A body in chunks may be long in coming: its head is sent at once."""
 
     async def receive(self) -> ASGIReceiveEvent:
-        """What has come of the request, or that the client has gone. No reading waits for this, as it does with h11."""
+        """The body of the request, or its disconnect. Unlike with h11, reading does not wait for this."""
         if not self.disconnected and not self.response_complete:
             await self.message_event.wait()
             self.message_event.clear()
@@ -247,11 +224,6 @@ class PlainCycle(RequestResponseCycle):
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Answer.
-
-        Raises:
-            RuntimeError: This cannot be said, or not now.
-        """
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected:
@@ -271,7 +243,7 @@ class PlainCycle(RequestResponseCycle):
         for name, value in (*self.default_headers, *headers):
             known = name.lower()
             if known == b"transfer-encoding":
-                continue  # it is the server's to say
+                continue  # the server sets it
             if known == b"connection":
                 connection = value
                 continue
@@ -296,7 +268,7 @@ class PlainCycle(RequestResponseCycle):
             self._head = head
 
     def _connection(self, said: bytes | None) -> bytes | None:
-        """What is told of the connection, if anything is: its end an application can want, or the server."""
+        """The `connection` header, if any: the application or the server may close."""
         words = [] if said is None else [word.strip() for word in said.lower().split(b",")]
         if b"close" in words:
             self.keep_alive = False
@@ -328,7 +300,7 @@ _LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n")
 
 @lru_cache
 def _line(name: bytes, value: bytes) -> bytes:
-    """A header as it is sent. Of one answer nearly all are those of the one before."""
+    """A header line, cached: nearly all headers are those of the response before."""
     line = b"%s: %s\r\n" % (name, value)
     if _LINE.fullmatch(line) is None:
         raise RuntimeError("a header of the answer is none of HTTP")

@@ -1,12 +1,8 @@
-"""Messages of an upstream: from bytes, strictly, and to bytes.
+"""JSON-RPC messages of an upstream: one line, one body or one event each, read strictly.
 
-One line of a pipe, one body or one event of HTTP is one JSON-RPC message::
-
-    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{...}}'    a request
-    b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}'  a notification
-    b'{"jsonrpc":"2.0","id":1,"result":{...}}'                          an answer
-
-`strict_json.py` says what is JSON. `server/wire.py` is about results as the SDK's middleware sees them.
+b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{...}}'    a request
+b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}'  a notification
+b'{"jsonrpc":"2.0","id":1,"result":{...}}'                          a response
 """
 
 from __future__ import annotations
@@ -28,43 +24,28 @@ try:
 except ImportError:
     orjson = None
 
+# MCP forbids to cancel `initialize`, and an old server does not know what `server/discover` was.
 NEVER_CANCELLED: Final = frozenset({"initialize", "server/discover"})
-"""What opens a conversation: MCP forbids to cancel the one, and an old server would not know what the other was."""
 
 _T = TypeVar("_T")
 
+# `None` if the message has none.
 Params = dict[str, Any] | None
-"""The `params` of a message; `None` where it has none."""
 
+# 0 and the empty text are ids too.
 RequestId = int | str
-"""What names a request. 0 and the empty text are ids too."""
 
 
 class Message(NamedTuple):
-    """One message as it was read.
-
-    Args:
-        body: The whole object.
-        id: Its id; `None` where it has none, or the `null` of a refusal. Of an answer the number that was sent, also
-            where it comes back as a text.
-        method: What is said or asked; `None` in an answer.
-        params: Likewise.
-        raw: The text that it was read from.
-    """
-
     body: dict[str, Any]
+    # `None` without an id, or with `null`. In a response: the number that was sent, even if it comes back as text.
     id: RequestId | None
-    method: str | None
+    method: str | None  # `None` in a response
     params: Params
-    raw: bytes
+    raw: bytes  # the text of the message
 
     def result(self) -> Result:
-        """The result that an answer brings.
-
-        Raises:
-            MCPError: It brings an error.
-            UpstreamInvalidOutput: It brings neither.
-        """
+        """The result of a response; an error response raises `MCPError`."""
         error, result = self.body.get("error"), self.body.get("result")
         if is_object(error) and _is_int(error.get("code")) and isinstance(error.get("message"), str):
             raise MCPError(error["code"], error["message"], error.get("data"))
@@ -74,19 +55,14 @@ class Message(NamedTuple):
 
 
 class Result(dict[str, Any]):
-    """A result that knows the text it was read from: sent on as it is, it need not be written anew.
-
-    Args:
-        result: The result.
-        message: The answer that brings it.
-    """
+    """A result that knows its JSON text, so that it can be forwarded without encoding it again."""
 
     def __init__(self, result: dict[str, Any], message: Message) -> None:
         super().__init__(result)
         self._message = message
 
     def text(self) -> memoryview | None:
-        """That text; `None` where it stands unusually: not at the beginning or the end of the answer."""
+        """The JSON text; `None` unless the message is compact with the result as its first or last member."""
         body, raw = self._message.body, self._message.raw
         others = _bytes({key: value for key, value in body.items() if key != "result"})[1:-1]
         before, after = b"{" + others + b',"result":', b"}"
@@ -101,12 +77,6 @@ class Result(dict[str, Any]):
 
 
 def read(raw: bytes) -> Message:
-    """The message of a text.
-
-    Raises:
-        UpstreamInvalidOutput: It is not strictly JSON, or no message.
-        UpstreamTooLarge: It is, or has, more than is read.
-    """
     body = strict_json.read(raw)
     if not is_object(body) or body.get("jsonrpc") != "2.0":
         raise strict_json.fault("no JSON-RPC message")
@@ -114,7 +84,6 @@ def read(raw: bytes) -> Message:
 
 
 async def read_aside(raw: bytes) -> Message:
-    """`read`, in a thread where that takes long."""
     if len(raw) <= MAX_READ_ON_LOOP:
         return read(raw)
     with strict_json.without_collector():
@@ -122,7 +91,7 @@ async def read_aside(raw: bytes) -> Message:
 
 
 def answered(raw: bytes) -> int | None:
-    """The id of an answer that cannot be read, as far as can be seen from its beginning or its end."""
+    """The id of a response that cannot be read, as far as its beginning or its end shows it."""
     if (found := _ID_FIRST.match(raw)) is None and _IS_ANSWER.match(raw):
         found = _ID_LAST.search(raw[-100:])
     return None if found is None else int(found[2])
@@ -139,7 +108,7 @@ _DIGITS: Final = re.compile(r"[0-9]{1,15}")
 
 
 def come_back(number: _T) -> _T | int:
-    """A number that was sent, as an id or a token; some servers send it back as a text, which SDKs take for it."""
+    """An id or token that came back as a text, as the number that was sent: SDKs accept that too."""
     return int(number) if isinstance(number, str) and _DIGITS.fullmatch(number) else number
 
 
@@ -157,7 +126,6 @@ def _message(body: dict[str, Any], raw: bytes) -> Message:
 
 
 def _is_int(value: object) -> bool:
-    """Whether it is an integer, which `True` is in Python alone."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -167,34 +135,19 @@ _WRITER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separator
 
 
 def request(number: int, method: str, params: Params) -> bytes:
-    """A request.
-
-    Raises:
-        MCPError: The params cannot be written as JSON.
-    """
     return _write({"id": number, "method": method}, params)
 
 
 def notification(method: str, params: Params) -> bytes:
-    """A notification.
-
-    Raises:
-        MCPError: The params cannot be written as JSON.
-    """
     return _write({"method": method}, params)
 
 
 def answer(number: RequestId, result: dict[str, Any]) -> bytes:
-    """The answer to a request of an upstream.
-
-    Raises:
-        MCPError: The result cannot be written as JSON.
-    """
     return _bytes({"jsonrpc": "2.0", "id": number, "result": result})
 
 
 def refusal(number: RequestId, error: MCPError) -> bytes:
-    """Likewise, an error."""
+    """An error response; an error that cannot be written becomes an internal error."""
     said = {"jsonrpc": "2.0", "id": number, "error": error.error.model_dump(exclude_none=True)}
     try:
         return _bytes(said)
@@ -211,9 +164,9 @@ def _bytes(message: dict[str, Any]) -> bytes:
         try:
             written = orjson.dumps(message)
         except orjson.JSONEncodeError:
-            pass  # the slow writer says why, or writes it
+            pass  # the slow encoder reports why, or succeeds
         else:
-            # It writes NaN as null.
+            # orjson writes NaN as null.
             if b"null" not in written:
                 return written
     try:

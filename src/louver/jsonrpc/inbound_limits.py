@@ -1,13 +1,10 @@
-"""Messages of clients that are not read: why not, and which request it was.
+"""Limits of clients' messages, checked before parsing: four megabytes of `[],` would block the gateway for seconds.
 
-::
+    {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{...    a request, as most SDKs write it
+    {"jsonrpc":"2.0","method":"tools/call","id":1,"params":{...    in Java
+    {"method":"tools/call",    ...    ,"jsonrpc":"2.0","id":1}     in TypeScript
 
-    {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{...    a request, as SDKs write it in most languages
-    {"jsonrpc":"2.0","method":"tools/call","id":1,"params":{...    likewise, in Java
-    {"method":"tools/call",    ...    ,"jsonrpc":"2.0","id":1}     likewise, in TypeScript
-
-Four megabytes of `[],` take seconds to read and to send on, and nobody else is served meanwhile. How many bytes there
-may be is seen to before: by `stdio_lines.py`, and over HTTP by the SDK.
+These forms give the id of a message that is refused. The transports limit the number of bytes.
 """
 
 from __future__ import annotations
@@ -28,13 +25,9 @@ if TYPE_CHECKING:
 
 
 def check(raw: bytes) -> None:
-    """Refuse a message that has more in it than is read.
-
-    Raises:
-        MCPError: It has. The error holds nothing of it.
-    """
+    """Refuse a message over the limits; the error quotes nothing of it."""
     if b"\0" in raw:
-        # Python's own reader takes it for UTF-16, in which nothing could be counted.
+        # Python's parser takes it for UTF-16, in which nothing could be counted.
         raise MCPError(PARSE_ERROR, "a message is JSON in UTF-8, which has no byte 0")
     for marks, what, most in _COUNTED:
         if len(raw) > most and holds_more(raw, marks, most):
@@ -45,7 +38,7 @@ def check(raw: bytes) -> None:
 
 
 def asked(raw: bytes) -> RequestId | None:
-    """The id of a request; where it is no JSON, or is not read, as far as its beginning or its end shows it."""
+    """The id of a request; if it cannot be read, as far as its beginning or its end shows the id."""
     with suppress(MCPError, ValueError, RecursionError):
         check(raw)
         said = json.loads(raw.decode(errors="replace"))
@@ -57,7 +50,7 @@ def asked(raw: bytes) -> RequestId | None:
 
 
 _COUNTED: Final = (
-    # Each value but the first comes after one of them.
+    # Each value but the first follows one of these bytes.
     (b"[{,", "values", MAX_CLIENT_VALUES),
     (b"[{", "arrays and objects", MAX_CLIENT_CONTAINERS),
 )
@@ -69,5 +62,5 @@ _METHOD: Final = rb'"method"\s*:\s*"[^"\\]{0,100}"\s*,\s*'
 _IS_REQUEST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + rb'"method"\s*:')
 _ID_FIRST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + _ID + rb",\s*" + _JSONRPC + rb'"(?:method|params)"\s*:')
 _METHOD_FIRST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + _METHOD + _JSONRPC + _ID + rb"[,}]")
-# Together: what is cut off may end with an id of something else.
+# With `jsonrpc`: a truncated message may end with the id of something else.
 _ID_LAST: Final = re.compile(rb',\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID + rb"\}\s*\Z")

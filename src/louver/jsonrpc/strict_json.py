@@ -1,11 +1,9 @@
-r"""Strict reading of JSON from an upstream.
+r"""Strict JSON from an upstream: a forwarded text must mean the same to every reader.
 
-What is sent on must mean the same to everyone. A fault of the upstream is::
+    {"a": 1, "a": 2}    NaN    1e400    "\ud83d"    [[[[...    a byte that is not UTF-8        refused
 
-    {"a": 1, "a": 2}    NaN    1e400    "\ud83d"    [[[[...    a byte that is not UTF-8
-
-orjson takes a key that stands twice, and makes a float of a long integer, but does not write it so: what it writes
-again as it was is strict. The rest is read by `core/json.py`, whose bounds are for other texts.
+orjson accepts a duplicate key and a long integer, but writes other text for them: a text that it writes back
+unchanged is strict. `core/json.py` reads the rest.
 """
 
 from __future__ import annotations
@@ -36,39 +34,32 @@ except ImportError:
 
 
 def read(raw: bytes) -> Json:
-    """The value of a text.
-
-    Raises:
-        UpstreamInvalidOutput: It is not strictly JSON.
-        UpstreamTooLarge: It has more than is read.
-    """
     try:
         return _value(raw)
     except NotJson as error:
-        # Of the reader's own reasons some may quote the text.
+        # Other reasons of the parser may quote the text.
         known = error.reason if error.reason in _REASONS else "it is not JSON"
         raise fault(f"not strictly JSON: {known}") from None
 
 
 def fault(what: str) -> UpstreamInvalidOutput:
-    """The error of a message that cannot be used; `what` is a text of our own."""
+    """The error of a message that cannot be used; `what` is our own text."""
     return UpstreamInvalidOutput(f"the upstream sends what cannot be used: {what}")
 
 
 def too_large() -> UpstreamTooLarge:
-    """The error of an answer over `MAX_UPSTREAM_BYTES`."""
     return UpstreamTooLarge(f"the upstream's answer is over {MAX_UPSTREAM_BYTES} bytes", limit=MAX_UPSTREAM_BYTES)
 
 
 @contextmanager
 def without_collector() -> Generator[None]:
-    """Half a million new lists make the collector look at all of them again and again, while nobody else runs."""
+    """Switch garbage collection off: it would scan half a million new lists again and again."""
     is_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        # Of two at once the one that has switched it off switches it on.
+        # Of two at once, only the one that switched it off switches it on.
         if is_on:
             gc.enable()
 
@@ -87,7 +78,7 @@ _REASONS: Final = {
 
 
 def _value(raw: bytes) -> Json:
-    # Of a large text orjson is no faster, all told, and lets nobody else run meanwhile.
+    # For a large text orjson is not faster in total, and other threads cannot run meanwhile.
     if orjson is not None and len(raw) <= MAX_READ_ON_LOOP:
         try:
             value = orjson.loads(raw)
@@ -95,7 +86,7 @@ def _value(raw: bytes) -> Json:
             if written.startswith(raw, _DEEPER) and len(written) == len(raw) + 2 * _DEEPER:
                 return value
         except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-            pass  # the slow reader says why, or reads it
+            pass  # the slow parser reports why, or succeeds
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -106,19 +97,19 @@ def _value(raw: bytes) -> Json:
     return _slowly(text)
 
 
+# orjson writes at most 254 levels: within this many arrays, it refuses a value over `MAX_UPSTREAM_DEPTH`.
 _DEEPER: Final = 254 - MAX_UPSTREAM_DEPTH
-"""orjson writes 254 levels and refuses more: in so many others a value has to be as shallow as is read."""
 
 
+# The innermost of these arrays.
 _HOLE: Final[list[Json]] = [None]
-"""The innermost of so many arrays."""
 
+# The outermost of these arrays.
 _DEEP: Final[list[Json]] = reduce(lambda inner, _: [inner], range(_DEEPER - 1), _HOLE)
-"""The outermost of them."""
 
 
 def _written_deep(value: Json) -> bytes:
-    """The text of a value within so many arrays; of two threads at once one may get that of the other's value."""
+    """The text of a value within these arrays. Of two threads one may get the other's text, which does not match."""
     assert orjson is not None, "without it the slow reader reads"
     _HOLE[0] = value
     try:
@@ -140,7 +131,7 @@ def _slowly(text: str) -> Json:
 
 
 def _integer(digits: str) -> int:
-    """An integer of any number of digits up to our own bound: Python's is 4,300."""
+    """An integer of up to `MAX_INTEGER_DIGITS` digits: Python's limit is 4,300."""
     if len(digits) > MAX_INTEGER_DIGITS:
         raise NotJson(_TOO_MANY_DIGITS)
     number = 0

@@ -1,1 +1,1 @@
-"""The shapes on the wire: names and pydantic models. How they are used is not known here."""
+"""Wire shapes: names and pydantic models, independent of their use."""

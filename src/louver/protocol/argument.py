@@ -1,16 +1,8 @@
-r"""The argument by which a model asks for a projection: how it is listed, and every form in which models send it.
+r"""The tool argument by which a model requests a projection, in every form that models send.
 
-::
-
-    "output_fields": {"type": "array", "items": {"type": "string"},
-                      "description": "Return only some fields: id, name, address.city; or view:minimal"}
-
-    ["id", "user.login"]        "id, user.login"        "[\"id\"]"        {"fields": ["id"]}
-    ["view:minimal"]            {"view": "minimal"}     {"exclude": ["email"]}
-    null, "", [], {}            no request
-
-Models send lists as JSON text, single names, and the forms of other projection APIs; hosts send null for what a model
-leaves out. All of that is read. Only what cannot be understood is refused.
+"output_fields": {"type": "array", "items": {"type": "string"},
+                  "description": "Return only some fields: id, name, address.city; or view:minimal"}
+["id", "user.login"]  "id, user.login"  "[\"id\"]"  {"fields": ["id"]}  {"exclude": ["email"]}  {"view": "minimal"}
 """
 
 from __future__ import annotations
@@ -29,21 +21,15 @@ if TYPE_CHECKING:
 
 _VIEW: Final = "view:"
 _FIELDS: Final = ("fields", "include")
+
+# Names between commas; a quoted name may hold a comma.
 _NAMES: Final = re.compile(r"(?:`(?:[^`]|``)*`|\['(?:[^']|'')*'\]|[^,])+")
-"""Names between commas; a quoted name may hold a comma."""
 
 
 def argument_schema(
     fields: Iterable[str], views: Iterable[str], default_view: str | None = None, *, learned: bool = False
 ) -> dict[str, Any]:
-    """The argument in a tool's input schema.
-
-    Args:
-        fields: Paths of the tool's output, the most useful first; as many are named as have room.
-        views: Names of the tool's views.
-        default_view: The view that a call without the argument returns.
-        learned: Whether the fields were learnt from answers, so that there may be others.
-    """
+    """The argument in a tool's input schema. Fields come most useful first, and as many are named as have room."""
     known, named = _few(fields), _few(f"{_VIEW}{name}" for name in views)
     seen = "fields seen" if learned else "some fields"
     said = f"Return only {seen}: {known}" if known else "Return only some fields, such as id, user.login"
@@ -54,14 +40,7 @@ def argument_schema(
 
 
 def requested_by_argument(argument: object) -> Projection | None:
-    """The request in the argument; `None` if it holds none.
-
-    Args:
-        argument: As the model sent it.
-
-    Raises:
-        InvalidProjection: It cannot be understood.
-    """
+    """The request in the argument; `None` for an empty one, or null, which hosts send for an omitted one."""
     value = _parsed(argument)
     if is_object(value):
         return _of_object(value)
@@ -103,7 +82,6 @@ def _of_names(names: list[str]) -> Projection | None:
 
 
 def _names(value: object) -> list[str]:
-    """The names in a list, in a text with commas, or in a list of such texts."""
     found: list[str] = []
     for position, each in enumerate(cast("list[object]", value) if is_array(value) else [value]):
         if each is None:
@@ -116,7 +94,7 @@ def _names(value: object) -> list[str]:
 
 
 def _parsed(argument: object) -> object:
-    """The value of JSON text, where a model has sent a list or an object as text."""
+    """The value of JSON text, for models that send a list or an object as text."""
     if not isinstance(argument, str) or not argument.strip().startswith(("[", "{", '"')):
         return argument
     if len(argument) > MAX_PATHS * (MAX_PATH_CHARACTERS + 4):
@@ -128,7 +106,6 @@ def _parsed(argument: object) -> object:
 
 
 def _few(names: Iterable[str]) -> str:
-    """The first names that have room, and how many are left out."""
     shown: list[str] = []
     room, left = MAX_ARGUMENT_CHARACTERS, 0
     for name in names:

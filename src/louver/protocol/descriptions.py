@@ -1,17 +1,8 @@
-"""Descriptions of tools on the wire: what asks for them, and what is answered.
+"""Tool descriptions on the wire. Source: 000 sections 4, 6 and 11; capability, `outputSchema` and bounds are ours.
 
-::
-
-    resources/read  resource:///tool_descriptions?tools=get_issue,list_isues
-    -> {"get_issue": {"name": "get_issue", "description": "...", "inputSchema": {...}, "examples": [...]},
-        "list_isues": {"error": "Tool 'list_isues' not found", "available_tools": ["list_issues"]}}
-
-The answer is one JSON object, tool name -> description, and nothing beside it. What a server
-says of this when a client connects stands in `capabilities.extensions["dev.louver/disclosure"]`::
-
-    {"uri": "resource:///tool_descriptions", "enforced": true}
-
-Source: 000 sections 4, 6 and 11; the capability, `outputSchema` and the bounds are ours.
+resources/read  resource:///tool_descriptions?tools=get_issue,list_isues
+-> {"get_issue": {"name": "get_issue", "description": "...", "inputSchema": {...}, "examples": [...]},
+    "list_isues": {"error": "Tool 'list_isues' not found", "available_tools": ["list_issues"]}}
 """
 
 from __future__ import annotations
@@ -27,20 +18,16 @@ from louver.protocol.model import WireModel
 from louver.protocol.names import DESCRIPTIONS_URI
 from louver.protocol.uris import UriForm
 
+# Notes on a tool: a text, or an object.
 Guidance = str | dict[str, Any]
-"""Notes on a tool: a text, or an object of them."""
 
 
 class DisclosureCapability(WireModel):
-    """`capabilities.extensions["dev.louver/disclosure"]`."""
-
     uri: str = Field(default=DESCRIPTIONS_URI, description="The resource that full descriptions are read from.")
     enforced: bool = Field(description="Whether a tool can be called only after its description was read.")
 
 
 class Description(WireModel):
-    """The full description of one tool."""
-
     name: str
     description: str
     input_schema: dict[str, Any]
@@ -51,42 +38,29 @@ class Description(WireModel):
 
 
 class UnknownTool(WireModel):
-    """What stands in place of the description of a tool that is not there."""
-
     error: str
     available_tools: list[str] = Field(alias="available_tools")
 
 
 def unknown_tool(name: str, available: list[str]) -> dict[str, Any]:
-    """The entry of a tool that is not there."""
     return UnknownTool(error=f"Tool '{name}' not found", available_tools=available).to_wire()
 
 
 def no_tool_named() -> MissingToolSelection:
-    """What a read that names no tool is answered."""
     return MissingToolSelection([f"{DESCRIPTIONS_URI}?tools={names}" for names in ("tool_name", "tool1,tool2")])
 
 
 def uri_of(tool: str) -> str:
-    """The URI of a tool's description."""
     return f"{DESCRIPTIONS_URI}?tools={quote(tool, safe='')}"
 
 
 def is_about_descriptions(uri: str) -> bool:
-    """Whether a URI names the resource of descriptions, be it under another scheme or host."""
+    """Whether a URI names the resource of descriptions, under any scheme or host."""
     return _PATH.match(uri) is not None
 
 
 def asked_by(uri: str) -> list[str]:
-    """The names in the `tools` of a URI, each decoded once, empty ones left out.
-
-    A comma separates names, wherever `tools` stands in the query and however often. One that is
-    escaped is part of a name. Other parameters are not read.
-
-    Raises:
-        InvalidUri: It is not the resource's, is too long, or cannot be decoded; with `offset` in code points
-            from 0 and `expected`.
-    """
+    """The tool names in a URI, each decoded once; an escaped comma is part of a name."""
     _check(uri)
     query = uri.partition("?")[2]
     pairs = [parameter.partition("=") for parameter in query.split("&")]

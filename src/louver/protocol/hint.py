@@ -1,15 +1,9 @@
-"""What a tool says of its own projection.
-
-Twice in `tools/list`: in the literal form of the proposal, and as an extension,
-which typed clients do not drop::
+"""The projection hint of a tool in `tools/list`, in two forms: typed clients drop the literal form.
 
     {"annotations": {"projectionHint": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]}}},
-     "_meta": {"dev.louver/projectionHint": {"supported": true, "recommendedViews": {"minimal": ["id", "name"]},
-                                         "views": {"public": {"exclude": ["**.email"]}}, "always": ["id"]}}}
+     "_meta": {"dev.louver/projectionHint": {... the same ..., "views": {"public": {"exclude": ["**.email"]}}}}}
 
-`recommendedViews` holds the views that a list of included fields says whole; `views` the others.
-An author writes the second form by `hint`.
-Source: issue #1704, section 2; the extension form is ours.
+`views` holds views that are more than a list of fields. Source: issue #1704, section 2; the extension form is ours.
 """
 
 from __future__ import annotations
@@ -29,28 +23,22 @@ from louver.protocol.shaped import Shaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# Whether `content` is rewritten from the kept value, or left as the tool made it.
 ContentMode = Literal["project", "keep"]
-"""Whether `content` is written anew from the kept value, or left as the tool made it."""
 
 
 class ViewHint(Shaped):
-    """A view that leaves something out, or shapes what is left."""
-
     include: list[str] | None = None
     exclude: list[str] | None = None
     extends: str | None = None
 
 
 class Hint(WireModel):
-    """The literal form: `annotations.projectionHint`."""
-
     supported: bool = True
     recommended_views: dict[str, list[str]] | None = None
 
 
 class ExtensionHint(Hint):
-    """The extension form: `_meta["dev.louver/projectionHint"]`."""
-
     views: dict[str, ViewHint] | None = None
     always: list[str] | None = None
     content: ContentMode | None = None
@@ -63,33 +51,28 @@ def hint(
     *,
     content: ContentMode = "project",
 ) -> dict[str, Any]:
-    """The `meta` of a tool whose author prepares views.
+    """The `meta` of a tool with views, for `@server.tool(meta=...)`.
 
     Args:
-        views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}` and how it shapes what is left.
+        views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}` with shaping options.
         always: Paths that every include and every view gets, for example ids and cursors.
-        content: `keep` leaves the tool's own `content` blocks as they are.
-
-    Returns:
-        What `@server.tool(meta=...)` takes.
+        content: `keep` leaves the tool's own `content` blocks unchanged.
 
     Raises:
-        InvalidView: A view or a path in it is not well formed.
-        LouverError: There is no such `content`.
+        InvalidView: A view, or a path in it, is not well formed.
+        LouverError: `content` is neither `project` nor `keep`.
     """
     check_choice("content", content, get_args(ContentMode))
     return {HINT: extension_hint(Views.read(views or {}, always), content=content).to_wire()}
 
 
 def literal_hint(views: Views) -> Hint:
-    """The hint of a tool's views, in the literal form."""
     return Hint(recommended_views=_recommended(views) or None)
 
 
 def extension_hint(
     views: Views, *, content: ContentMode = "project", output_schema: dict[str, Any] | None = None
 ) -> ExtensionHint:
-    """The hint of a tool's views, in the extension form."""
     others = {
         name: ViewHint.model_validate(
             {
@@ -111,11 +94,7 @@ def extension_hint(
 
 
 def read_hint(meta: object) -> tuple[Views, ContentMode]:
-    """What the author of a tool wrote by `hint`; nothing if `meta` holds no hint of ours.
-
-    Raises:
-        InvalidView: The hint's views are not well formed.
-    """
+    """The views and the content mode that an author set by `hint`; the defaults if `meta` holds no hint."""
     written: Any = meta.get(HINT) if is_object(meta) else None
     if not is_object(written):
         return Views(), "project"

@@ -1,4 +1,4 @@
-"""What all wire models have in common: camelCase outside, no unknown members, no values in errors."""
+"""The base of all wire models: camelCase names, no unknown members, no values in errors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pydantic.alias_generators import to_camel
 
 
 class WireModel(BaseModel):
-    """An object on the wire. Unknown members are an error: what we do not know we do not promise."""
-
     model_config = ConfigDict(
         alias_generator=to_camel,
         populate_by_name=True,
@@ -21,5 +19,5 @@ class WireModel(BaseModel):
     )
 
     def to_wire(self) -> dict[str, Any]:
-        """The JSON object; members that say nothing are left out."""
+        """The JSON object, without members that are `None`."""
         return self.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -1,91 +1,87 @@
-"""Names on the wire, each in one place.
-
-Every key of ours has two forms: the literal one that the proposal has (issue #1704, SEP-1821), and
-one under our vendor prefix, which typed clients do not drop on receipt.
-"""
+"""Names on the wire: a literal form (issue #1704, SEP-1821), and a vendor form that typed clients do not drop."""
 
 from typing import Final
 
+# Our vendor prefix: a reversed domain and a slash, as the specification requires of extensions.
 PREFIX: Final = "dev.louver/"
-"""Our vendor prefix, as the specification asks of extensions: a reversed domain and a slash."""
 
+# The extension in `capabilities.extensions`; the key of request and receipt in `_meta`.
 PROJECTION: Final = f"{PREFIX}projection"
-"""The extension: in `capabilities.extensions`, and as a key of request and receipt in `_meta`."""
 
+# The key of request and receipt in `_meta`, and of the capability in `capabilities.tools`.
 PROJECTION_LITERAL: Final = "projection"
-"""The literal key of request and receipt in `_meta`, and of the capability in `capabilities.tools`."""
 
+# In a tool's `annotations`.
 HINT_LITERAL: Final = "projectionHint"
-"""The literal key of the hint in a tool's `annotations`."""
 
+# In a tool's `_meta`, which some clients send back with each call.
 HINT: Final = f"{PREFIX}projectionHint"
-"""The key of the hint in a tool's `_meta`. Some clients send a tool's `_meta` back with each call of it."""
 
+# Requests a projection, for models, which cannot set `_meta`.
 ARGUMENT: Final = "output_fields"
-"""The argument by which a model, which cannot set `_meta`, asks for a projection."""
 
+# Member of structured content with notes, for hosts that show their model structured content alone.
 EXTRAS: Final = "louver"
-"""The member of structured content that holds notes for models of hosts which show structured content alone."""
 
+# Reads a kept result, for models that cannot read resources.
 RESULT_TOOL: Final = "read_result"
-"""The tool that reads a kept result, for models that cannot read resources."""
 
+# The extension in `capabilities.extensions`: tools can be searched.
 SEARCH: Final = f"{PREFIX}search"
-"""The extension in `capabilities.extensions` that says that tools can be searched."""
 
+# The same in `capabilities.tools`, as SEP-1821 proposes.
 FILTERING_LITERAL: Final = "filtering"
-"""Likewise, the literal key in `capabilities.tools`, as SEP-1821 proposes."""
 
+# Parameter of `tools/list`, as SEP-1821 proposes.
 QUERY: Final = "query"
-"""The parameter of `tools/list` that holds a query, as SEP-1821 proposes."""
 
+# In the `_meta` of an error result: the error as an object.
 ERROR: Final = f"{PREFIX}error"
-"""In the `_meta` of an error result: the error as an object, beside its text."""
 
+# Resource of a projected schema, by its digest.
 SCHEMAS_URI: Final = "louver://schemas/"
-"""Before the digest of a projected schema: the resource that holds it."""
 
+# The extension in `capabilities.extensions`: where full tool descriptions are read.
 DISCLOSURE: Final = f"{PREFIX}disclosure"
-"""The extension in `capabilities.extensions`: where full descriptions of tools are read."""
 
+# Resource of full descriptions; `?tools=a,b` names the tools.
 DESCRIPTIONS_URI: Final = "resource:///tool_descriptions"
-"""The resource that holds them; `?tools=a,b` says of which tools."""
 
+# Returns the same, for models that cannot read resources.
 DESCRIPTIONS_TOOL: Final = "get_tool_descriptions"
-"""The tool that answers the same, for models that cannot read resources."""
 
+# Explains the two stages to a model.
 DESCRIPTIONS_PROMPT: Final = "use_tool_descriptions"
-"""The prompt that tells a model of the two stages."""
 
+# In the `_meta` of the single tool's result: the receipt of the call that it made.
 DATA: Final = f"{PREFIX}data"
-"""In the `_meta` of an answer of the one tool: the receipt of the call that it made."""
 
+# In the `_meta` of a `tools/list` request: only this upstream lists its tools.
 SERVER: Final = f"{PREFIX}server"
-"""In the `_meta` of `tools/list`: the one server behind the gateway whose tools are listed."""
 
+# In the `_meta` of a call: `false` requests the whole result of a tool that has a default view.
 COMPACT: Final = f"{PREFIX}compact"
-"""In the `_meta` of a call: `false` for the whole answer of a tool that has a default view."""
 
+# The same, by the name that 001 has.
 COMPACT_LITERAL: Final = "compact"
-"""Likewise, the word for it that 001 has."""
 
+# In the `_meta` of read descriptions, and of a call: proof that the description was read.
 GRANT: Final = f"{PREFIX}grant"
-"""In the `_meta` of what was read, and of a call: that its caller has read how the tool is described."""
 
+# The same, for models, which cannot set `_meta`.
 GRANT_ARGUMENT: Final = "grant"
-"""The argument by which a model, which cannot set `_meta`, says so."""
 
+# In the `_meta` of read descriptions: tool -> digest of its description, for clients with a cache.
 VERSIONS: Final = f"{PREFIX}versions"
-"""In the `_meta` of what was read: tool -> digest of its description, for those who keep what they read."""
 
+# In the `_meta` of a result: the notes of rules that apply, which are also text in `content`.
 GUIDANCE: Final = f"{PREFIX}guidance"
-"""In the `_meta` of an answer: the notes of the rules that fired, beside their text in `content`."""
 
+# In the `_meta` of a result: warnings that it is large.
 WARNINGS: Final = f"{PREFIX}warnings"
-"""Likewise, the warnings that the answer is large."""
 
+# In the `_meta` of a preview: the URI and the shape of the kept result.
 RESULT: Final = f"{PREFIX}result"
-"""In the `_meta` of an answer that is kept instead of sent: where it is read, and its shape."""
 
+# Before the handle of a kept result.
 RESULTS_URI: Final = "louver://results/"
-"""Before the handle of a kept result."""

@@ -1,12 +1,8 @@
-r"""Where the output of a tool stands in a result, and what of it can be projected.
+r"""Where a tool's output is in a result, for projecting and for reading a projection.
 
-A tool's output can stand in three places::
-
-    structuredContent                       {"id": 1, "name": "Ann"}
-    a string in it, `result` or `content`   {"result": "{\"id\": 1, \"name\": \"Ann\"}"}
-    one text block                          {"type": "text", "text": "{\"id\": 1, ...}"}
-
-Who projects it and who reads the projection look in the same places.
+structuredContent                       {"id": 1, "name": "Ann"}
+a string in it, `result` or `content`   {"result": "{\"id\": 1, \"name\": \"Ann\"}"}
+one text block                          {"type": "text", "text": "{\"id\": 1, ...}"}
 """
 
 from __future__ import annotations
@@ -25,26 +21,13 @@ Seat = Literal["structured", "wrapped text", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tool's output, and where in the result it stands.
-
-    Args:
-        value: What is projected.
-        seat: Where it stands.
-        wrapper: The property of the structured content that holds it as JSON text, if it does.
-    """
-
     value: Json
     seat: Seat
-    wrapper: str | None = None
+    wrapper: str | None = None  # property of structured content with the JSON text
 
 
 def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | None:
-    """The output that can be projected; `None` if there is none.
-
-    Args:
-        result: The wire object of a complete result.
-        wrapper: The property of the structured content, if any, whose string may be JSON text.
-    """
+    """The output that can be projected; the string in its property `wrapper` may be JSON text."""
     parsed = _parsed(may_be_output(result, wrapper))
     if not is_structured(result):
         return None if parsed is None else Output(parsed, "text")
@@ -54,7 +37,7 @@ def find_output(result: dict[str, Any], wrapper: str | None = None) -> Output | 
 
 
 def may_be_output(result: dict[str, Any], wrapper: str | None = None) -> Json:
-    """What of a result is the output if it is JSON text; `None` if there is no such thing."""
+    """The text that may be the output as JSON; `None` if there is none."""
     if is_structured(result):
         structured: Any = result["structuredContent"]
         return structured.get(wrapper) if wrapper is not None and is_object(structured) else None
@@ -63,7 +46,7 @@ def may_be_output(result: dict[str, Any], wrapper: str | None = None) -> Json:
 
 
 def is_structured(result: dict[str, Any]) -> bool:
-    """Whether the output is the structured content. Some servers write `null` where they have none."""
+    """Whether the output is the structured content. Some servers write `null` if they have none."""
     if "structuredContent" not in result:
         return False
     return result["structuredContent"] is not None or all(
@@ -72,18 +55,15 @@ def is_structured(result: dict[str, Any]) -> bool:
 
 
 def texts_of(result: dict[str, Any]) -> list[str]:
-    """The texts among the blocks of a result's content."""
     return [text for block in blocks(result) if isinstance(text := block.get("text"), str)]
 
 
 def blocks(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The blocks of a result's content, as far as they are any."""
     content: Any = result.get("content")
     return [block for block in content if is_object(block)] if is_array(content) else []
 
 
 def _parsed(text: object) -> Json | None:
-    """The object or array that a text holds; `None` if it holds no such JSON, or not strictly."""
     if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return None
     try:

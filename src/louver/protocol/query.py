@@ -1,13 +1,4 @@
-"""Where a query for tools stands, and what it may be.
-
-On `tools/list`::
-
-    params.query    "create an issue"    plain words, 1 to 256 characters
-                    "", "  "             as if it were not there
-
-It is text, never code and no language: nothing in it has a meaning but its words.
-Source: SEP-1821, "ListToolsRequestParams" and "Security Implications"; the bounds are ours.
-"""
+"""The query of `tools/list`: `params.query`, plain words without a syntax. Source: SEP-1821; the bounds are ours."""
 
 from __future__ import annotations
 
@@ -21,16 +12,12 @@ from louver.protocol.names import QUERY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Unicode categories: control characters, and halves of a surrogate pair.
 _NO_TEXT = ("Cc", "Cs")
-"""Categories of Unicode: control characters, and halves of a surrogate pair."""
 
 
 def queried(params: Mapping[str, Any]) -> str | None:
-    """The query in the params of `tools/list`; `None` if there is none, or it is empty or white.
-
-    Raises:
-        InvalidQuery: It is not a string, too long, or holds what is no text.
-    """
+    """The query in the params of `tools/list`; `None` if there is none, or it is empty or white space."""
     query = params.get(QUERY, "")
     if not isinstance(query, str):
         raise InvalidQuery("a query is a string of plain words, for example 'create issue'")

@@ -1,18 +1,8 @@
-"""What an answer says of its projection: the receipt in `_meta.projection`.
+"""The receipt of a projection in a result's `_meta`. Source: issue #1704, section 4; most members are ours.
 
-Applied::
-
-    {"applied": true, "mode": "include", "fields": ["id", "user.login"], "partial": true,
-     "schemaDigest": "0f3c...16 hex", "projectedSchema": {...}}
-
-Or not, and why::
-
-    {"applied": false, "reason": "no_structured_output"}
-
-`partial` says that something was left out: such a value must not be written back. `shaped` says how a view
-shapes what is left; then its members can have other names than the tool's.
-Our receipts always have it; the digest unless the request asks for `"schema": "none"`.
-Source: issue #1704, section 4; all but `applied`, `mode`, `fields` and `projectedSchema` are ours.
+{"applied": true, "mode": "include", "fields": ["id", "user.login"], "partial": true,
+ "schemaDigest": "0f3c...16 hex", "projectedSchema": {...}}
+{"applied": false, "reason": "no_structured_output"}
 """
 
 from __future__ import annotations
@@ -25,13 +15,11 @@ from louver.core.projection.request import Mode
 from louver.protocol.model import WireModel
 from louver.protocol.shaped import Shaped
 
+# Why a projection was not applied.
 Reason = Literal["error_result", "not_complete", "no_structured_output", "not_supported", "result_kept"]
-"""Why a projection was not applied."""
 
 
 class Applied(WireModel):
-    """The receipt of a projected answer."""
-
     applied: Literal[True] = True
     mode: Mode
     fields: list[str] = Field(description="The canonical list of what was asked for.")
@@ -47,6 +35,7 @@ class Applied(WireModel):
     content_dropped: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="Blocks of `content` that are not text and were dropped."
     )
+    # In every receipt of ours, unless the request has `"schema": "none"`.
     schema_digest: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
     projected_schema: dict[str, Any] | bool | None = None
     schema_precision: Literal["shape"] | None = Field(
@@ -58,8 +47,6 @@ class Applied(WireModel):
 
 
 class NotApplied(WireModel):
-    """The receipt of an answer that is as it was."""
-
     applied: Literal[False] = False
     reason: Reason
 
@@ -71,13 +58,9 @@ _FOR_PROGRAMS = (
 
 
 def brief(receipt: dict[str, Any]) -> dict[str, Any]:
-    """A receipt for a model: without schema, and without what its answer says in a note.
-
-    Args:
-        receipt: As it stands on the wire.
-    """
+    """A receipt for a model: without the schema, and without what a note in the result says."""
     return {key: value for key, value in receipt.items() if key not in _FOR_PROGRAMS}
 
 
+# A receipt on the wire. One with just the members of issue #1704 is a receipt too.
 Receipt = Annotated[Applied | NotApplied, Field(discriminator="applied")]
-"""A receipt on the wire. One that holds just what issue #1704 shows is a receipt too."""

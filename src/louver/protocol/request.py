@@ -1,13 +1,9 @@
-"""Where a request for a projection stands, and its wire form as a model.
-
-On `tools/call`, under either key; models ask by an argument (`louver.protocol.argument`)::
+"""A projection request in `tools/call`, and its wire form. Models use an argument (`louver.protocol.argument`).
 
     params._meta.projection                     {"mode": "include", "fields": ["id"]}
     params._meta["dev.louver/projection"]       the same
 
-A client may send a tool's listed `_meta` back with each call: a hint under one of the keys is no request. The receipt
-comes back under the key that the request used. What the object may hold is said by `Projection.from_wire`, whose
-refusals say what would have been right.
+The receipt comes back under the key of the request. `Projection.from_wire` checks the object.
 Source: issue #1704, section 3; the extension key is ours.
 """
 
@@ -38,29 +34,20 @@ class _Options(WireModel):
 
 
 class FieldsRequest(_Options):
-    """A request that names fields."""
-
     mode: Literal["include", "exclude"]
     fields: Paths
 
 
 class ViewRequest(_Options):
-    """A request that names a view."""
-
     mode: Literal["view"]
     view: Annotated[str, Field(min_length=1)]
 
 
 ProjectionRequest = Annotated[FieldsRequest | ViewRequest, Field(discriminator="mode")]
-"""A request on the wire."""
 
 
 def requested(meta: object) -> tuple[Projection, str] | None:
-    """The request in a call's `_meta`, and the key under which it stands; `None` if there is none.
-
-    Raises:
-        InvalidProjection: It is not a projection, or the two keys hold different ones.
-    """
+    """The request in a call's `_meta`, and its key; `None` if there is none."""
     keys = requested_keys(meta)
     if not keys:
         return None
@@ -74,7 +61,6 @@ def requested(meta: object) -> tuple[Projection, str] | None:
 
 
 def requested_keys(meta: object) -> tuple[str, ...]:
-    """The keys of a call's `_meta` under which a request stands."""
     if not isinstance(meta, Mapping):
         return ()
     said = cast("Mapping[str, object]", meta)
@@ -82,16 +68,12 @@ def requested_keys(meta: object) -> tuple[str, ...]:
 
 
 def _is_hint(value: object) -> bool:
-    """Whether a tool's hint was sent back in place of a request."""
+    """Whether the client sent the tool's hint back: no request."""
     return is_object(value) and "supported" in value and "mode" not in value
 
 
 def is_compact(meta: object) -> bool:
-    """Whether a call takes the default view of its tool, if that has one.
-
-    Raises:
-        InvalidProjection: What `_meta` says of it is neither true nor false.
-    """
+    """Whether a call takes the default view of its tool, if there is one."""
     if not is_object(meta):
         return True
     said = [meta.get(key, True) for key in (COMPACT_LITERAL, COMPACT)]

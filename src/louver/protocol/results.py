@@ -1,17 +1,9 @@
-"""Kept results on the wire: what is said of one in place of the answer, and the URI by which parts of it are read.
+"""Kept results on the wire: URIs, and calls of the tool for models, that read a result or a part of it.
 
-::
-
-    louver://results/<handle>                          all of it
-    louver://results/<handle>?fields=items.id,total    these fields; also `fields=items.id&fields=total`
-    louver://results/<handle>?view=minimal             a view of the tool
-    louver://results/<handle>?page=2                   the second hundred elements of the longest array
-
-A comma separates paths; one that is escaped (`%2C`) is part of a path.
-Models, which cannot read resources, call a tool::
-
-    read_result {"handle": "<handle>", "fields": ["items.id", "total"]}
-    read_result {"handle": "<handle>", "page": 2}
+louver://results/<handle>?fields=items.id,total    these fields; also `fields=items.id&fields=total`
+louver://results/<handle>?view=minimal             a view of the tool
+louver://results/<handle>?page=2                   the second hundred elements of the longest array
+read_result {"handle": "<handle>", "fields": ["items.id", "total"]}
 """
 
 from __future__ import annotations
@@ -53,33 +45,18 @@ READ_RESULT: Final[dict[str, Any]] = {
     },
     "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
 }
-"""The tool as it is listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What is to be read of a result.
-
-    Args:
-        handle: Which one.
-        projection: What of it is kept.
-        page: Which page, from 1; `None` is all of it.
-        uri: The URI, if it was asked for by one.
-    """
-
     handle: str
     projection: Projection
-    page: int | None = None
-    uri: str | None = None
+    page: int | None = None  # from 1; `None` is all of it
+    uri: str | None = None  # if the request is by a URI
 
     @classmethod
     def of(cls, uri: str) -> Read:
-        """What a URI reads.
-
-        Raises:
-            InvalidUri: It cannot be read; with `offset` in code points from 0 and `expected`.
-            InvalidProjection: Its fields are no paths, or stand beside a view.
-        """
+        """Parse a URI. A comma separates paths; an escaped comma is part of a path."""
         _URI.check_length(uri)
         _URI.check(uri)
         base, _, _ = uri.partition("?")
@@ -99,12 +76,7 @@ class Read:
 
     @classmethod
     def by_arguments(cls, arguments: dict[str, Any]) -> Read:
-        """What a call of the tool reads; null and empty are read as left out.
-
-        Raises:
-            InvalidArguments: They are not those of the tool.
-            InvalidProjection: Its fields are no paths, or stand beside a view.
-        """
+        """Parse the arguments of the tool; null and empty count as left out."""
         given = {name: value for name, value in arguments.items() if value not in (None, "", [], {}, 0)}
         if unknown := given.keys() - READ_RESULT["inputSchema"]["properties"].keys():
             name = min(unknown)[:80]
@@ -124,7 +96,6 @@ class Read:
         return cls(handle.removeprefix(RESULTS_URI).partition("?")[0], projection, number)
 
     def to_uri(self) -> str:
-        """The URI that reads the same."""
         if self.uri is not None:
             return self.uri
         named = {
@@ -136,7 +107,6 @@ class Read:
         return f"{RESULTS_URI}{self.handle}?{'&'.join(parts)}"
 
     def out_of_pages(self, pages: int) -> Exception:
-        """The refusal of a page that there is not."""
         if self.uri is None:
             return InvalidArguments(f"'page': expected a number from 1 to {pages}", argument="page")
         offset = next((offset for offset, name, _ in _parameters(self.uri) if name == "page"), 0)
@@ -144,20 +114,19 @@ class Read:
 
 
 def kept_at(result: dict[str, Any]) -> str | None:
-    """The URI of what is kept instead of an answer, if the answer is a preview of that."""
+    """The URI of the kept result, if a result is the preview of one."""
     uri: object = members(members(result.get("_meta")).get(RESULT)).get("uri")
     return uri if isinstance(uri, str) and _HANDLE.fullmatch(uri) else None
 
 
 def kept_for(result: dict[str, Any]) -> float:
-    """How long that is kept, in seconds, as the preview says; `MAX_KEPT_MINUTES` at most, and if it does not say."""
+    """Seconds that the result is kept, as its preview says; `MAX_KEPT_MINUTES` at most, and by default."""
     seconds: object = members(members(result.get("_meta")).get(RESULT)).get("expiresInSeconds")
     longest = MAX_KEPT_MINUTES * 60
     return min(seconds, longest) if isinstance(seconds, int | float) and seconds > 0 else longest
 
 
 def _parameters(uri: str) -> Iterator[tuple[int, str, str]]:
-    """Where each parameter of a query begins, its name, and its value as it is written."""
     base, mark, query = uri.partition("?")
     offset = len(base + mark)
     for parameter in query.split("&") if query else ():

@@ -1,13 +1,4 @@
-"""URIs of ours that have a query: what each must be before it is read.
-
-::
-
-    resource:///tool_descriptions?tools=get_issue,list_issues
-    louver://results/2bW0...?fields=items.id&page=2
-
-They are plain text: without a fragment, every escape well formed and of something printable. What is wrong is told with
-the offset.
-"""
+"""Validation of URIs with a query: no fragment, and every escape well formed and printable. Errors have the offset."""
 
 from __future__ import annotations
 
@@ -24,31 +15,16 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class UriForm:
-    """One kind of URI.
-
-    Args:
-        what: What it is called.
-        example: One that is right.
-    """
+    """One kind of URI: its name in errors, and a valid example."""
 
     what: str
     example: str
 
     def check_length(self, uri: str) -> None:
-        """Refuse a URI that is too long.
-
-        Raises:
-            InvalidUri: With `limit`, in bytes.
-        """
         if len(uri.encode("utf-8", "surrogatepass")) > MAX_URI_BYTES:
             raise InvalidUri(f"{self.what} has at most {MAX_URI_BYTES} bytes", limit=MAX_URI_BYTES)
 
     def check(self, uri: str) -> None:
-        """Refuse a URI that has a fragment, or that cannot be decoded.
-
-        Raises:
-            InvalidUri: With `offset` in code points from 0 and `expected`.
-        """
         if (fragment := uri.find("#")) >= 0:
             raise self.invalid(fragment, "no fragment")
         if bad := _BAD_ESCAPE.search(uri):
@@ -64,6 +40,5 @@ class UriForm:
                 raise self.invalid(escapes.start(), "an escaped printable character")
 
     def invalid(self, offset: int, expected: str) -> InvalidUri:
-        """The refusal of a URI that is not as it should be at `offset`."""
         message = f"{self.what}: expected {expected} at offset {offset}, for example {self.example}"
         return InvalidUri(message, offset=offset, expected=expected)

@@ -1,7 +1,4 @@
-"""URLs at which servers can be, as their users write them.
-
-http://127.0.0.1:8000/mcp        https://example.com/mcp        http://[::1]:8080/mcp
-"""
+"""URLs of servers, as users write them: `https://example.com/mcp`, `http://[::1]:8080/mcp`."""
 
 from __future__ import annotations
 
@@ -9,9 +6,8 @@ from urllib.parse import urlsplit
 
 
 def is_url(text: str) -> bool:
-    """Whether `text` is an absolute URL of HTTP, with a host."""
     if not text.isprintable() or " " in text:
-        # What reads URLs would drop some of these without a word.
+        # URL parsers silently drop some of these.
         return False
     try:
         parts = urlsplit(text)

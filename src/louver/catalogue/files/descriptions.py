@@ -1,16 +1,10 @@
-"""Tools in two stages: the summary that a list shows, and the full description that is read.
+"""Tool descriptions in two stages: the summary in `tools/list`, and the full description that a client reads.
 
-Stage 1 is made of what the server lists, stage 2 of that and of a file, if there is one::
-
-    tool_descriptions/get_issue.json
-    {"summary": "Get one issue of the tracker.",
-     "description": "Get one issue with its text, people, labels and reactions. ...",
+    {"summary": "Get one issue of the tracker.", "description": "Get one issue with its text, people, labels ...",
      "examples": [{"description": "The newest", "input": {"number": 120}}],
-     "usage_guidance": {"numbers": "list_issues tells which there are"},
-     "error_guidance": {"does not exist": "take a number of list_issues"}}
+     "usage_guidance": {"numbers": "list_issues tells which there are"}, "error_guidance": {...}}
 
-Every member is optional, and what the server says itself (name and schemas) stands in no file.
-When files are read, and read again, says `louver.catalogue.files.folder`. Source: 000 sections 3, 4.4 and 7.
+Every member of a file is optional; name and schemas come from the server. Source: 000 sections 3, 4.4 and 7.
 """
 
 from __future__ import annotations
@@ -56,25 +50,12 @@ _GRANT_SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class DescriptionFile:
-    """What a file adds to the description of one tool.
-
-    Args:
-        tool: The tool's name, which is the file's without `.json`.
-        content: Its members.
-        path: The file.
-    """
-
     tool: str
     content: Mapping[str, Any]
     path: Path
 
     @classmethod
     def read(cls, path: Path) -> DescriptionFile:
-        """What the file at `path` says.
-
-        Raises:
-            InvalidDescription: The file cannot be read, or describes no tool; with file and line.
-        """
         content, text = read_json(path, "descriptions", InvalidDescription)
         if not is_object(content):
             message = f"a file of descriptions is an object with some of {', '.join(map(repr, _KEYS))}"
@@ -85,22 +66,13 @@ class DescriptionFile:
         return cls(path.name.removesuffix(SUFFIX), content, path)
 
     def untold(self, names: Names) -> DescriptionFile:
-        """The same, without what tells one of the names: sentences, examples, and notes of guidance."""
+        """The same without the sentences, examples and notes that contain a denied name."""
         left = {key: _untold(value, names) for key, value in self.content.items()}
         return replace(self, content={key: value for key, value in left.items() if value})
 
 
 class DescriptionFiles:
-    """The files of all tools of a server.
-
-    Args:
-        folders: What the names of tools begin with -> a folder of files, of tools named without that.
-
-    Raises:
-        InvalidDescription: A folder is not there, or a file in it is wrong.
-    """
-
-    def __init__(self, folders: Mapping[str, Path]) -> None:
+    def __init__(self, folders: Mapping[str, Path]) -> None:  # by the prefix of their tools' names
         self._folders = {
             prefix: Folder(folder, SUFFIX, DescriptionFile.read, "descriptions", InvalidDescription, logger)
             for prefix, folder in folders.items()
@@ -108,46 +80,31 @@ class DescriptionFiles:
         self._seen: Callable[[str, DescriptionFile], DescriptionFile | None] = _whole
 
     def seen_by(self, seen: Callable[[str, DescriptionFile], DescriptionFile | None]) -> DescriptionFiles:
-        """The same files, for a caller who sees less of them.
-
-        Args:
-            seen: What the caller sees of the file of a tool.
-        """
+        """The same files for a caller who may see less; `seen` redacts the file of a tool."""
         files = copy(self)
         files._seen = seen
         return files
 
     def refresh(self) -> None:
-        """Read files again that have changed."""
         for folder in self._folders.values():
             folder.refresh()
 
     def find(self, tool: str) -> DescriptionFile | None:
-        """The file of `tool`, as it was read last."""
         for prefix, folder in self._folders.items():
             if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
                 return self._seen(tool, file)
         return None
 
     def check_names(self, tools: set[str]) -> None:
-        """Log the files of tools that the server does not have."""
         for name in self.tools():
             if name not in tools:
                 logger.warning("a file describes a tool %r, which the server does not have", name)
 
     def tools(self) -> list[str]:
-        """The tools that files describe."""
         return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
 
 
 class Described:
-    """One tool in both stages.
-
-    Args:
-        tool: As it is listed in full, a wire object.
-        file: What is added to it.
-    """
-
     def __init__(self, tool: dict[str, Any], file: DescriptionFile | None = None) -> None:
         self.name: str = tool["name"]
         self.tool = tool
@@ -158,7 +115,7 @@ class Described:
 
     @cached_property
     def listed(self) -> dict[str, Any]:
-        """Stage 1: a summary, and an input schema that says nothing; annotations and `_meta` stay."""
+        """Stage 1: a summary and a minimal input schema; annotations and `_meta` stay."""
         listed = {key: value for key, value in self.tool.items() if key != "outputSchema"}
         text = self._added.get("description", self.tool.get("description"))
         listed["description"] = self._added.get("summary") or summary(text, self.name)
@@ -184,28 +141,28 @@ class Described:
 
     @cached_property
     def version(self) -> str:
-        """Names the full description: whoever has read another one has not read this."""
+        """Digest of the full description: a client that read another version has not read this one."""
         return digest(self.full)
 
     @cached_property
     def takes_grant(self) -> bool:
-        """Whether the argument is ours: the tool has none of that name itself."""
+        """Whether the argument `grant` is ours, not the tool's own."""
         return GRANT_ARGUMENT not in members(self.tool["inputSchema"].get("properties"))
 
     @cached_property
     def _validators(self) -> tuple[Validator, Validator]:
-        """Of arguments; and one that admits everything, unless the schema cannot be applied."""
+        """The validator of arguments, and one that accepts anything unless the schema cannot be applied."""
         schema: dict[str, Any] = self.tool["inputSchema"]
         known = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
         return validator(schema), validator({**known, "anyOf": [True, schema]})
 
     def takes(self, arguments: Json) -> bool:
-        """Whether arguments fit the input schema, or it cannot be judged whether they do."""
+        """Whether arguments satisfy the input schema, or the schema cannot be applied."""
         fitting, anything = self._validators
         return fitting.is_valid(arguments) or not anything.is_valid(arguments)
 
     def granting(self, grant: str) -> dict[str, Any]:
-        """Stage 2 with a grant as a required argument, so that a model copies it like any other."""
+        """Stage 2 with the grant as a required argument, so that a model copies it like any other."""
         if not self.takes_grant:
             return self.full
         schema: dict[str, Any] = self.full["inputSchema"]
@@ -215,8 +172,8 @@ class Described:
 
 
 def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
-    """One that admits everything, in few tokens; with just the properties that 2026-07-28 sends as headers too."""
-    # Some hosts read `properties` wherever there is an object.
+    """A schema that accepts everything, in few tokens, with just the properties that 2026-07-28 sends as headers."""
+    # Some hosts expect `properties` in every object schema.
     minimal: dict[str, Any] = {"type": "object", "properties": {}}
     if find_invalid_x_mcp_header(schema) is not None:
         return minimal
@@ -236,7 +193,6 @@ def _whole(_tool: str, file: DescriptionFile) -> DescriptionFile:
 
 
 def _untold(value: Json, names: Names) -> Json:
-    """What is left of a member of a file."""
     if isinstance(value, str):
         return untold(value, names)
     if is_array(value):
@@ -245,7 +201,6 @@ def _untold(value: Json, names: Names) -> Json:
 
 
 def _problem(key: str, value: Any) -> str | None:
-    """What is wrong with a member of a file, if anything."""
     if key not in _KEYS:
         return f"unknown key {key!r}: expected one of {', '.join(map(repr, _KEYS))}{did_you_mean(key, _KEYS)}"
     if key in _TEXTS and not (isinstance(value, str) and value.strip()):

@@ -1,14 +1,10 @@
-"""Files about tools in one folder, one a tool, as they are now.
+"""Files about tools: a folder with one file a tool, read again when a file changes.
 
-::
+    views/get_issue.views.json            read by `louver.catalogue.files.views`
+    schemas/get_issue.output.schema.json  read by `louver.catalogue.files.output_schemas`
+    tool_descriptions/get_issue.json      read by `louver.catalogue.files.descriptions`
 
-    views/get_issue.views.json            what `louver.catalogue.files.views` reads
-    schemas/get_issue.output.schema.json  what `louver.catalogue.files.output_schemas` reads
-    tool_descriptions/get_issue.json      what `louver.catalogue.files.descriptions` reads
-
-A file is read when the server starts and again when it changes. What is wrong
-with it is told by file and line. A file that was right and is changed to
-something wrong leaves the last good files in force; so does a folder that goes away.
+If a file becomes invalid, or the folder disappears, the error is logged and the last valid files stay in force.
 """
 
 from __future__ import annotations
@@ -43,16 +39,7 @@ File = TypeVar("File", bound=_File)
 
 
 def read_json(path: Path, what: str, invalid: Invalid) -> tuple[Json, str]:
-    """The JSON value in a file, and the file's text to tell lines by.
-
-    Args:
-        path: The file.
-        what: What it holds, for example `views`.
-        invalid: The error of such a file.
-
-    Raises:
-        LouverError: Of the kind that was given: the file cannot be read, or is not JSON; with file and line.
-    """
+    """The JSON value in a file, and the text for line numbers; `what` names the content in errors."""
     try:
         with open(path, encoding="utf-8", opener=regular) as file:
             text = file.read()
@@ -67,20 +54,6 @@ def read_json(path: Path, what: str, invalid: Invalid) -> tuple[Json, str]:
 
 
 class Folder(Generic[File]):
-    """The files of one folder.
-
-    Args:
-        folder: Where they stand.
-        suffix: How their names end.
-        read: Reads one.
-        what: What they hold, for example `views`.
-        invalid: The error of such a file.
-        logger: Told of a change to something wrong.
-
-    Raises:
-        LouverError: Of the kind that was given: the folder is not there, a file in it is wrong, or two are of one tool.
-    """
-
     def __init__(
         self,
         folder: Path,
@@ -101,11 +74,9 @@ class Folder(Generic[File]):
         self._load()
 
     def find(self, tool: str) -> File | None:
-        """The file of `tool`, as it was read last."""
         return self._files.get(tool)
 
     def refresh(self) -> None:
-        """Read files that have changed again; one that is wrong now is logged, and nothing changes."""
         if self._stamps == self._now():
             return
         try:
@@ -115,7 +86,6 @@ class Folder(Generic[File]):
             self._logger.error("%s stay as they were: %s", self._what, error)
 
     def tools(self) -> list[str]:
-        """The tools that have a file."""
         return sorted(self._files)
 
     def _load(self) -> None:
@@ -133,11 +103,11 @@ class Folder(Generic[File]):
         self._stamps, self._files = stamps, files
 
     def _now(self) -> dict[Path, int] | None:
-        """The files that there are, and when they were changed; `None` if the folder is not there."""
+        """The files and when they were changed, in ns; `None` if there is no folder."""
         stamps: dict[Path, int] = {}
         for path in self._folder.glob(f"*{self._suffix}"):
-            # Gone since it was listed, or an editor's lock, which is a link that leads nowhere.
+            # The file is gone since it was listed, or is an editor's lock: a dangling symlink.
             with suppress(FileNotFoundError):
                 stamps[path] = path.stat().st_mtime_ns
-        # Looked at last: a folder may go while it is read.
+        # Checked last: the folder may disappear during the loop.
         return stamps if self._folder.is_dir() else None

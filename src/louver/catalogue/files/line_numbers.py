@@ -1,11 +1,8 @@
-"""Where in a JSON text something stands, so that an error can name the line.
+"""Line numbers in a JSON text, for errors. A place is the path to a value; a key has that of its value.
 
-A place is the way to a value from the root, by keys and positions; a key stands
-at the place of its value::
-
-    {"views": {"minimal":            ("views", "minimal")      line 1
-        {"include": ["id",           ("views", "minimal", "include", 0)
-                     "name"]}}}      ("views", "minimal", "include", 1)  line 3
+{"views": {"minimal":            ("views", "minimal")      line 1
+    {"include": ["id",           ("views", "minimal", "include", 0)
+                 "name"]}}}      ("views", "minimal", "include", 1)  line 3
 """
 
 from __future__ import annotations
@@ -26,23 +23,13 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A string in a JSON text.
-
-    Args:
-        text: What it says.
-        place: Where it stands.
-        is_key: Whether it is a key.
-        line: The line, from 1.
-    """
-
     text: str
     place: Place
     is_key: bool
-    line: int
+    line: int  # from 1
 
 
 def spots(text: str) -> Iterator[Spot]:
-    """The strings of a JSON text, in order, up to where it stops to be JSON."""
     place: list[str | int] = []
     in_object: list[bool] = []
     key_next = False
@@ -74,12 +61,11 @@ def spots(text: str) -> Iterator[Spot]:
 
 
 def line_of(text: str, place: Place) -> int | None:
-    """The line, from 1, of the key or string at `place`, if there is one."""
     return next((spot.line for spot in spots(text) if spot.place == place), None)
 
 
 def nearest_line(text: str, place: Place) -> int:
-    """The line of a place, or of what it stands in, where the text has no key or string for it."""
+    """The line of a place, or of what contains it if the text has no key or string there."""
     for length in range(len(place), 0, -1):
         line = line_of(text, place[:length])
         if line is not None:
@@ -88,7 +74,7 @@ def nearest_line(text: str, place: Place) -> int:
 
 
 def line_of_second(text: str) -> int | None:
-    """The line, from 1, of the first key that its object has already."""
+    """The line of the first duplicate key."""
     seen: set[Place] = set()
     for spot in spots(text):
         if spot.is_key and spot.place in seen:

@@ -1,14 +1,7 @@
-"""Output schemas as files, for tools whose servers declare none: `<tool>.output.schema.json`, one a tool.
+"""Output schemas as files, for tools that declare none: `<tool>.output.schema.json`.
 
-::
-
-    {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
-
-It is the schema of the tool's structured content, and so that of an object: a list stands in the member `result` of
-one, as SDKs have it (`louver.core.wrapper`). In the file's name stands the tool's; what files are rarely called is
-written as in a URL, so that each file is of one tool: `a%2Fb.output.schema.json` is of `a/b`. Of a tool that
-declares a schema itself the server knows more than a file. When files are read, and read again, says
-`louver.catalogue.files.folder`.
+The schema is that of structured content, so of an object; a list is its member `result` (`louver.core.wrapper`).
+File names are percent-encoded: `a%2Fb.output.schema.json` is of `a/b`. A schema that the server declares wins.
 """
 
 from __future__ import annotations
@@ -41,25 +34,12 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
-    """The output schema of one tool as a file says it.
-
-    Args:
-        tool: The tool's name.
-        schema: The schema.
-        path: The file.
-    """
-
     tool: str
     schema: dict[str, Any]
     path: Path
 
     @classmethod
     def read(cls, path: Path) -> SchemaFile:
-        """The schema in the file at `path`.
-
-        Raises:
-            InvalidSchema: The file cannot be read, or holds no schema of an object; with file and line.
-        """
         content, text = read_json(path, "output schemas", InvalidSchema)
         if (problem := _problem(content)) is not None:
             place, message = problem
@@ -69,66 +49,43 @@ class SchemaFile:
 
 
 class SchemaFiles:
-    """The output schemas in folders, by the names of tools that clients know.
-
-    Args:
-        folders: What the names of tools begin with -> a folder of files, of tools named without that.
-
-    Raises:
-        InvalidSchema: A file is wrong, or two are of one tool.
-    """
-
-    def __init__(self, folders: Mapping[str, Path]) -> None:
+    def __init__(self, folders: Mapping[str, Path]) -> None:  # by the prefix of their tools' names
         self._folders = {
             prefix: Folder(folder, SUFFIX, SchemaFile.read, "output schemas", InvalidSchema, logger)
             for prefix, folder in folders.items()
         }
 
     def __bool__(self) -> bool:
-        """Whether there can be any."""
         return bool(self._folders)
 
     def refresh(self) -> None:
-        """Read files again that have changed."""
         for folder in self._folders.values():
             folder.refresh()
 
     def find(self, tool: str) -> SchemaFile | None:
-        """The file of a tool."""
         for prefix, folder in self._folders.items():
             if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
                 return file
         return None
 
     def declaring(self, tool: dict[str, Any]) -> SchemaFile | None:
-        """The file that declares the output of a tool: none, where its server does so.
-
-        Args:
-            tool: As the server lists it.
-        """
+        """The file of a listed tool; `None` if the server declares an output schema."""
         return self.find(tool["name"]) if tool.get("outputSchema") is None else None
 
     def tools(self) -> list[str]:
-        """The tools that have a file."""
         return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
 
 
 def file_name(tool: str) -> str:
-    """What the file of a tool is called."""
     return quote(tool, safe="", errors="surrogatepass") + SUFFIX
 
 
 def suggested(values: Iterable[Json]) -> dict[str, Any]:
-    """The content of a file: what answers of a tool have shown, of which no value is in it.
-
-    Args:
-        values: The answers, each an object or an array.
-    """
+    """The content of a file, inferred from results; it contains none of their values."""
     return {"$schema": _DIALECT, **unsettled(infer(map(as_object, values)))}
 
 
 def _problem(content: Json) -> tuple[Place, str] | None:
-    """Where and why something is no schema that a tool can be declared by."""
     if not is_object(content) or content.get("type") != "object":
         wrapped = '{"type": "object", "required": ["result"], "properties": {"result": {"type": "array"}}}'
         return ("type",), f'expected the schema of an object, with "type": "object"; that of a list is {wrapped}'
@@ -143,8 +100,7 @@ def _problem(content: Json) -> tuple[Place, str] | None:
 
 
 def _misplaced(schema: dict[str, Any]) -> Place | None:
-    """The way to something in a schema that cannot stand there."""
-    # Imported here: most gateways have no such files.
+    # Imported late: most gateways have no such files.
     from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for  # pyright: ignore[reportUnknownVariableType]
 

@@ -1,14 +1,9 @@
-"""Views as files: `<tool>.views.json`, one a tool.
+"""Views as files: `<tool>.views.json`, read again when they change (`louver.catalogue.files.folder`).
 
-::
-
-    {"$schema": "...", "tool": "get_user_profile", "always": ["id"],
-     "views": {"minimal": {"include": ["name"]},
-               "public":  {"exclude": ["**.email"]},
-               "contact": {"extends": "minimal", "include": ["email"]},
-               "compact": {"select": {"name": "name", "town": "address.city"}, "dropNulls": true}}}
-
-When they are read, and read again, says `louver.catalogue.files.folder`.
+{"$schema": "...", "tool": "get_user_profile", "always": ["id"],
+ "views": {"minimal": {"include": ["name"]}, "public": {"exclude": ["**.email"]},
+           "contact": {"extends": "minimal", "include": ["email"]},
+           "compact": {"select": {"name": "name", "town": "address.city"}, "dropNulls": true}}}
 """
 
 from __future__ import annotations
@@ -46,36 +41,18 @@ _KEYS = ("$schema", "tool", "always", "views")
 
 @dataclass(frozen=True, slots=True)
 class ViewFile:
-    """The views of one tool as a file says them.
-
-    Args:
-        tool: The tool's name.
-        views: Its views.
-        path: The file.
-        text: The file's text, to tell lines by.
-    """
-
     tool: str
     views: Views
     path: Path
-    text: str
+    text: str  # for line numbers
 
     @classmethod
     def read(cls, path: Path) -> ViewFile:
-        """The views in the file at `path`.
-
-        Raises:
-            InvalidView: The file cannot be read, or is not a file of views; with file and line.
-        """
         content, text = read_json(path, "views", InvalidView)
         return cls(*_content(content, path, text), path, text)
 
     def check(self, schema: Schema) -> None:
-        """Hold the views against the tool's output schema.
-
-        Raises:
-            InvalidView: A view names a field that the schema cannot have; with file and line.
-        """
+        """Refuse a view that names a field which the output schema cannot have."""
         problem = misfit(self.views, schema)
         if problem is not None:
             line = _line_of(self.text, problem)
@@ -85,22 +62,19 @@ class ViewFile:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A path of a view that the tool's output cannot have, and the view that has it, or `always`."""
-
     path: FieldPath
     message: str
     place: Place
 
 
 def misfit(views: Views, schema: Schema) -> Misfit | None:
-    """The first path in `views` that `schema` does not know, if any."""
     return next(misfits(views, schema), None)
 
 
 def misfits(views: Views, schema: Schema) -> Iterator[Misfit]:
-    """Of each view, and of `always`, the first path that `schema` does not know, if any."""
+    """The first unknown path of each view, and of `always`."""
     if text_wrapper(schema) is not None:
-        # The text may be JSON, of which nothing is known.
+        # The text may be any JSON.
         return
     named = [(("always",), "'always'", View(views.always))]
     named += [(("views", name), f"view {name!r}", view) for name, view in views.named.items()]
@@ -113,7 +87,6 @@ def misfits(views: Views, schema: Schema) -> Iterator[Misfit]:
 
 
 def _unknown(view: View, schema: Schema, paths: known_fields.Known) -> tuple[FieldPath, str] | None:
-    """The first path of a view that the output cannot have, if any."""
     included = frozenset(view.include)
     for path in (*view.include, *view.exclude):
         include, exclude = ((path,), ()) if path in included else ((), (path,))
@@ -124,14 +97,14 @@ def _unknown(view: View, schema: Schema, paths: known_fields.Known) -> tuple[Fie
 
 
 def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, str] | None:
-    """The first path by which a view selects something that its own paths do not keep, if any."""
+    """The first selected path that the view's own include and exclude do not keep, and an error text."""
     if not view.shaping:
         return None
     before = Views({"": replace(view, shaping=Shaping())}, views.always)
     try:
         kept = compile_projection(Projection.view(""), schema, views=before).schema
     except ProjectionLimit as error:
-        # What the tool lists is made from the view's plan, so that must be possible.
+        # The listed output schema is made from the view's plan, so the plan must be possible.
         return view.include[0] if view.include else view.exclude[0], f"is not possible: {error.message}"
     select = view.shaping.select
     if select is None:
@@ -146,15 +119,6 @@ def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, s
 
 
 class ViewFolder(Folder[ViewFile]):
-    """The files of views in one folder.
-
-    Args:
-        folder: Where `*.views.json` stand.
-
-    Raises:
-        InvalidView: A file in it is wrong, or two are of one tool.
-    """
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, SUFFIX, ViewFile.read, "views", InvalidView, logger)
 
@@ -181,7 +145,7 @@ def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
 
 
 def _line_of_wrong(text: str, error: InvalidView, views: dict[str, Any]) -> int | None:
-    """The line of what an error of a view leads to, or of the string that it quotes, else that of the view."""
+    """The line of the error's keys, else of the string that the message quotes, else of the view."""
     message = error.message
     name = next((name for name in views if message.startswith(f"view {name!r}")), None)
     place = ("always",) if name is None else ("views", name)
@@ -193,7 +157,7 @@ def _line_of_wrong(text: str, error: InvalidView, views: dict[str, Any]) -> int 
 
 
 def _line_of(text: str, problem: Misfit) -> int | None:
-    """The line of a view's path, however it is written there; it may stand in the view that this one extends."""
+    """The line of the path, however it is spelled there, in the view or in one that it extends."""
     for place in (problem.place, ("views",)):
         for spot in _values(text, place):
             try:
@@ -206,5 +170,4 @@ def _line_of(text: str, problem: Misfit) -> int | None:
 
 
 def _values(text: str, place: Place) -> Iterator[Spot]:
-    """The strings at `place` and below that are no keys."""
     return (spot for spot in spots(text) if spot.place[: len(place)] == place and not spot.is_key)

@@ -1,23 +1,10 @@
-"""Field policy: who may see which fields of one server's tools, as a file says it.
+"""Field policy: which callers may see which fields of one server's tools.
 
-::
+    {"version": "2026-11-20", "tools": {"get_user": {"rules": [
+       {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]}, {"name": "others", "allow": ["name"]}]}}}
 
-    {"$schema": "...", "version": "2026-11-20",
-     "tools": {
-       "get_user_profile": {"rules": [
-         {"name": "admins",  "who": {"roles": ["admin"]}, "allow": ["*"]},
-         {"name": "support", "who": {"scopes": ["support"]},
-          "allow": ["id", "name", "contact"], "deny": ["contact.phone"], "hash": ["contact.email"]},
-         {"name": "others",  "allow": ["name"]}]},
-       "*": {"rules": [{"name": "staff", "who": {"roles": ["admin", "staff"]}, "deny": ["**.ssn"]}]}},
-     "let": ["progress"]}
-
-Of a tool's rules the first counts whose `who` the caller meets. Where there is none, all of them do, one after the
-other: only what every rule lets through is seen. A tool that is not named, where `*` does not stand for all others, is
-not there at all. So is one that is not what was looked at: whose definition has another `digest`, or whose schema
-cannot have a field that a rule names.
-
-Source: PRIVACY.md, "Policy file". That no match means all rules, and the members beside `tools`, are ours.
+The first rule that a caller meets applies. A caller who meets none sees what all rules allow. A tool is hidden if no
+rules name it (`*`: all others), or if its definition no longer fits them. Source: PRIVACY.md, "Policy file".
 """
 
 from __future__ import annotations
@@ -43,11 +30,11 @@ if TYPE_CHECKING:
     from louver.catalogue.files.line_numbers import Place
     from louver.catalogue.policy.principal import Principal
 
+# Whether a server's error texts are replaced, or passed on.
 Errors = Literal["constant", "passthrough"]
-"""Whether what a server says of an error is replaced, or passed on."""
 
+# What a server may send besides tool results.
 Let = Literal["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
-"""What a server says beside the answers of its tools."""
 
 LETS: Final[tuple[Let, ...]] = (
     "progress",
@@ -58,8 +45,9 @@ LETS: Final[tuple[Let, ...]] = (
     "completion",
     "instructions",
 )
+
+# Key for all tools that are not named.
 OTHERS: Final = "*"
-"""Stands for every tool that is not named."""
 
 _DIGEST: Final = re.compile("[0-9a-f]{16}")
 _KEYS: Final = ("$schema", "version", "tools", "errors", "meta", "let", "resources")
@@ -67,31 +55,23 @@ _OF_TOOL: Final = ("rules", "digest")
 _PATHS: Final = ("allow", "deny", "mask", "hash")
 _OF_RULE: Final = ("name", "who", *_PATHS)
 _OF_WHO: Final = ("scopes", "roles", "clients")
-_SKIPPED: Final = re.compile(r"[\x00-\x20\x7f-\x9f]")
-"""What readers of URIs leave out, wherever it stands (tabs, line ends) or at the ends."""
 
+# Characters that URI readers strip, anywhere (tabs, line ends) or at the ends.
+_SKIPPED: Final = re.compile(r"[\x00-\x20\x7f-\x9f]")
+
+# Layers of percent-encoding that are decoded; a URI with more is not plain.
 _MOST_ENCODINGS: Final = 8
-"""How many times a URI can be percent-encoded whose end is looked for."""
 
 _UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whom a rule is for: who meets all that it says.
-
-    Args:
-        scopes: All of these were granted.
-        roles: One of these is a role of the caller.
-        clients: One of these is the program that calls.
-    """
-
-    scopes: frozenset[str] = frozenset()
-    roles: frozenset[str] = frozenset()
-    clients: frozenset[str] = frozenset()
+    scopes: frozenset[str] = frozenset()  # the caller has all of these
+    roles: frozenset[str] = frozenset()  # the caller has one of these
+    clients: frozenset[str] = frozenset()  # the calling program is one of these
 
     def is_met_by(self, principal: Principal) -> bool:
-        """Whether a caller meets it."""
         if not self.scopes <= principal.scopes or (self.roles and not self.roles & principal.roles):
             return False
         return not self.clients or principal.client in self.clients
@@ -99,14 +79,6 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
-
-    Args:
-        name: Names it for those who read of it.
-        who: Whom it is for.
-        fields: What they see.
-    """
-
     name: str
     who: Who
     fields: Fields
@@ -114,37 +86,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """The rules of one tool, or of all that are not named.
-
-    Args:
-        rules: In their order.
-        digest: Of the definition that they were written for, if it is pinned.
-        is_for_others: Whether they are for all tools that are not named, of which few have all the fields.
-    """
-
     rules: tuple[Rule, ...]
-    digest: str | None = None
-    is_for_others: bool = False
+    digest: str | None = None  # of the definition that the rules were written for
+    is_for_others: bool = False  # few of these tools have all fields
 
     def ruling(self, principal: Principal) -> tuple[Rule, ...]:
-        """The rules that count for a caller."""
         met = next((rule for rule in self.rules if rule.who.is_met_by(principal)), None)
-        return self.rules if met is None else (met,)
+        return self.rules if met is None else (met,)  # no match means all rules: ours
 
     def misfit(self, tool: dict[str, Any]) -> str | None:
-        """Why the tool is not the one that the rules were written for, if it is not.
-
-        Args:
-            tool: As its server lists it.
-        """
+        """Why the listed tool is not the one that the rules were written for; `None` if it is."""
         if self.digest is not None and self.digest != definition_digest(tool):
             return "its definition is not the one that the policy was written for"
         schema = tool.get("outputSchema")
         if self.is_for_others or schema is None or text_wrapper(schema) is not None:
-            # A text may be JSON, of which nothing is known.
+            # A text may be any JSON.
             return None
         for rule in self.rules:
-            # What is said of a name wherever it stands need not stand anywhere.
+            # A `**` path holds wherever its name occurs, and the name need not occur.
             for path, meant in rule.fields.unknown(schema).items():
                 if not path.deep:
                     near = "" if meant is None else f"; did you mean {str(meant)!r}?"
@@ -154,48 +113,26 @@ class ToolPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The policy for one server.
-
-    Args:
-        version: How its authors call it.
-        tools: By name.
-        errors: What becomes of what the server says of errors.
-        meta: The keys of `_meta` that are passed on.
-        lets: What is passed on of what the server says beside answers.
-        resources: The URIs that may be read; those that begin so, if there is a `*` at the end.
-        key: Of pseudonyms.
-        file: Where it stands.
-    """
-
     version: str
     tools: Mapping[str, ToolPolicy]
     errors: Errors = "constant"
-    meta: frozenset[str] = frozenset()
+    meta: frozenset[str] = frozenset()  # keys of `_meta` that are passed on
     lets: frozenset[str] = frozenset()
-    resources: tuple[str, ...] = ()
-    key: bytes = field(default=b"", repr=False)
+    resources: tuple[str, ...] = ()  # readable URIs; `*` at the end makes a prefix
+    key: bytes = field(default=b"", repr=False)  # for pseudonyms
     file: Path | None = None
 
     @classmethod
     def read(cls, path: Path, key: bytes = b"") -> Policy:
-        """The policy in the file at `path`.
-
-        Args:
-            path: The file.
-            key: Of pseudonyms; a policy that makes some needs one.
-
-        Raises:
-            InvalidPolicy: The file cannot be read, or is no policy; with file and line.
-        """
         content, text = read_json(path, "policy", InvalidPolicy)
         return replace(_Reader(str(path), text).policy(content, key), file=path)
 
     def of(self, tool: str) -> ToolPolicy | None:
-        """What is said of a tool; `None` where it is not there for anybody."""
+        """The rules of a tool; `None` hides it from everybody."""
         return self.tools.get(tool, self.tools.get(OTHERS))
 
     def misfits(self, tools: Sequence[dict[str, Any]]) -> list[str]:
-        """Why tools are not served that rules are written for."""
+        """Problems: tools that rules name but the server lacks, and tools that no longer fit their rules."""
         listed = {tool["name"]: tool for tool in tools}
         found = [
             f"the policy names a tool {name!r}, which it does not have{did_you_mean(name, listed)}"
@@ -209,11 +146,11 @@ class Policy:
         return found
 
     def audience(self, principal: Principal) -> tuple[tuple[str, ...], ...]:
-        """What all callers have in common who see the same: the rules that count for them, tool by tool."""
+        """A key for callers who see the same: the names of the rules that apply to them, tool by tool."""
         return tuple(tuple(rule.name for rule in said.ruling(principal)) for said in self.tools.values())
 
     def covers(self, uri: str) -> bool:
-        """Whether a resource may be read; an address of which readers could make another only as it is listed."""
+        """Whether a resource may be read. A prefix covers only plain URIs: readers may resolve others elsewhere."""
         plain = _is_plain(uri)
         return any(
             uri == each or (plain and each.endswith("*") and uri.startswith(each[:-1])) for each in self.resources
@@ -221,16 +158,15 @@ class Policy:
 
 
 def definition_digest(tool: dict[str, Any]) -> str:
-    """Names what a model is told of a tool: its description and its schemas."""
     return digest([tool.get(key) for key in ("name", "description", "inputSchema", "outputSchema")])
 
 
 def _is_plain(uri: str) -> bool:
-    """Whether a URI leads where it seems to: not up again (`..`), and without what readers of URIs leave out."""
+    """Whether a URI has neither `..` nor characters that readers strip, in any layer of encoding."""
     if _SKIPPED.search(uri) or uri != uri.strip():
         return False
     for _ in range(_MOST_ENCODINGS):
-        # A reader that undoes an encoding may leave out what was encoded, too.
+        # A reader that decodes may also strip the decoded characters.
         if _UP.search(_SKIPPED.sub("", uri)):
             return False
         if (decoded := unquote(uri)) == uri:
@@ -241,8 +177,6 @@ def _is_plain(uri: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """A file that is JSON."""
-
     file: str
     text: str
 
@@ -328,7 +262,7 @@ class _Reader:
         return [self._text(place, each) for place, each in self._each(at, said)]
 
     def _some(self, at: Place, said: Any) -> frozenset[str]:
-        # An empty list could be meant for nobody, and would be met by everybody.
+        # An empty list may be meant for nobody, but everybody would meet it.
         return frozenset(self._texts(at, said)) or self._wrong(at, f"{at[-1]!r} names one or more")
 
     def _text(self, at: Place, said: Any) -> str:

@@ -1,9 +1,7 @@
-"""Principals: who makes a request, as far as field policy and audit want to know.
+"""The principal of a request, for field policy and audit. Source: PRIVACY.md, "Policy file"; RFC 9068.
 
-    {"sub": "ann", "iss": "https://id.example", "client_id": "desk", "scope": "orders:read", "roles": ["support"]}
-    -> Principal("https://id.example#ann", "desk", {"orders:read"}, {"support"})
-
-`grants.PrincipalKey` binds a grant to the three parts that identify a principal; this one also has what it may do.
+{"sub": "ann", "iss": "https://id.example", "client_id": "desk", "scope": "orders:read", "roles": ["support"]}
+-> Principal("https://id.example#ann", "desk", {"orders:read"}, {"support"})
 """
 
 from __future__ import annotations
@@ -14,22 +12,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who makes a request, and what it was given. Without any of it, nobody is authenticated.
-
-    Args:
-        subject: Who it is: `issuer#subject`, or the subject alone where there is no issuer.
-        client: The program that acts for it, by its client id.
-        scopes: What the program was allowed.
-        roles: What the subject is.
-
-    Source: PRIVACY.md, "Policy file"; subject, client and scopes are those of RFC 9068.
-    """
-
-    subject: str | None = None
-    client: str | None = None
-    scopes: frozenset[str] = frozenset()
-    roles: frozenset[str] = frozenset()
+    subject: str | None = None  # `issuer#subject`, or the subject alone if there is no issuer
+    client: str | None = None  # the client id of the calling program
+    scopes: frozenset[str] = frozenset()  # granted to the program
+    roles: frozenset[str] = frozenset()  # of the subject
 
 
+# The principal of an unauthenticated request.
 NOBODY: Final = Principal()
-"""The principal of a request that nobody is authenticated for."""

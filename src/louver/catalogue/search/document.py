@@ -1,9 +1,4 @@
-"""What of a tool is searched: name, title, description, names and descriptions of its parameters, its server.
-
-Taken from the whole descriptor, whatever of it a list shows::
-
-    {"name": "create_issue", "description": "Open an issue.", "inputSchema": {"properties": {"repo": {...}}}}
-"""
+"""The searched text of a tool: name, title, description, parameters, server; also where `tools/list` shows less."""
 
 from __future__ import annotations
 
@@ -17,17 +12,15 @@ from louver.limits import MAX_SEARCHED_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    # Tool name -> its server, and its name there; `alone` is for a single server: its name adds nothing.
     Named = Callable[[str], tuple[str, str]]
-    """Name of a tool -> its server, and its name there."""
 
 
 def alone(name: str) -> tuple[str, str]:
-    """Of the only server there is, whose name would say nothing of its tools."""
     return "", name
 
 
 def fields_of(tool: dict[str, Any], named: Named) -> Fields:
-    """The words of a tool as it is listed."""
     server, name = named(tool["name"])
     parameters = members(members(tool.get("inputSchema")).get("properties"))
     told = (text for name, schema in parameters.items() for text in (name, _text(members(schema).get("description"))))

@@ -1,13 +1,10 @@
-"""An index of words in memory: SQLite's FTS5, which finds texts by their words and ranks them by BM25.
-
-::
+"""A full-text index in memory: SQLite's FTS5, ranked by BM25.
 
     index = Index({7: Fields(["create", "issue"], [], ["opens", "issues"], [], ["github"])})
     index.search(any_of(["issue"]), start=0, most=20)        [(7, 6.98)]
 
-Each word stands there twice: by its stem, so that `reports` finds `report`; and as it is written (`reports=`), which
-counts half of that on top, since what is written alike is the surer sign. What is looked for are words, each of them
-quoted: nothing in a query is code.
+Each word is indexed by its stem (`reports` finds `report`), and as written (`reports=`) at half the weight.
+Query words are quoted: no query is code.
 """
 
 from __future__ import annotations
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Fields(NamedTuple):
-    """The words of a tool."""
-
     name: list[str]
     title: list[str]
     description: list[str]
@@ -38,10 +33,10 @@ _VALUES: Final = ", ".join("?" * (len(_WEIGHTS) + len(_WRITTEN)))
 
 _TOKENS: Final = "porter unicode61 tokenchars '='"
 _TABLE = f"""CREATE VIRTUAL TABLE tools USING fts5({_COLUMNS}, content='', tokenize="{_TOKENS}")"""
-# What is added with ascending numbers in one transaction gets into the index in one piece, which is faster to search.
+# Rows added by ascending number in one transaction become one segment, which is faster to search.
 _IN_ONE_PIECE = "INSERT INTO tools(tools, rank) VALUES ('hashsize', 67108864)"
 _ADD = f"INSERT INTO tools(rowid, {_COLUMNS}) VALUES (?, {_VALUES})"
-# An index that keeps no texts is told what it has to forget.
+# A contentless index needs the old text to delete a row.
 _FORGET = f"INSERT INTO tools(tools, rowid, {_COLUMNS}) VALUES ('delete', ?, {_VALUES})"
 _HAS = "SELECT 1 FROM tools WHERE tools MATCH ? LIMIT 1"
 _SEARCH = f"""
@@ -49,29 +44,20 @@ SELECT rowid, -bm25(tools, {", ".join(map(str, (*_WEIGHTS.values(), *_WRITTEN.va
 FROM tools WHERE tools MATCH ? ORDER BY rowid IN (%s) DESC, score DESC, rowid LIMIT ? OFFSET ?
 """
 
+# Rows that no query finds, as long as a common tool. FTS5 ignores a word that half of all rows have, which in a
+# list of ten tools is the word that they are about. Among many tools the blank rows do not count.
 _BLANKS: Final = 100
 _BLANK = "INSERT INTO tools(rowid, description) VALUES (?, ?)"
-"""Rows that nothing finds, as long as a common tool.
-
-FTS5 takes a word for worthless that half of all rows have, which in a list of ten tools is the word that they are
-about. Among many tools the blanks do not count.
-"""
 
 
 class Index:
-    """Fields by number, and how many of them know each word. It never changes.
-
-    Args:
-        new: What it takes in; numbers are positive.
-        copied: Another index, whose fields it has too.
-        gone: What of those it forgets: just as that was taken in.
-    """
+    """An immutable index: the rows of `copied` except `gone`, and `new`. Row numbers are positive."""
 
     def __init__(
         self, new: Mapping[int, Fields], copied: Index | None = None, gone: Mapping[int, Fields] | None = None
     ) -> None:
         gone = gone or {}
-        # Made in one thread and asked in others, but by one at a time.
+        # Made in one thread and used in others, by one at a time.
         self._lock = Lock()
         self._sqlite = sqlite3.connect(":memory:", check_same_thread=False)
         if copied is not None:
@@ -95,31 +81,17 @@ class Index:
         self._sqlite.close()
 
     def has(self, words: str) -> bool:
-        """Whether anything has one of the words."""
         with self._lock:
             return bool(words) and self._sqlite.execute(_HAS, (words,)).fetchone() is not None
 
     def search(self, words: str, start: int, most: int, first: Iterable[int] = ()) -> list[tuple[int, float]]:
-        """The numbers of what has one of the words, and their scores: the best first, and equals by number.
-
-        Args:
-            words: What `any_of` gives.
-            start: How many of the best are left out.
-            most: How many there are at most after them; -1 for all.
-            first: Numbers that come before others, whatever their scores.
-        """
+        """Numbers and scores of matching rows, best first, equals by number; `first` are ahead, `most=-1` is all."""
         with self._lock:
             return self._sqlite.execute(_SEARCH % ",".join(map(str, first)), (words, most, start)).fetchall()
 
 
 def any_of(stems: Iterable[str] = (), written: Iterable[str] = (), begun: Iterable[str] = ()) -> str:
-    """What finds any of some words; the empty text for none.
-
-    Args:
-        stems: By their stems.
-        written: As they are written.
-        begun: By how they begin.
-    """
+    """An FTS5 query for any of the words: by stem, as written, or by prefix; empty for none."""
     phrases = [f'"{word}"' for word in stems] + [f'"{word}="' for word in written] + [f'"{word}" *' for word in begun]
     return " OR ".join(phrases)
 

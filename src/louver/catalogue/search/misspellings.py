@@ -1,9 +1,6 @@
-"""Words that are one slip of the hand away from a word: four of five misspelt words are no further off.
+"""Spelling correction: the known words at one edit from a word. Four of five misspelt words are no further off.
 
-    databse    a letter too few, too many, another one, or two that changed places    database
-
-All that a slip can make of a word is written down and looked up, some 75 for each letter of it. That takes the same
-time whatever the catalogue's size, where comparing the word with every other grows with it.
+databse    a letter missing, added or replaced, or two swapped    database
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ if TYPE_CHECKING:
 _SIGNS = ascii_lowercase + digits
 
 
+# All edits are looked up, some 75 a letter: comparing with every word would grow with the catalogue.
 def near(word: str, known: Container[str]) -> list[str]:
-    """The known words that are one slip away from `word`, in the order of the alphabet."""
     return sorted({slip for slip in _slips(word) if slip in known})
 
 

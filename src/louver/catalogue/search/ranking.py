@@ -1,16 +1,10 @@
-"""The tools of one list in the order in which they fit a query.
-
-::
+"""Ranking the tools of one list by a query.
 
     Ranking(tools).search("create an issue", most=2)
     [Match(tool={"name": "create_issue", ...}, score=9.2), Match(tool={"name": "list_issues", ...}, score=3.1)]
 
-A tool is found by one word of the query, and ranked by all of them; one that is named as the query comes first. Where
-nothing is found, each word counts as the beginning of one, and as those that are one slip of the hand away from it.
-
-Promised, for any list and query: the order depends on them alone, not on what the list was before; and equal scores
-keep the list's own order (`tests/catalogue/test_ranking.py`).
-Source: SEP-1821; DISCLOSURE.md, "Search".
+If no word matches, prefixes and corrected words count. Law: the order depends on list and query alone, and equal
+scores keep the list's order (`tests/catalogue/test_ranking.py`). Source: SEP-1821; DISCLOSURE.md, "Search".
 """
 
 from __future__ import annotations
@@ -31,34 +25,25 @@ if TYPE_CHECKING:
     from louver.catalogue.search.document import Named
     from louver.catalogue.search.fts_index import Fields
 
+# Distance between the numbers of adjacent tools, so that later tools fit in between.
 _GAP = 2**20
-"""Between the numbers of two tools that stand beside each other: for those that come between them later."""
 
+# In code points. Shorter words are not corrected: too many words are near them.
 _MIN_GUESSED = 3
-"""Length of a word that may be meant for another, in code points. Shorter ones are near too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A tool that fits a query.
-
-    Args:
-        tool: As it is listed.
-        score: How well, more is better. It says nothing beside the score of another query, or of another list.
-    """
-
     tool: dict[str, Any]
-    score: float
+    score: float  # comparable only within one query and one list
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A tool in the index: its number there, which ascends with the list, its name in one, what names its words."""
-
     tool: dict[str, Any]
-    number: int
-    name: str
-    digest: bytes
+    number: int  # ascends with the list
+    name: str  # as one word
+    digest: bytes  # of its words
 
     @classmethod
     def new(cls, tool: dict[str, Any], number: int, fields: Fields, named: Named) -> _Row:
@@ -67,13 +52,7 @@ class _Row:
 
 
 class Ranking:
-    """The tools of one list. It never changes: another list has a ranking of its own.
-
-    Args:
-        tools: As they are listed, in order.
-        named: Name of a tool -> its server, and its name there.
-        before: That of an earlier list, named alike: what stands in both lists is not read again.
-    """
+    """The immutable ranking of one list. Tools that the ranking `before` has too are not indexed again."""
 
     def __init__(self, tools: Sequence[dict[str, Any]], named: Named = alone, before: Ranking | None = None) -> None:
         self.tools = list(tools)
@@ -94,26 +73,20 @@ class Ranking:
 
     @cached_property
     def version(self) -> str:
-        """Names what is searched: lists of one version answer every query in the same order."""
+        """Digest of the searched text: equal versions order the tools of every query alike."""
         return hashlib.blake2b(b"".join(row.digest for row in self._rows), digest_size=8).hexdigest()
 
     def search(self, query: str, start: int = 0, most: int = -1) -> list[Match]:
-        """The tools that fit a query, the best first.
-
-        Args:
-            query: Any text.
-            start: How many of the best are left out.
-            most: How many there are at most after them; all by default.
-        """
+        """The matching tools, best first: `most` of them (-1 is all) after the first `start`."""
         wanted = self._wanted(query)
         first = self._named_so.get(in_one(query), ())
         found = self._index.search(wanted, start, most, first) if wanted else []
         return [Match(self._tools[number], score) for number, score in found]
 
     def _wanted(self, query: str) -> str:
-        """What is looked for; nothing if the query says nothing."""
+        """The FTS5 query: the words, or their corrections and prefixes if no tool has one; empty without words."""
         said, known = asked(query), self._index.known
-        # As one word too: what one author writes apart another writes together.
+        # As one word too: some authors write together what others write apart.
         every = list(dict.fromkeys((*said, *known.keys() & {in_one(query)})))
         wanted = any_of(every, [word for word in every if word in known])
         if self._index.has(wanted):
@@ -124,7 +97,6 @@ class Ranking:
 
 
 def _places(tools: list[dict[str, Any]], before: list[_Row]) -> list[_Row | int]:
-    """For each tool the row that it has already, or the number of a new one."""
     known = {row.tool["name"]: row for row in before}
     staying: list[_Row | None] = []
     last = 0
@@ -136,14 +108,14 @@ def _places(tools: list[dict[str, Any]], before: list[_Row]) -> list[_Row | int]
         staying.append(row)
     places = _numbered(staying)
     has_room = len({place.number if isinstance(place, _Row) else place for place in places}) == len(places)
-    # Of little that stays, forgetting the rest takes longer than beginning anew.
+    # If little stays, deleting the rest takes longer than a new index.
     if has_room and 2 * sum(row is not None for row in staying) > len(before):
         return places
     return list(_between(0, len(tools), (len(tools) + 1) * _GAP))
 
 
 def _numbered(staying: list[_Row | None]) -> list[_Row | int]:
-    """What is new gets a number between those of its neighbours; it is one of theirs if there is no room."""
+    """Numbers for the new tools between those of their neighbours; duplicates if there is no room."""
     places: list[_Row | int] = []
     last = new = 0
     for row in staying:

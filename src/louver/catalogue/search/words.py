@@ -1,14 +1,10 @@
-"""Words: how the texts of tools, and queries, are taken apart.
-
-::
+"""Words: how the texts of tools, and queries, are split.
 
     createIssue   create_issue   create-issue     create issue createissue
-    HTTPServer    IDs    sha256    v2.0           http server httpserver    ids    sha256    v2 0 v20
-    Café   Straße                                 cafe   strasse
-    发送邮件                                      发送 送邮 邮件
+    HTTPServer    IDs    v2.0                     http server httpserver    ids    v2 0 v20
+    Straße    发送邮件                            strasse    发送 送邮 邮件
 
-What is written in one gives its parts and itself, so that `e-mail` is found by `email` and `GitHub` by
-`github`. Digits stay. Writing without spaces gives every two signs that stand beside each other.
+A compound gives its parts and itself, so `email` finds `e-mail`. Text without spaces gives pairs of characters.
 """
 
 from __future__ import annotations
@@ -19,16 +15,17 @@ from unicodedata import normalize
 
 from louver.limits import MAX_WORD_CHARACTERS
 
+# Kana and Han: scripts without spaces.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-"""Kana and Han: the writing that has no spaces."""
 
 _CHUNK = re.compile(r"\w+(?:[-.]\w+)*")
 _PART = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
 _PAIRS = re.compile(f"[{_UNSPACED}]")
 _ACCENT = re.compile("[\u0300-\u036f]")
-# `IDs` is no `i ds`.
+# `IDs` is not `i ds`.
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 
+# Function words, polite words, and `tool`, which fits every tool.
 _GRAMMAR = frozenset(
     """
     a an the this that these those some any each every all both such
@@ -43,8 +40,8 @@ _GRAMMAR = frozenset(
     tool tools
     """.split()
 )
-"""Words that hold a sentence together, politeness, and the one word that is said of every tool."""
 
+# Phrases that say that something is wanted, not what. Alone, `find`, `get` and `search` are ordinary words.
 _REQUEST = re.compile(
     r"""
     \b(?: (?:find|get|give|help|let|make|show|tell)[ ](?:me|us)
@@ -54,27 +51,24 @@ _REQUEST = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""What says that something is wanted, not what. Alone the verbs are words like others: `find`, `get`, `search`."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, small and without accents."""
     return [word for chunk in _CHUNK.findall(_plain(text)) for word in _words(chunk[:MAX_WORD_CHARACTERS])]
 
 
 def asked(query: str) -> list[str]:
-    """The words of a query that say what is wanted, each once; all of them if none does."""
+    """The words of a query without filler, each once; all words if only filler is there."""
     said = [word for word in words(_REQUEST.sub(" ", query)) if word not in _GRAMMAR]
     return list(dict.fromkeys(said or words(query)))
 
 
 def in_one(text: str) -> str:
-    """A text as one word, as names are written: `create an issue` is `createanissue`."""
+    """A text as one word: `create an issue` is `createanissue`."""
     return "".join(part for chunk in _CHUNK.findall(_plain(text)) for part in _parts(chunk))
 
 
 def _plain(text: str) -> str:
-    """The text in one form of those that Unicode has for the same letters."""
     return text if text.isascii() else normalize("NFC", _ACCENT.sub("", normalize("NFKD", text)))
 
 
