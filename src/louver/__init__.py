@@ -1,18 +1,10 @@
-"""Louver: field projection for the output of MCP tools.
-
-A client names the fields that it wants, gets just those, and gets the JSON
-Schema that they satisfy::
+"""Louver: ask an MCP tool for only the fields you need, and get a schema that matches what came back.
 
     plan = compile_projection(Projection.include("id", "user.login"), schema)
-    plan(value), plan.schema
-
-    server = MCPServer("profiles")
     louver.attach(server)
+    async with louver.Client(server) as client: await client.call_tool("get_user", {"user_id": 7}, include=["name"])
 
-    async with louver.Client(server) as client:
-        await client.call_tool("get_user_profile", {"user_id": 7}, include=["name"])
-
-What needs the MCP SDK (`attach` and its options, `hint`, the clients) is imported when it is first used.
+What needs the MCP SDK (`attach`, `hint`, the clients and their results) is imported on first use.
 """
 
 from __future__ import annotations

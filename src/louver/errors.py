@@ -1,15 +1,10 @@
-"""The one family of exceptions, and what each says to programs.
+"""The exceptions of Louver: each has a code, a message for readers, and fields for programs.
 
-Every refusal has a string code that goes on the wire unchanged::
+They go on the wire unchanged::
 
-    {"code": "INVALID_PROJECTION", "message": "field path 'a..b': expected ...",
-     "path": "a..b", "offset": 2, "expected": "a name, a quoted name, or '*'"}
+    {"code": "INVALID_PROJECTION", "message": "field path 'a..b': expected ...", "path": "a..b", "offset": 2, ...}
 
-The message is for a reader (often a model that must repair its own request),
-the other members are for programs. Neither ever holds a value of a tool's
-output: what a client may read here is its own request and names of a schema.
-
-The core raises these; one place a side turns them into protocol errors.
+Message and fields hold parts of the client's request and names of a schema, never a value of a tool's output.
 """
 
 from __future__ import annotations
@@ -18,11 +13,11 @@ from typing import Any, ClassVar
 
 
 class LouverError(Exception):
-    """What Louver refuses, with a code and named fields.
+    """The base class of all errors of Louver.
 
     Args:
-        message: What is wrong, where, and what would have been right.
-        fields: JSON values that say the same to a program.
+        message: What is wrong, where, and what would be right.
+        fields: The same for programs, as JSON values; those that are `None` are left out.
     """
 
     code: ClassVar[str] = "LOUVER_ERROR"
@@ -33,23 +28,23 @@ class LouverError(Exception):
         self.fields = {name: _encodable(value) for name, value in fields.items() if value is not None}
 
     def to_json(self) -> dict[str, Any]:
-        """The error as one JSON object: `code`, `message`, then the fields."""
+        """The error as one JSON object: `code`, `message`, and the fields."""
         return {"code": self.code, "message": _encodable(self.message), **self.fields}
 
 
 class InvalidProjection(LouverError):
-    """A request whose shape is not a projection."""
+    """A request that is not a valid projection."""
 
     code = "INVALID_PROJECTION"
 
 
 class InvalidPath(InvalidProjection):
-    """A field path that cannot be read.
+    """A field path that cannot be parsed.
 
     Args:
         path: The text as the client wrote it.
-        offset: Where reading stopped, in code points from 0.
-        expected: What would have been right there.
+        offset: Where parsing stopped, in code points from 0.
+        expected: What would be right there.
         hint: What to write instead, as a whole sentence.
     """
 
@@ -68,7 +63,7 @@ class ProjectionLimit(InvalidProjection):
 
 
 class UnknownField(InvalidProjection):
-    """A strict request that names a field which the tool's schema does not know."""
+    """A strict request for a field that the tool's schema does not know."""
 
     code = "UNKNOWN_FIELD"
 
@@ -80,13 +75,13 @@ class UnknownView(InvalidProjection):
 
 
 class UnfitType(InvalidProjection):
-    """A request for a type that no answer of the tool can be read into.
+    """A requested type that no answer of the tool can have.
 
     Args:
         message: What does not fit, and what the tool has instead.
-        path: Where; `None` where the type itself is none that can be asked for.
-        takes: The JSON types that the type takes there.
-        has: Those that the tool's schema has there.
+        path: Where; `None` if the type itself cannot be requested.
+        takes: The JSON types that the requested type accepts there.
+        has: The JSON types that the tool's schema has there.
         suggestion: The path that was probably meant.
     """
 
@@ -117,12 +112,7 @@ class OutputInvalid(LouverError):
 
 
 class Withheld(LouverError):
-    """What a server under a policy has said, and what nobody can tell which part of may be seen.
-
-    Args:
-        message: What is withheld.
-        correlation_id: Names it in the log.
-    """
+    """An answer withheld under a field policy: no part of it is known to be visible. `correlation_id` is in the log."""
 
     code = "WITHHELD"
 
@@ -131,7 +121,7 @@ class Withheld(LouverError):
 
 
 class InvalidAnswer(LouverError):
-    """An answer that is not what it says: no result at all, or one whose receipt tells what is not so."""
+    """An answer that is not a result, or contradicts its own receipt or the request."""
 
     code = "INVALID_ANSWER"
 
@@ -143,85 +133,78 @@ class InvalidQuery(LouverError):
 
 
 class InvalidCursor(LouverError):
-    """A cursor that is not one of this query, caller and catalogue."""
+    """A cursor that does not belong to this query, caller and catalogue."""
 
     code = "INVALID_CURSOR"
 
 
 class RateLimited(LouverError):
-    """A caller asks more often than is answered."""
+    """A caller over its rate limit."""
 
     code = "RATE_LIMITED"
 
 
 class UpstreamError(LouverError):
-    """A server behind the gateway does not answer as it should."""
+    """An upstream that does not answer as it should."""
 
-    goes_on: bool = False
-    """Whether the server may be at the request still, for all that is known."""
+    goes_on: bool = False  # the upstream may still be processing the request
 
 
 class UpstreamUnavailable(UpstreamError):
-    """The upstream is not there, or went while it was called."""
+    """An upstream that is unavailable, or ended during the call."""
 
     code = "UPSTREAM_UNAVAILABLE"
 
 
 class UpstreamTimeout(UpstreamError):
-    """The upstream has not answered in time."""
+    """An upstream that did not answer in time."""
 
     code = "UPSTREAM_TIMEOUT"
     goes_on = True
 
 
 class UpstreamTooLarge(UpstreamError):
-    """The upstream's answer is larger than the gateway reads."""
+    """An upstream's answer that is larger than the gateway accepts."""
 
     code = "UPSTREAM_TOO_LARGE"
 
 
 class UpstreamInvalidOutput(UpstreamError):
-    """The upstream's answer is not strictly JSON, or no answer at all."""
+    """An upstream's answer that is not strict JSON, or not an answer at all."""
 
     code = "UPSTREAM_INVALID_OUTPUT"
 
 
 class ToolChanged(UpstreamError):
-    """A tool of the upstream is not what it was when it was first listed, and is blocked for that."""
+    """A tool that is blocked because its definition differs from the one first listed."""
 
     code = "TOOL_CHANGED"
 
 
 class NotSpoken(UpstreamError):
-    """A server that is checked answers, but does not speak the protocol revision."""
+    """A tested server that answers, but does not support the protocol revision."""
 
 
 class Broken(LouverError):
-    """A sentence of the specification that a server which is checked does not keep."""
+    """A requirement of the specification that a tested server does not meet."""
 
 
 class NotOffered(LouverError):
-    """A server that is checked has nothing on which a sentence could be tried, and need not."""
+    """An optional requirement that cannot be tested: the server does not offer what it needs."""
 
 
 class NotTried(LouverError):
-    """A server that is checked has nothing on which any sentence could be tried."""
+    """A tested server on which no requirement can be tested."""
 
 
 class InvalidInput(LouverError):
-    """What was given to the command, or to the client, cannot be read."""
+    """Input of the command line, or of the client, that cannot be read."""
 
     code = "INVALID_INPUT"
 
 
 class _Located(LouverError):
-    """What stands in a file, or came from elsewhere, and cannot be used.
-
-    Args:
-        message: What is wrong and what would have been right.
-        file: The file's path as it was given, where it came from one.
-        line: The line in that file, from 1.
-    """
+    """An error with the file, as it was given, and the line (from 1) where it is, if they are known."""
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
         super().__init__(_where(file, line) + message, file=file, line=line)
@@ -237,10 +220,10 @@ class InvalidView(_Located):
     """A view, or a file of views, that cannot be used.
 
     Args:
-        message: What is wrong and what would have been right.
-        file: The file's path as it was given, where it came from one.
+        message: What is wrong and what would be right.
+        file: The file's path as it was given, if it is in a file.
         line: The line in that file, from 1.
-        keys: The way to what is wrong within the view.
+        keys: The keys that lead to the error within the view.
     """
 
     code = "INVALID_VIEW"
@@ -253,34 +236,33 @@ class InvalidView(_Located):
 
 
 class InvalidSchema(_Located):
-    """A file of an output schema that cannot be used."""
+    """A file with an output schema that cannot be used."""
 
     code = "INVALID_SCHEMA"
 
 
 class InvalidDescription(_Located):
-    """A file that describes a tool and cannot be used."""
+    """A file with a tool description that cannot be used."""
 
     code = "INVALID_DESCRIPTION"
 
 
 class InvalidPolicy(_Located):
-    """A file of field policy that cannot be used."""
+    """A file with a field policy that cannot be used."""
 
     code = "INVALID_POLICY"
 
 
 class InvalidGuidance(LouverError):
-    """A rule of guidance that cannot be used."""
+    """A guidance rule that cannot be used."""
 
     code = "INVALID_GUIDANCE"
 
 
 class UnknownResult(LouverError):
-    """A handle of no result that is kept for who reads: it never was, has gone, or is of somebody else.
+    """A handle without a kept result for this caller."""
 
-    All of these are one, so that nobody learns which.
-    """
+    # Unknown, expired and foreign handles are one error, so that no caller learns which it is.
 
     code = "UNKNOWN_RESULT"
 
@@ -289,11 +271,7 @@ class UnknownResult(LouverError):
 
 
 class MissingToolSelection(LouverError):
-    """A read of descriptions that names no tool.
-
-    Args:
-        examples: URIs that would have been right.
-    """
+    """A read of tool descriptions that names no tool; `examples` are valid URIs."""
 
     code = "MISSING_TOOL_SELECTION"
 
@@ -303,12 +281,7 @@ class MissingToolSelection(LouverError):
 
 
 class ToolDescriptionRequired(LouverError):
-    """A call of a tool whose description its caller has not read.
-
-    Args:
-        tool: The tool's name.
-        uri: Where its description is read.
-    """
+    """A call of a tool before its caller has read the tool's description, which is at `uri`."""
 
     code = "TOOL_DESCRIPTION_REQUIRED"
 
@@ -321,7 +294,7 @@ class ToolDescriptionRequired(LouverError):
 
 
 class InvalidUri(LouverError):
-    """A URI of descriptions, or of a kept result, that cannot be read."""
+    """A URI of tool descriptions, or of a kept result, that cannot be parsed."""
 
     code = "INVALID_URI"
 
@@ -333,14 +306,7 @@ class TooManyTools(LouverError):
 
 
 class SandboxError(LouverError):
-    """A script that has not come to a result.
-
-    Args:
-        message: What is wrong, in the script's own words where Lua has raised it.
-        line: The line of the script, from 1.
-        hint: What was probably meant, as a whole sentence.
-        limit: The bound that it went over.
-    """
+    """A script without a result. `line` counts from 1; `limit` is the bound that it exceeded."""
 
     def __init__(
         self, message: str, *, line: int | None = None, hint: str | None = None, limit: float | None = None
@@ -351,66 +317,66 @@ class SandboxError(LouverError):
 
 
 class SandboxSyntax(SandboxError):
-    """A script that is not Lua, or too long."""
+    """A script that is not valid Lua, or too long."""
 
     code = "SANDBOX_SYNTAX"
 
 
 class SandboxRuntime(SandboxError):
-    """A script that raises an error. If a tool's failure ends it, that is the `__cause__`."""
+    """A script that raised an error; a tool's failure that ended it is the `__cause__`."""
 
     code = "SANDBOX_RUNTIME"
 
 
 class SandboxTimeout(SandboxError):
-    """A script that takes too long."""
+    """A script that took too long."""
 
     code = "SANDBOX_TIMEOUT"
 
 
 class SandboxMemory(SandboxError):
-    """A script that needs too much memory."""
+    """A script that needed too much memory."""
 
     code = "SANDBOX_MEMORY"
 
 
 class SandboxCallLimit(SandboxError):
-    """A script that calls too much, with too much, or gets too much."""
+    """A script with too many calls, or too large arguments or replies."""
 
     code = "SANDBOX_CALL_LIMIT"
 
 
 class SandboxOutputLimit(SandboxError):
-    """A script whose result is too large or too deep."""
+    """A script with a result that is too large or too deep."""
 
     code = "SANDBOX_OUTPUT_LIMIT"
 
 
 class SandboxCrashed(SandboxError):
-    """A script whose process has ended, or was ended, without a word."""
+    """A script with a process that ended, or was ended, without a result."""
 
     code = "SANDBOX_CRASHED"
 
 
 class SandboxBusy(SandboxError):
-    """Too many scripts wait for their turn."""
+    """A script over the number of scripts that may wait."""
 
     code = "SANDBOX_BUSY"
 
 
 class SandboxUnavailable(SandboxError):
-    """Scripts cannot be contained here, or not run at all."""
+    """Scripts cannot run here, or not contained as configured."""
 
     code = "SANDBOX_UNAVAILABLE"
 
 
 class ToolFailed(LouverError):
-    """A tool that was called, and failed.
+    """A tool call that failed.
 
     Args:
-        message: What happened, in our words.
-        tool: The name by which it was called.
-        content: The content blocks that the tool answered with. They stand in no message.
+        message: What happened; it quotes nothing that the tool answered.
+        tool: The name that was called.
+        content: The content blocks of the tool's answer. No message holds them.
     """
 
     code = "TOOL_ERROR"
@@ -421,12 +387,7 @@ class ToolFailed(LouverError):
 
 
 class UnknownName(LouverError):
-    """A server or a tool that is not there.
-
-    Args:
-        message: Which, and where it is missing.
-        nearest: Names that were probably meant, the nearest first.
-    """
+    """A server or tool that does not exist; `nearest` are similar names, the most similar first."""
 
     code = "UNKNOWN_NAME"
 
@@ -436,25 +397,25 @@ class UnknownName(LouverError):
 
 
 class InvalidArguments(LouverError):
-    """Arguments of one of the gateway's own tools that it does not take."""
+    """Arguments that a built-in tool does not accept."""
 
     code = "INVALID_ARGUMENTS"
 
 
 class NotReadOnly(LouverError):
-    """A sample call of a tool that does not say of itself that it only reads."""
+    """A sample call of a tool that is not annotated as read-only."""
 
     code = "NOT_READ_ONLY"
 
 
 class AuditFailed(LouverError):
-    """An audit record that is not written, or a file that records cannot be written to."""
+    """An audit record, or a file of them, that cannot be written."""
 
     code = "AUDIT_FAILED"
 
 
 class AuthUnavailable(LouverError):
-    """Whether a token is good cannot be found out, since its issuer does not answer as it should."""
+    """A token that cannot be checked: its issuer does not answer as it should."""
 
     code = "AUTH_UNAVAILABLE"
 
@@ -468,7 +429,7 @@ def _short(text: str, most: int = 80) -> str:
 
 
 def _encodable(value: Any) -> Any:
-    """`value` with lone surrogates written as escapes, so that it can be sent."""
+    """`value` with lone surrogates as escapes, so that it can be encoded."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     return value

@@ -1,580 +1,493 @@
 """Every bound, with its unit and its reason.
 
-A bound is a promise in both directions: what stays under it is served. What goes
-over it is refused with `PROJECTION_LIMIT` (a request), answered with the always
-sound shape (a schema), read as no JSON (a text), or forgotten (what is only kept to
-be fast).
+Whatever stays under a bound is served. What exceeds it is refused with `PROJECTION_LIMIT` (a request), answered with
+the shape, which is always sound (a schema), rejected as not JSON (a text), or forgotten (a cached value).
 """
 
 MAX_PATHS = 256
-"""Field paths in one request. A longer list says "everything but", which exclude says shorter."""
+"""Field paths in one request. A longer list means "everything but", which exclude says shorter."""
 
 MAX_PATH_CHARACTERS = 512
-"""Length of one field path, in code points. Bounds the reading of it."""
+"""Length of one field path, in code points."""
 
 MAX_ARGUMENT_CHARACTERS = 45
 """Characters of field names, and of view names, in the description of the argument: models read it with every list."""
 
 MAX_ARGUMENT_SHARE = 0.065
-"""How much longer the argument makes a list of tools, at most. Past that, tools with fewer fields go without."""
-
 MIN_ARGUMENT_ROOM = 500
-"""Characters that the argument may take in any list: of four tools or so."""
+"""Share of a tool list, or at least characters, that the argument may add. Past that, tools with few fields lack it."""
 
 MAX_NAMED_FIELDS = 60
-"""Fields that an error names, when a model has named none of them."""
+"""Fields that an error lists if a request names no existing field."""
 
 LEARNT_AFTER = 3
-"""Answers in a row without a new field, after which the fields of a tool are taken for known."""
+"""Answers in a row without a new field, after which a tool's fields count as known."""
 
 MAX_LEARNT_SAMPLES = 20
-"""Answers of one tool that are looked at after each start."""
-
 MAX_LEARNT_FIELDS = 500
-"""Fields of one tool that are learnt. One with more has data for names."""
+"""Answers of one tool that are learnt from after each start, and fields. A tool with more fields has data for names."""
 
 MAX_REMEMBERED_PATHS = 32
-"""Field paths of a request that is remembered as it was read. The latest 512 are; longer ones are read anew."""
+"""Field paths of a request that is cached once parsed. The cache has 512 requests; longer ones are parsed each time."""
 
 MAX_SEGMENTS = 32
 """Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
 
 MAX_VIEWS = 256
-"""Views of one tool that stand in one place, as its hint or a file. Each is held against its schema."""
+"""Views of one tool from one source, such as a hint or a file. Each is checked against the tool's schema."""
 
 MAX_SHAPING_VIEWS = 16
-"""Those of them that shape. Each makes a plan for what the tool lists, of its schema as a whole."""
+"""Views of one tool that shape. Each needs a plan of the whole schema for the tool list."""
 
 MAX_TOLD_FIELDS = 256
-"""Fields of one answer that an audit record names. More are not told: a value can have a name for each row."""
+"""Fields of one answer that an audit record names. A value can have a name for each row."""
 
 MAX_AUDIENCES = 64
-"""Sets of callers that may see the same, for which lists, plans and searches are kept. Each keeps its own."""
+"""Groups of callers that may see the same, each with cached lists, plans and searches."""
 
 MAX_SIGHTS = 16_384
-"""What callers see of tools, made ready: one for each tool and each set of rules that counts for somebody.
-
-Likewise, the tools of one server that its policy knows, as they were last listed.
-"""
+"""Cached views of tools under a policy (one for each tool and set of rules), and cached tools of one server."""
 
 MAX_APPLIED = 500_000
-"""Parts of a derived schema, counted each time that one is referred to. The largest of 787 real ones has under 20,000.
-
-Thirty schemas that each refer twice to the next have 2^30, and whoever applies them takes every way.
-"""
+"""Parts of a derived schema, counted for each reference: 30 schemas that refer twice to the next have 2^30."""
 
 MAX_KEPT_NAME = 256
-"""Characters of the longest name whose form without case and the like is kept for the next time; most have a few."""
+"""Longest name that is cached with its normalised form, in characters."""
 
 MAX_TWIN_PATHS = 1024
-"""Denied paths of one rule, with those that twins of their names make of them. A schema has few twins, if any."""
+"""Denied paths of one rule, with all variants of their names. A schema has few variants, if any."""
 
 MAX_MASK_STATES = 4096
-"""States of a determinised mask. Twelve short paths with wildcards can ask for 196,406."""
-
 MAX_MASK_STEPS = 600_000
-"""Elementary steps of determinising a mask. Few states with wide sets cost as much as many states."""
+"""States of a determinised mask, and steps to make them. Twelve short paths with wildcards can need 196,406 states."""
 
 MAX_SCHEMA_STEPS = 20_000
-"""Schema objects visited by one derivation. Over it: shape only."""
-
 MAX_SCHEMA_DEPTH = 80
-"""Schema objects nested in one another, written out, in one derivation. Over it: shape only."""
+"""Schema objects that one derivation visits, and their nesting when written out. Over it: shape only."""
 
 MAX_INLINE_DEPTH = 40
-"""Depth to which single-use definitions are written in place, in levels of JSON."""
+"""Depth to which single-use definitions are inlined, in levels of JSON."""
 
 MAX_SUGGESTION_NAMES = 1000
-"""Names of a schema that are compared with an unknown one to suggest what was meant."""
+"""Names of a schema that are compared with an unknown name for a suggestion."""
 
 MAX_PLANS = 4096
-"""Plans kept for the tools of one server; those that were not used for long go first."""
-
 MAX_PLAN_NODES = 500_000
-"""Likewise, the size of them all: nodes of their masks and JSON values of their schemas, some 100 MB."""
+"""Cached plans of one server, and nodes of their masks plus values of their schemas: some 100 MB."""
 
 MAX_TOOL_PAGES = 100
-"""Pages of a `tools/list` that are read, so that a cursor which never ends cannot hang a call."""
+"""Pages of a `tools/list` that are read, so that an endless cursor cannot hang a call."""
 
 MAX_JSON_DEPTH = 200
 """Nesting of JSON text that is read as structured output, in levels."""
 
 MAX_WRITTEN_DEPTH = 250
-"""Deepest nesting of a derived schema, in levels of JSON, so that any JSON reader takes it."""
+"""Nesting of a derived schema, in levels of JSON, so that any JSON reader accepts it."""
 
 MAX_PATTERN_CHARACTERS = 256
-"""Longest `patternProperties` pattern that is run on a name, in code points."""
+"""Longest `patternProperties` pattern that is matched against a name, in code points."""
 
 MAX_CALLERS = 256
-"""Callers whose view of a server's tools is remembered, the least recently seen go first."""
+"""Callers with cached state, such as their view of a server's tools."""
 
 MAX_BACKTRACKS = 100_000
-"""Steps of matching one pattern with look-around, by the backend that can have them."""
+"""Steps of matching one pattern with look-around, in the backend that supports it."""
 
 MAX_KEPT_SCHEMAS = 1024
-"""Projected schemas that a server serves by their digest, the least recently named go first."""
+"""Projected schemas that a server serves by their digest; the least recently used go first."""
 
 MAX_ARRAY_LEVELS = 64
-"""Arrays directly in one another through which a named field looks; an array nested deeper is missing."""
+"""Arrays directly in one another that a name looks through; a deeper array counts as missing."""
 
 MAX_WRITTEN_SIZE = 10 * MAX_SCHEMA_STEPS
-"""Largest derived schema, in JSON values, a long text counted for one every 100 characters.
-
-A large constant can be kept under each of the states of a mask.
-"""
+"""Largest derived schema, in JSON values; 100 characters of text count as one. A mask can repeat a large constant."""
 
 MAX_COMPARING = 2_000_000
-"""Pairs of characters (30 more for each pair of names) that one reading compares to suggest what was meant: 0.1 s."""
+"""Pairs of characters (30 more for each pair of names) that one reading compares for suggestions: 0.1 s."""
 
 MAX_GENERATED_LINES = 1000
-"""Lines, and members, of generated code for one plan. A wider plan is kept by closures."""
-
 MAX_GENERATED_DEPTH = 15
-"""Nesting of generated code; Python itself stops at 20 loops. A deeper plan is kept by closures."""
+"""Lines and members of a plan's generated code, and its nesting (Python stops at 20 loops). Over it: closures."""
 
 MAX_GENERATIONS = 8
-"""How often code is generated for one plan. The last is generated so that it expects nothing, and stays."""
+"""How often code is generated for one plan. The last code expects nothing, and stays."""
 
 FIRST_CALLS = 3
-"""Values that are kept by closures, and learnt from, before code is generated."""
-
 FIRST_ELEMENTS = 300
-"""Likewise, elements of the root's arrays: of a large value one is enough."""
+"""Values, or elements of the root's arrays, that a plan learns from before code is generated."""
 
 MAX_SHAPE_SAMPLES = 64
-"""Elements of each array that are learnt from, at first."""
+"""Elements of each array that a plan learns from at first."""
 
 MAX_ON_LOOP = 20_000
-"""Parts of a value that projecting or validating looks at on the event loop, about 1 MB; for more there is a thread."""
+"""Parts of a value that are projected or validated on the event loop, about 1 MB; larger values go to a thread."""
 
 MAX_TURN_S = 0.005
-"""Work on the tools of a list without a break in which others have their turn. Another's answer takes some ten turns
-of the event loop, so it can be later by ten times this."""
+"""Seconds of work on a tool list without yielding. Another request's answer takes some ten turns of the event loop."""
 
 MAX_READING_STEPS = 20_000
-"""Schemas looked at to find what a request's paths mean. Over it every path is known: about 0.1 s."""
-
 MAX_VIEWS_STEPS = 10 * MAX_READING_STEPS
-"""Likewise, for the paths of all views of a tool: a thousand of them in the widest schemas of GitHub."""
+"""Schemas read to check the paths of a request, about 0.1 s, or of all views of a tool. Over it every path is known."""
 
 MAX_INFERRED_DEPTH = 32
-"""Levels of a value to which a schema is inferred. Below them nothing is said; paths are no longer than that."""
-
 MAX_INFERRED_NAMES = 256
-"""Members of one place of an inferred schema. Where there are more, the names are data and are not listed."""
+"""Levels of an inferred schema, as many as a path has, and members of one place. With more, the names are data."""
 
 MAX_EXTENDS = 32
-"""Views that extend one another, in a row."""
+"""Views in a row that extend one another."""
 
 MAX_QUERY_CHARACTERS = 256
-"""Length of a query for tools, in code points. A model asks in a sentence; what is longer is a text, not a query."""
+"""Length of a search query for tools, in code points: a sentence."""
 
 QUERIES_PER_MINUTE = 120
-"""Queries for tools by one caller within a minute, unless the server says otherwise: two a second."""
+"""Search queries of one caller in a minute, by default."""
 
 MATCHES_A_PAGE = 20
-"""Tools on a page of a search. Who does not find it among twenty needs other words."""
+"""Tools on a page of search results. A model without a match among twenty needs other words."""
 
 MAX_SEARCHED_CHARACTERS = 20_000
-"""Of each text of a tool that is searched, in code points: five times the longest of 527 real tools."""
+"""Code points of each text of a tool that are searched: five times the longest of 527 real tools."""
 
 MAX_WORD_CHARACTERS = 100
-"""Of what stands in one, in code points. Longer things are no words that somebody looks for."""
+"""Length of a word in the search index, in code points. Longer strings are not search terms."""
 
 MAX_RANKED_TOOLS = 100_000
-"""Tools in the indexes of one server, which callers with lists of their own have each: some 150 MB."""
+"""Tools in the search indexes of one server, one index for each caller with a list of its own: some 150 MB."""
 
 CALM_S = 0.25
-"""Shortest time between two notifications of a change of the same list, in seconds: one may change 20,000 times."""
+"""Shortest time between two notifications of changes of one list, in seconds: a list may change 20,000 times."""
 
 MAX_UPSTREAM_BYTES = 8 * 1024 * 1024
-"""Largest message of an upstream that the gateway reads, in bytes after decompression."""
-
 MAX_UPSTREAM_MEMBERS = 1000
-"""Members of a compressed message. One in blocks of 64 kB has 128; an empty one takes time and makes nothing."""
-
 MAX_UPSTREAM_DEPTH = 128
-"""Nesting of an upstream's message, in levels."""
+"""Message of an upstream: bytes after decompression, compressed members (64 kB blocks make 128), levels of nesting."""
 
 MIN_BACKOFF_S = 0.25
-"""First wait before an upstream that failed is tried again, in seconds; each further one is twice as long."""
+"""First wait before retrying an upstream that failed, in seconds; each further wait is twice as long."""
 
 MAX_URI_PARTS = 64
-"""Parts of a resource's address by which is looked for what it is a part of."""
+"""Parts of a resource's URI that are tried as the URI of a watched parent."""
 
 MAX_TOLD_PATHS = 5
-"""Fields that an output does not have, of which each is told in words; all stand in the receipt."""
+"""Unknown fields that a message explains one by one; the receipt lists all."""
 
 LAST_WORDS = 10
-"""Lines of a server's standard error that are shown where it is not there."""
+"""Last lines of a server's standard error that are shown if the server is unavailable."""
 
 MAX_BACKOFF_S = 30.0
-"""Longest such wait: after five failures in a row an upstream is left alone for so long."""
+"""Longest wait before retrying an upstream, in seconds, and the wait after `MAX_FAILURES`."""
 
 DISCOVER_TIMEOUT_S = 5.0
-"""How long an upstream may take to say that it speaks 2026-07-28."""
+"""How long an upstream may take to announce 2026-07-28, in seconds."""
 
 OPENING_TIMEOUT_S = 30.0
-"""How long an upstream may take to open at least, in seconds: `npx` downloads a server first. One that may be silent
-for longer while it is called may be so then, too."""
+"""How long an upstream may take to open, in seconds (`npx` downloads it first), unless its call timeout is longer."""
 
 LEFT_OUT_S = 8.0
-"""After how long the opening, or a list, of several servers goes on without those that have not come, in seconds. Hosts
-wait 10 at least, and some never hear of what comes later: so it is as long as that lets it be. `npx` and the like start
-what they have downloaded before in less, several at once; a first download comes later."""
+"""Seconds until a list goes on without slow servers. Hosts wait 10 s; `npx` starts a downloaded server in less."""
 
 MAX_FAILURES = 5
-"""Failures in a row after which an upstream is left alone for `MAX_BACKOFF_S`."""
+"""Failures in a row, after which an upstream is not retried for `MAX_BACKOFF_S`."""
 
 MAX_REFUSED = 1000
-"""Openings of clients that an upstream has refused, of which is known how long each waits."""
+"""Refused sessions of clients whose backoff is remembered."""
 
 STAYED_S = 10.0
-"""How long an upstream that has answered no client must have been there for its end to be no failure, in seconds.
-
-A server that lacks something ends within the first few.
-"""
+"""Uptime after which the end of an unused upstream is no failure, in seconds. A misconfigured server ends sooner."""
 
 MAX_SESSIONS = 200
-"""Sessions with one upstream, of clients that each have their own."""
+"""Sessions with one upstream, where each client has its own."""
 
 UNUSED_S = 60.0
-"""How long a session of one client must not have been used, in seconds, to end where there are `MAX_SESSIONS` and
-another client comes. Clients that crash say no goodbye, and the SDK waits half an hour for them."""
+"""Idle time after which a session ends if there are `MAX_SESSIONS`, in seconds. Crashed clients do not close theirs."""
 
 MAX_UNREAD = 10_000
-"""Notifications that wait for one client to read them: as many as are kept for one that comes again (`MAX_EVENTS`)."""
-
 MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024
-"""Likewise, characters of their JSON text; one of any size may wait alone."""
+"""Notifications that wait for one client, as many as `MAX_EVENTS`, and their characters; a single one may be larger."""
 
 MAX_WATCHED = 10_000
-"""Resources that one request of 2026-07-28 watches. All that are watched of a server are asked for anew each time: of
-60,000 in 0.3 s."""
+"""Resources that one request of 2026-07-28 watches. A change subscribes to all of them again: 60,000 take 0.3 s."""
 
 MAX_PARKED = 100
-"""Calls that wait for a client of 2026-07-28 to come again with answers. Over it the oldest go, those of the same
-server and principal first."""
+"""Calls that wait for answers of a 2026-07-28 client. Over it the oldest go, those of the same owner first."""
 
 PARKED_S = 300.0
-"""How long such a call waits, in seconds; then the upstream is told that it is cancelled."""
+"""How long such a call waits, in seconds; then it is cancelled at the upstream."""
 
 ABANDONED_S = 60.0
-"""How long a call that was given up, and is not answered, may be why an upstream asks something, in seconds. A server
-that has heard of it never answers; most of those that have not do within a minute."""
+"""How long a cancelled call without an answer can be the cause of an upstream's request, in seconds."""
 
 MAX_REMEMBERED_METAS = 100
-"""Different `_meta` of calls that are remembered as valid. Over it the oldest goes."""
-
 MAX_REMEMBERED_META = 4096
-"""The largest of them, in bytes; a larger one is looked at in each call."""
+"""Valid `_meta` of calls that are cached, and the largest of them, in bytes; a larger one is validated each time."""
 
 MAX_ABANDONED = 1000
-"""Such calls over one connection that are remembered. Over it the oldest go, those of the same client first."""
+"""Cancelled calls of one connection that are remembered. Over it the oldest go, those of the same client first."""
 
 MAX_ROUNDS = 10
-"""Rounds of questions within one call."""
+"""Rounds of `input_required` within one call."""
 
 MAX_EVENTS = 10_000
-"""Events over HTTP that are kept for clients that take up a broken stream again."""
-
 MAX_EVENT_BYTES = 1024 * 1024
-"""Likewise, in bytes; the latest is kept whatever its size, if need be beside these."""
+"""HTTP events that are kept for clients that resume a stream, and their bytes; the latest event is always kept."""
 
 RETRY_MS = 500
-"""When a client whose stream was closed should come again, in milliseconds."""
+"""When a client with a closed stream should reconnect, in milliseconds."""
 
 PING_S = 15.0
-"""After how long without a word an answer over HTTP becomes a stream that shows life, in seconds, as in the SDK."""
+"""Silence after which an HTTP answer becomes a stream with pings, in seconds, as in the SDK."""
 
 CLIENT_SILENCE_S = 30.0
-"""How long a client over HTTP may be silent, in seconds, before it has said all of a request; then it is let go."""
+"""How long an HTTP client may be silent before its request is complete, in seconds; then the connection is closed."""
 
 WATCH_AFTER_S = 0.05
-"""After how long of work on a request it is looked whether its client is still there, in seconds."""
+"""Work on a request after which the gateway watches for a disconnect of its client, in seconds."""
 
 DRAIN_S = 5.0
-"""How long calls may go on once the process is told to end, in seconds; it ends within 10."""
+"""How long calls may continue during shutdown, in seconds; the process ends within 10."""
 
 FOLLOWED_S = 1.0
-"""How often it is looked whether the configuration's file has changed, in seconds."""
+"""How often the configuration file is checked for changes, in seconds."""
 
 MAX_CLIENT_LINE = 4 * 1024 * 1024
-"""Longest message of a client over stdio, in bytes; over HTTP the SDK has the same bound."""
+"""Largest message of a client over stdio, in bytes; over HTTP the SDK has the same bound."""
 
 MAX_CLIENT_VALUES = 200_000
-"""Values in one, elements and members, which are read on the event loop in up to 0.1 s. Four megabytes of numbers that
-are written in full have as many."""
-
 MAX_CLIENT_CONTAINERS = 100_000
-"""Arrays and objects among them, each of which takes as long as several others: a million took seconds."""
+"""Elements and members of a client's message (parsed on the event loop in 0.1 s), and slower arrays and objects."""
 
 MAX_CLIENT_DEPTH = 128
-"""Nesting of one, in levels, as of an upstream's."""
+"""Nesting of a client's message, in levels."""
 
 MAX_TELLING_BYTES = 1024
-"""Of a longer one, bytes of its beginning and again of its end that are kept: they tell whose it is."""
+"""Bytes at both ends of a message that is too long; they are kept to identify it."""
 
 MAX_UPSTREAM_CONTAINERS = 1_000_000
-"""Arrays and objects in an upstream's message. Eight megabytes of `[],` are 200 MB of lists, read in half a second."""
+"""Arrays and objects in an upstream's message. 8 MB of `[],` become 200 MB of lists."""
 
 MAX_TOOL_BYTES = 256 * 1024
-"""Bytes of a tool's definition that an upstream lists, about, without its icons; a larger one is left out. The
-largest of GitHub's schemas has 74 kB; one of 8 MB took seconds on the event loop."""
+"""Tool definition of an upstream, in bytes without icons; a larger one is left out. GitHub's largest has 74 kB."""
 
 MAX_KNOWN_DEFINITIONS = 100_000
-"""Tools of an upstream whose definitions are remembered, ten times those of a large list: 20 MB. Whether a further one
-has changed is not known, so it is not told, and is blocked where changes are."""
+"""Pinned tools of an upstream: 20 MB. Changes of further tools go unnoticed, or these are blocked where changes are."""
 
 MAX_INTEGER_DIGITS = 10_000
-"""Digits of an integer of an upstream; reading and writing one takes time by the square of them."""
+"""Digits of an integer of an upstream; reading and writing one takes quadratic time."""
 
 MAX_READ_ON_LOOP = 256 * 1024
-"""Largest message that is read on the event loop, in bytes: some 5 ms; a larger one goes to a thread."""
+"""Largest message that is parsed on the event loop, in bytes, some 5 ms; larger ones go to a thread."""
 
 MAX_HTTP_HEAD = 16 * 1024
-"""Bytes of HTTP that are waited for while they bring nothing, as those of a head do until it ends; of clients and of
-upstreams alike. It is what h11 waits for of itself."""
+"""Bytes of HTTP without progress, such as an unfinished head, from clients and upstreams; the default of h11."""
 
 MAX_UPSTREAM_PENDING = 1024 * 1024
-"""Bytes of an upstream that wait to be taken. Over it no more is read of it, so that the upstream waits too."""
+"""Unread bytes of an upstream. Over it the gateway stops reading, so that the upstream waits."""
 
 MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
-"""Bytes that wait for an upstream to read them. Over it the upstream does not read: calls fail instead of waiting."""
+"""Bytes that an upstream has not read. Over it calls fail instead of waiting."""
 
 MAX_UPSTREAM_QUESTIONS = 100
-"""Questions of an upstream that are open at once; further ones get no answer."""
+"""Open requests of an upstream; further ones get no answer."""
 
 MAX_LOG_LINE = 1000
-"""Length of a line of an upstream's standard error in the log, in bytes; the rest of it is left out."""
-
 MAX_LOG_LINES = 100
-"""Likewise, lines that come at once, some 256 kB."""
+"""Bytes of a line of an upstream's standard error in the log, and lines at once, some 256 kB; the rest is dropped."""
 
 UPSTREAM_EXIT_SECONDS = 2.0
 """How long a process may take to end after its input is closed, and again after SIGTERM, as in the SDK."""
 
 UPSTREAM_LAST_WORDS_SECONDS = 0.05
-"""How long what a process has said last is waited for after it ended, if somebody else keeps its output open."""
+"""How long the gateway reads the output of an ended process that another process keeps open."""
 
 UPSTREAM_CONNECT_SECONDS = 10.0
-"""How long making a connection to an HTTP upstream may take."""
+"""How long connecting to an HTTP upstream may take."""
 
 UPSTREAM_IDLE_SECONDS = 4.0
-"""How long an HTTP connection is kept for the next call. Common servers close after 5, and no call should meet that."""
+"""How long an idle HTTP connection stays open. Common servers close theirs after 5, and no call should meet that."""
 
 UPSTREAM_GOODBYE_SECONDS = 1.0
-"""How long what nobody waits for may take: the rest of a stream after the answer, a cancellation, a goodbye."""
+"""How long anything without a waiting client may take: the rest of a stream, a cancellation, a DELETE."""
 
 UPSTREAM_RETRY_SECONDS = 1.0
-"""After how long a stream that ended is taken up again, where the upstream does not say."""
+"""When a broken stream is resumed, unless the upstream says otherwise."""
 
 MIN_UPSTREAM_RETRY_SECONDS = 0.1
-"""The shortest: an upstream that wants none would be asked without end, and nobody else served as soon."""
-
 MAX_UPSTREAM_RETRY_SECONDS = 30.0
-"""The longest that an upstream can make a stream wait, and the longest between two attempts."""
+"""Shortest and longest wait before a stream is resumed, whatever the upstream says."""
 
 MAX_RESUMPTIONS = 5
-"""Attempts in a row to take up a call's stream without anything new on it."""
+"""Attempts in a row to resume the stream of a call without a new event."""
 
 MAX_EVENT_ID = 1024
-"""Longest id of an event that is kept to take up a stream after it, in bytes: it is sent back as a header."""
+"""Longest event id that is kept for resuming a stream, in bytes: it is sent as a header."""
 
 MAX_SUMMARY = 200
-"""Longest summary of a tool in a list that shows no more of it, in code points: a long sentence."""
+"""Longest summary of a tool in a list without its description, in code points: a long sentence."""
 
 MAX_URI_BYTES = 8 * 1024
-"""Longest URI of ours that is read, in bytes: room for `MAX_TOOLS_READ` names of the longest kind, or many paths."""
+"""Longest URI of ours that is parsed, in bytes: room for `MAX_TOOLS_READ` long names, or many paths."""
 
 MAX_TASKS = 10_000
-"""Tasks of several servers of which is known whose they are. Whose an older one is the servers are asked."""
+"""Tasks of several servers with a known owner. For an older task the servers are asked."""
 
 MAX_TEMPLATES = 1000
-"""Templates of one server by which it is found whose an address is. Each is tried for an address that nobody lists."""
+"""Resource templates of one server that are matched against a URI that no server lists."""
 
 MAX_TOOLS_READ = 50
-"""Descriptions in one read. Who needs more tools than that at once has not chosen."""
+"""Tool descriptions in one read. A model that needs more has not chosen yet."""
 
 MAX_AVAILABLE_TOOLS = 20
-"""Names that the answer for a tool that is not there suggests; a catalogue can have ten thousand."""
+"""Tools that the error for an unknown tool suggests; a catalogue can have ten thousand."""
 
 READS_PER_MINUTE = 120
-"""Reads of descriptions by one caller within a minute, unless the server says otherwise. A task takes one or two."""
+"""Reads of descriptions by one caller in a minute, by default. A task takes one or two."""
 
 MANY_UNKNOWN_TOOLS = 50
-"""Names of tools that are not there, asked for by one caller within a minute, that are logged: it is guessing."""
+"""Unknown tools that one caller requests in a minute before it is logged: it is guessing."""
 
 MANY_TOOLS = 50
-"""Tools of a catalogue whose descriptions one caller reads all within a minute, which is logged. A smaller one may be
-read whole."""
+"""Smallest catalogue for which it is logged if one caller reads all descriptions in a minute."""
 
 GRANT_S = 3600
-"""How long a grant is good, in seconds: a long conversation. 2026-07-28 has no session whose end could end it."""
+"""How long a grant is valid, in seconds: a long conversation. 2026-07-28 has no sessions that could end it."""
 
 DEFINITIONS_S = 60.0
-"""How long it counts what a server listed last, in seconds, if it tells of no change. Changes that another worker
-tells are not heard."""
+"""How long a server's list stays valid without a notification, in seconds: those of another worker are not received."""
 
 MAX_OUTLINE_DEPTH = 3
-"""Names deep that the members of a schema are shown: who needs more reads the schema."""
-
 MAX_OUTLINE_MEMBERS = 100
-"""Members of a schema that are shown, likewise."""
+"""Names deep, and members in all, that an outline shows of a schema; the schema itself has the rest."""
 
 MAX_OUTLINE_VALUES = 12
-"""Values of an `enum` that are shown in place of its type."""
+"""Values of an `enum` that an outline shows instead of its type."""
 
 MAX_WEIGHED_DEPTH = 6
-"""Names deep that the fields of an answer are weighed, each over again with what it stands in."""
+"""Names deep that fields are measured, each again as a part of its parents."""
 
 MAX_SHAPE_FIELDS = 200
-"""Fields in the shape of an answer: what has more is a map, or is asked for in parts."""
+"""Fields that a preview lists. A value with more is a map, or is read in parts."""
 
 HEAVY_CHARACTERS = 200
 """Longest text of a field that a suggested view keeps, in characters: a sentence or two."""
 
 MAX_CHARTED_FIELDS = 40
-"""Fields of an answer in a chart, the heaviest: what is read at one look."""
+"""Fields in a bar chart, the heaviest of an answer."""
 
 MAX_PREVIEW_BYTES = 600
-"""JSON of the fields in the preview of a kept result and of the view that it suggests, in bytes: it is below 2 kB."""
-
 MAX_SUGGESTED_BYTES = 250
-"""Of these, those of the view. One that needs more is not told."""
+"""JSON of a kept result's preview, and within it of the suggested view; a larger view is left out."""
 
 MAX_SCALAR_BYTES = 200
-"""JSON of the scalars that are shown of such a result, in bytes."""
+"""JSON of the scalars that are shown of a kept result, in bytes."""
 
 KEPT_OVER_BYTES = 100_000
-"""Size over which an answer is kept instead of sent, in bytes of its JSON, unless the server says otherwise."""
+"""Size over which an answer is stored instead of sent, in bytes of JSON, by default."""
 
 KEPT_MINUTES = 10.0
-"""How long a result is kept, in minutes, unless the server says otherwise: a few steps of a task."""
-
 MAX_KEPT_MINUTES = 1440.0
-"""Longest time that a server may say, in minutes: a day. What is needed for longer belongs elsewhere."""
+"""How long a result is kept by default, a few steps of a task, and at most, in minutes."""
 
 MAX_RESULTS = 1000
-"""Results that one store keeps; the oldest go first."""
-
 MAX_RESULTS_BYTES = 256 * 1024 * 1024
-"""Likewise, in bytes of JSON. A larger result is sent as it is."""
+"""Results in one store, the oldest go first, and their bytes of JSON. A larger result is sent as it is."""
 
 SWEEP_AFTER_S = 1.0
-"""How long after it has expired a kept result is removed, in seconds: what expires together is removed at once."""
+"""Delay after which expired results are removed together, in seconds."""
 
 SWEEP_AGAIN_S = 60.0
-"""How long after a file of results has not let that be done it is tried again, in seconds: who has it may be slow."""
+"""Delay before expired results are removed again from a file that was locked, in seconds."""
 
 HANDLE_BYTES = 24
 """Randomness in the handle of a kept result, in bytes: 192 bits, more than can be guessed."""
 
 ITEMS_A_PAGE = 100
-"""Elements of the longest array on a page of a kept result: as many as are no reason to warn."""
+"""Elements of the longest array on a page of a kept result: as many as cause no warning."""
 
 MANY_ITEMS = 100
-"""Elements of an array over which is warned, unless the server says otherwise."""
-
 MANY_CHARACTERS = 50_000
-"""Characters of an answer over which is warned, unless the server says otherwise: some 14,000 tokens."""
+"""Elements of an array, and characters of an answer (some 14,000 tokens), that cause a warning by default."""
 
 CHARACTERS_A_TOKEN = 3.5
-"""Characters of JSON that make a token of a model, on average."""
+"""Characters of JSON in a model's token, on average."""
 
 SERVER_LOOK_S = 5.0
-"""How long a list of servers waits for one that is just being opened, in seconds: it is told as it stands then."""
+"""How long a list of servers waits for one that is opening, in seconds; then it shows its current state."""
 
 MAX_CALL_NAMES = 100_000
-"""Names of tools that are remembered for scripts: those of many callers, or ten very large servers."""
+"""Cached tool names for scripts: of many callers, or ten very large servers."""
 
 MAX_SCRIPT_BYTES = 64 * 1024
-"""Longest script, in bytes. What is longer is a program, not a question."""
+"""Longest script, in bytes."""
 
 SCRIPT_WALL_S = 5.0
-"""How long a script may take, in seconds, waiting for upstreams aside."""
-
 SCRIPT_HARD_WALL_S = 30.0
-"""How long it may take with all its waiting, in seconds: as long as one call of an upstream may."""
+"""How long a script may take without, and with, its waits for upstreams, in seconds."""
 
 SCRIPT_CPU_S = 2
-"""CPU time of a script's process, in whole seconds, in which the kernel counts. It is ended after that."""
+"""CPU time of a script's process, in whole seconds, as the kernel counts; then the process is killed."""
 
 MAX_SCRIPT_HEAP = 32 * 1024 * 1024
-"""Memory of a script's own values, in bytes: replies of 8 MiB in all, several times over."""
+"""Memory of a script's own values, in bytes: several times all of its replies (8 MiB)."""
 
 MAX_SCRIPT_MEMORY = 192 * 1024 * 1024
-"""Address space of a script's process, in bytes: the interpreters' 20 MB, the heap, and copies of texts that cross."""
+"""Address space of a script's process, in bytes: 20 MB for the interpreters, the heap, and copies of texts."""
 
 MAX_SCRIPT_CALLS = 20
-"""Calls of tools by one script."""
-
 MAX_SCRIPT_CALLS_AT_ONCE = 4
-"""Calls of one script that upstreams work on at the same time; others wait."""
+"""Tool calls of one script, and those at the same time; further ones wait."""
 
 MAX_SCRIPT_PATH_LISTS = 20
-"""Lists of field paths that one script projects by. The gateway reads them, in up to 7 ms each, and does no more."""
+"""Lists of field paths that one script projects by. Parsing one takes the gateway up to 7 ms."""
 
 MAX_SCRIPT_ARGUMENTS = 256 * 1024
-"""The JSON of a call's arguments, in bytes."""
-
 MAX_SCRIPT_REPLY = 1024 * 1024
-"""The JSON of a reply to a call, in bytes. Who needs less of it names `fields`."""
+"""JSON of a call's arguments, and of its reply, in bytes. A script gets less by naming `fields`."""
 
 MAX_SCRIPT_TRAFFIC = 8 * 1024 * 1024
-"""All that goes between a script and the gateway, in bytes, so that calls cannot keep it busy with reading."""
+"""All bytes between a script and the gateway, so that calls cannot keep the gateway busy with parsing."""
 
 MAX_SCRIPT_RESULT = 256 * 1024
-"""The JSON of a script's result, in bytes: more than a model reads."""
-
 MAX_SCRIPT_RESULT_DEPTH = 32
-"""Nesting of what a script gives away, result or arguments, in levels."""
+"""JSON of a script's result, in bytes: more than a model reads; and levels of a result or of arguments."""
 
 MAX_SCRIPT_MESSAGE = 1000
-"""Length of what a script's error says, in code points."""
+"""Length of the message of a script's error, in code points."""
 
 MAX_SCRIPTS = 4
-"""Scripts that run at once, one for each caller."""
-
 MAX_SCRIPTS_WAITING = 16
-"""Scripts that wait for their turn; one more is refused."""
+"""Scripts that run at once, one for each caller, and that wait; one more is refused."""
 
 NICENESS = 10
-"""By how much scripts give way to whatever else wants to run, as `nice` counts: one that loops gets a tenth of a core
-that is wanted."""
+"""The `nice` value of scripts: an endless loop gets a tenth of a busy core."""
 
 SPARE_CHILDREN = 2
-"""Processes kept ready for the next scripts: a fork takes longer than most scripts."""
+"""Processes ready for the next scripts: a fork takes longer than most scripts."""
 
 SANDBOX_STARTING_S = 10.0
-"""How long the sandbox may take to start, in seconds; it takes a tenth of one."""
-
 SANDBOX_GIVING_S = 2.0
-"""How long the sandbox's process may take to give a process to a script, in seconds; it takes a millisecond."""
-
 SANDBOX_ENDING_S = 2.0
-"""How long the sandbox's process may take to end by itself, in seconds, and one of its children to be ended."""
+"""How long the sandbox may take to start, to provide a process, and to end or kill one, in seconds."""
 
 MAX_SELECTED = 256
-"""Members that a view selects of one object. Who needs more wants the object."""
+"""Members that a view selects of one object."""
 
 TOOLS_LISTED = 50
-"""Tools that the one tool lists at a time, unless it is asked for more or fewer."""
+"""Tools that the single tool lists at a time, by default."""
 
 AUDIT_DAYS = 365.0
-"""How long an audit record is kept, in days, unless the configuration says otherwise: auditors look at a year."""
+"""How long an audit record is kept by default, in days: auditors look at a year."""
 
 AUDIT_SWEPT_S = 86_400.0
-"""How often records that are older go while the server runs, in seconds: once a day."""
+"""How often expired audit records are removed, in seconds: once a day."""
 
 AUDIT_BUSY_S = 5.0
-"""How long a record waits for another process that writes to the same file, in seconds. A write takes milliseconds."""
+"""How long a record waits for another process that writes to the file, in seconds. A write takes milliseconds."""
 
 CLOCK_SKEW_S = 30
-"""By how much the clock of an issuer may differ from ours, in seconds: clocks that a network sets differ by less."""
+"""Accepted difference to the clock of an issuer, in seconds: network time is closer than that."""
 
 MAX_TOKEN_CHARACTERS = 16 * 1024
-"""Longest bearer token that is looked at, in characters. Tokens with many groups have some 8,000."""
+"""Longest bearer token, in characters. Tokens with many groups have some 8,000."""
 
 MAX_AUTH_BYTES = 256 * 1024
 """Largest answer of an issuer, in bytes: a hundred keys with their certificates."""
@@ -586,79 +499,64 @@ MAX_JWKS = 100
 """Keys of one issuer. Ten are many."""
 
 JWKS_AGAIN_S = 60.0
-"""How often an issuer's keys are read again at most, in seconds, whatever keys tokens name."""
-
 JWKS_RETRY_S = 5.0
-"""Likewise, while none are known."""
+"""Shortest time between two reads of an issuer's keys, and while none are known, in seconds."""
 
 JWKS_FRESH_S = 600.0
-"""After how long an issuer's keys are read again, in seconds: so long a key counts that was taken back."""
-
 JWKS_KEPT_S = 3600.0
-"""How long keys count that cannot be read again, in seconds; then no token is taken."""
+"""Age at which keys are read again (a revoked key stays valid so long), and at which they expire, in seconds."""
 
 INTROSPECTED_S = 30.0
-"""How long it counts what an issuer has said of a token, in seconds: so long a token counts that was taken back."""
+"""How long an introspection result is valid, in seconds: a revoked token stays valid so long."""
 
 MAX_INTROSPECTED = 10_000
-"""Tokens of which that is remembered, those that were asked about longest ago go first."""
-
 MAX_INTROSPECTIONS = 16
-"""Questions about tokens that are asked at once; others wait. Anybody can send tokens to ask about."""
+"""Cached introspection results, and requests at once; others wait. Any client can send tokens."""
 
 MAX_CHECKS = 100_000
-"""How often schemas are applied to an answer that a client reads, beside `MAX_CHECKS_A_PART`: 3 s in Python.
-
-Schemas of 3 kB can be applied 2^22 times to one value. Over it only the shape is checked.
-"""
-
 MAX_CHECKS_A_PART = 50
-"""Likewise, for each part of the answer: ten times what a schema of many branches needs."""
+"""Schema checks of an answer that a client reads, 3 s in Python, plus so many for each part. Over it: shape only."""
 
 MAX_TOLD_SCHEMAS = 256
-"""Projected schemas that a client remembers by tool and request, the least recently needed go first."""
+"""Projected schemas that a client caches by tool and request."""
 
 MAX_FIT_STEPS = 20_000
-"""Pairs of schemas looked at to find out whether a type fits a tool. Over it every type fits: about 0.1 s."""
+"""Pairs of schemas compared to check a type against a tool, about 0.1 s. Over it every type fits."""
 
 CONFORMANCE_BYTES = 8 * 1024 * 1024
-"""Largest message of a target that the conformance suite reads, in bytes: as much as the gateway reads."""
+"""Largest message of a target that the conformance suite reads, in bytes: as in the gateway."""
 
 CONFORMANCE_STRAYS = 1000
-"""Messages of a target that are read while one answer is waited for."""
+"""Other messages of a target that are read while waiting for one answer."""
 
 CONFORMANCE_OPENING_S = 20.0
-"""How long a target may take to answer its first request, in seconds: `npx` may have to fetch it."""
-
 CONFORMANCE_ANSWER_S = 10.0
-"""How long it may take for any other answer, in seconds."""
+"""How long a target may take for its first answer (`npx` may fetch it), and for any other, in seconds."""
 
 CONFORMANCE_RUN_S = 240.0
-"""How long all checks of one protocol revision may take, in seconds; then those that are left fail."""
+"""How long all checks of one protocol revision may take, in seconds; then the remaining ones fail."""
 
 CONFORMANCE_ENDING_S = 2.0
-"""How long a target's process may take to end by itself, and then after SIGTERM, in seconds."""
+"""How long a target's process may take to end by itself, and again after SIGTERM, in seconds."""
 
 CONFORMANCE_JUDGING_S = 5.0
-"""How long it may take to say whether values satisfy a schema of a target, in seconds; it takes a millisecond."""
+"""How long validating values against a target's schema may take, in seconds; it takes a millisecond."""
 
 CONFORMANCE_STOCK_S = 60.0
-"""How long the calls of a stock client may take, in seconds; a client that starts and calls a few tools takes two."""
+"""How long the calls of a stock client may take, in seconds; a few calls take two."""
 
 CONFORMANCE_SAMPLES = 6
-"""Tools of a target that are called to see what they answer. Each check needs one or two."""
-
 CONFORMANCE_TRIED = 24
-"""Calls of tools that are made to find them."""
+"""Sample answers of a target, of which a check needs one or two, and tool calls to find them."""
 
 CONFORMANCE_LEAVES = 200
-"""Fields of an answer that are looked at, to choose those which are asked for; texts of it that must not be told."""
+"""Fields of an answer to choose requested fields from, and its texts that must not leak."""
 
 CONFORMANCE_SAMPLE_BYTES = 1_000_000
-"""Largest answer of a tool that checks look at, in bytes of its JSON: each compares it many times."""
+"""Largest sample answer, in bytes of JSON: each check compares it many times."""
 
 CONFORMANCE_LISTED = 10_000
 """Tools, or resources, of a target that are read."""
 
 CONFORMANCE_TOLD = 500
-"""Longest detail of a check that is told, in code points: names of a target's tools can be of any length."""
+"""Longest detail of a check that is reported, in code points: names of a target's tools can be of any length."""

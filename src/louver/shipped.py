@@ -1,7 +1,4 @@
-"""Where the data stands that ships with the package: schemas, views, descriptions, vectors, checks.
-
-In a wheel it lies within the package, in a checkout at its top level.
-"""
+"""Folders of data that ship with the package: inside it in a wheel, at the top level in a checkout."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""A property that is made when it is first asked for, and kept.
+"""A cached property without a lock.
 
-Before Python 3.12 `functools.cached_property` has a lock for all objects of a class; this has none::
-
-    in a thread    plan.schema      0.1 s, of a schema that is hard to derive from
-    on the loop    other.schema     0.1 s, for a lock, and with it everybody else
+Before Python 3.12 `functools.cached_property` holds one lock for all objects of a class: a schema that takes 0.1 s in a
+thread would block the schemas of all other plans, and with them the event loop.
 """
 
 from __future__ import annotations
@@ -17,11 +15,7 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):
-    """The property. Two threads may make it at once; what was made first stays.
-
-    Args:
-        make: Makes it of an object that has a `__dict__`.
-    """
+    """Like `functools.cached_property`. Two threads may compute it at once; the first stored value stays."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make

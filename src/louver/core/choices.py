@@ -1,4 +1,4 @@
-"""Options whose value is one of a few words: `listing="omit"`, `disclosure="advise"`."""
+"""Options with a fixed set of values: `listing="omit"`, `disclosure="advise"`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ if TYPE_CHECKING:
 
 
 def check_choice(option: str, said: object, choices: Sequence[object]) -> None:
-    """See that an option has one of its words.
-
-    Args:
-        option: Its name.
-        said: What it was set to.
-        choices: The words that it can be.
-
-    Raises:
-        LouverError: It is none of them.
-    """
+    """Raise `LouverError` unless the value of `option` is one of `choices`."""
     if said not in choices:
         raise LouverError(f"{option!r} is one of {', '.join(map(repr, choices))}, not {said!r}")

@@ -1,13 +1,10 @@
-r"""JSON values in Python, and the one canonical way to write them.
+r"""JSON values in Python, their canonical bytes, and strict parsing.
 
-Canonical bytes are UTF-8, keys in the order of code points, no white space::
+Canonical bytes are UTF-8, keys in the order of code points, no white space. A digest over them names a schema::
 
     canonical({"b": 1, "a": "é"}) == b'{"a":"\xc3\xa9","b":1}'
 
-Equal requests have equal canonical bytes, so a digest over them names a schema.
-
-Reading is strict, for what is sent on must mean the same to everyone: a key
-that stands twice, `NaN`, a number beyond all bounds or an abyss of brackets is not JSON.
+Parsing refuses whatever parsers read differently: repeated keys, `NaN`, numbers out of range, very deep nesting.
 """
 
 from __future__ import annotations
@@ -33,15 +30,14 @@ _encode = None if msgspec is None else msgspec.json.Encoder().encode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+# `None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`.
 Json = Any
-"""`None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`."""
 
+# A JSON Schema: an object of keywords, or `True` (anything) or `False` (nothing).
 Schema = bool | dict[str, Any]
-"""A JSON Schema: an object of keywords, or `True` (anything) or `False` (nothing)."""
 
 
 def canonical(value: Json) -> bytes:
-    """The canonical bytes of a JSON value."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
 
@@ -52,14 +48,7 @@ def digest(value: Json) -> str:
 
 
 class NotJson(ValueError):
-    """A text is not JSON, or not strictly.
-
-    Args:
-        reason: What is wrong; without values of the text.
-        line: Where, from 1.
-        key: The key that stands twice, if that is what is wrong.
-        offset: Where, in characters from 0, if that is known.
-    """
+    """A text is not strict JSON. `reason` quotes no values; `line` counts from 1, `offset` in characters from 0."""
 
     def __init__(self, reason: str, line: int = 1, key: str | None = None, offset: int | None = None) -> None:
         super().__init__(reason)
@@ -67,17 +56,9 @@ class NotJson(ValueError):
 
 
 def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], int] = int) -> Json:
-    """The value of a JSON text, read strictly.
-
-    Args:
-        text: The text.
-        deepest: Levels of nesting that are read.
-        integer: Reads an integer; Python's own refuses one of over 4,300 digits.
-
-    Raises:
-        NotJson: It is not JSON; a key stands twice; a number is not finite; it is nested too deep.
-    """
+    """Parse JSON text strictly: `NotJson` for repeated keys, non-finite numbers, or over `deepest` levels."""
     check_depth(text, deepest)
+    # Python's own `int` refuses over 4,300 digits: callers may pass another `integer`.
     try:
         return json.loads(
             text, object_pairs_hook=_once, parse_constant=constant, parse_float=_finite, parse_int=integer
@@ -91,58 +72,45 @@ def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], 
 
 
 def check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
-    """Refuse a text that recursion could not read.
-
-    Raises:
-        NotJson: It is nested deeper than `deepest` levels.
-    """
+    """Raise `NotJson` for a text nested deeper than `deepest` levels, which recursion could not parse."""
     if is_deeper(text.encode("utf-8", "replace"), deepest):
         raise NotJson(f"it is nested deeper than {deepest} levels")
 
 
 def is_deeper(raw: bytes, deepest: int) -> bool:
-    """Whether a JSON text is nested deeper than so many levels; found out without recursion."""
+    """Whether a JSON text is nested deeper than `deepest` levels; found without recursion."""
     if _is_sparse(raw, b"[", deepest // 2) and _is_sparse(raw, b"{", deepest // 2):
         return False
     left = brackets = _outside_texts(raw, b"[]{}")
-    # Most are nested a few levels deep. Each time one or two of these go.
+    # Most texts nest a few levels deep; each pass removes one or two of them.
     for _ in range(min(8, deepest // 2)):
         left = left.replace(b"[]", b"").replace(b"{}", b"")
     return bool(left) and max(accumulate(map(_STEPS.__getitem__, brackets))) > deepest
 
 
 def holds_more(raw: bytes, marks: bytes, most: int) -> bool:
-    """Whether a JSON text has more than so many of some characters, counted outside of the texts in it."""
+    """Whether a JSON text has more than `most` of the characters `marks` outside of its strings."""
     return sum(map(raw.count, marks)) > most and len(_outside_texts(raw, marks)) > most
 
 
 def constant(_name: str) -> Json:
-    """What `json.loads` calls at `NaN` and the infinities.
-
-    Raises:
-        NotJson: Always.
-    """
+    """Refuse `NaN` and the infinities: a `parse_constant` for `json.loads`."""
     raise NotJson("NaN and infinities are no numbers of JSON")
 
 
 def compact(value: Json) -> str:
-    """A JSON text of `value` without white space, members in their order.
-
-    With the extra `fast` it is written by msgspec, ten times as fast; some floats are then spelled otherwise.
-    """
+    """JSON text without white space, members in order; with the extra `fast` some floats are spelled otherwise."""
     if _encode is not None:
         with suppress(ValueError, TypeError, RecursionError):
             return _encode(value).decode()
-    # Also of what msgspec does not take, such as half a surrogate pair.
+    # msgspec refuses some values, such as lone surrogates.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def unspaced(text: str) -> str:
-    """A JSON text without white space between its parts; what is no JSON comes back as it is.
-
-    Without the extra `fast` numbers are spelled as Python spells them.
-    """
+    """JSON text without white space between its tokens; a text that is not JSON is returned unchanged."""
     if msgspec is None:
+        # Numbers are then spelled as Python spells them.
         try:
             return compact(parse(text))
         except NotJson:
@@ -154,27 +122,25 @@ def unspaced(text: str) -> str:
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a JSON value is an object."""
     return isinstance(value, dict)
 
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a JSON value is an array."""
     return isinstance(value, list)
 
 
 def members(value: object) -> dict[str, Any]:
-    """The members of an object; none of anything else."""
+    """The members of an object; empty for any other value."""
     return value if is_object(value) else {}
 
 
 def strings(value: Json) -> list[str]:
-    """The texts among the elements of an array; none of anything else."""
+    """The strings among the elements of an array; empty for any other value."""
     return [element for element in value if isinstance(element, str)] if is_array(value) else []
 
 
 def levels(value: Json) -> Iterator[list[Json]]:
-    """The parts of a value level by level: itself, its members or elements, theirs, and so on."""
+    """The parts of a value level by level: the value, its members or elements, theirs, and so on."""
     level = [value]
     while level:
         yield level
@@ -188,7 +154,7 @@ def levels(value: Json) -> Iterator[list[Json]]:
 
 
 def _is_sparse(raw: bytes, mark: bytes, most: int) -> bool:
-    """Whether a character stands in it so many times at most; looking for the next is faster than counting all."""
+    """Whether `mark` occurs at most `most` times; faster than counting all of them."""
     at = 0
     for _ in range(most + 1):
         at = raw.find(mark, at) + 1
@@ -198,10 +164,10 @@ def _is_sparse(raw: bytes, mark: bytes, most: int) -> bool:
 
 
 def _outside_texts(raw: bytes, marks: bytes) -> bytes:
-    """Of a JSON text what there is of some characters, those in the texts in it left aside."""
+    """Those of the characters `marks` that occur outside of strings, in their order."""
     if b"\\" in raw:
         raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # Most texts hold none of them, and go before the rest is taken apart.
+    # Most strings hold no mark: they are removed before the rest is split.
     left = raw.translate(None, _all_but(marks)).replace(b'""', b"")
     return b"".join(left.split(b'"')[::2])
 
@@ -219,7 +185,6 @@ _COMMA = re.compile(r",\s*[\]}]")
 
 
 def _reason(error: json.JSONDecodeError) -> str:
-    """What is wrong; by its name if it is what files of editors may have, and JSON has not."""
     if _COMMENT.match(error.doc, error.pos):
         return "a comment, which JSON does not have"
     comma = _COMMA.match(error.doc, error.doc.rfind(",", 0, error.pos + 1))

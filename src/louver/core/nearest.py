@@ -1,4 +1,4 @@
-"""Names that were probably meant, the nearest first: `calculater` -> `calculator`."""
+"""Similar names for error messages: `calculater` -> `calculator`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+# Names that are compared letter by letter, which takes a quarter of a millisecond each.
 _LOOKED_AT: Final = 100
-"""Names that are compared letter by letter, which takes a quarter of a millisecond each."""
 
+# Known names that an error lists.
 _SHOWN: Final = 20
-"""Names that an error tells of those that there are."""
 
+# Characters of a name that are compared.
 _LONGEST: Final = 100
-"""Characters of a name that are compared."""
 
 
 def nearest(said: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """At most so many names that are like what was said."""
-    # Imported only now: most names are known, and it takes 200 kB of memory.
+    """At most `most` names that are similar to `said`, the most similar first."""
+    # Imported lazily: most names are known, and it takes 200 kB of memory.
     from difflib import get_close_matches
 
     said = said[:_LONGEST]
@@ -29,12 +29,12 @@ def nearest(said: str, names: Iterable[str], most: int = 3) -> list[str]:
 
 
 def meant(near: Sequence[str], otherwise: str) -> str:
-    """The end of an error about a name: what may have been meant, or else what to do."""
+    """The end of an error about a name: a question with the similar names, or `otherwise` if there are none."""
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
 def instead(said: str, names: Iterable[str]) -> str:
-    """The end of an error about a name that is not there: which was probably meant, and which there are."""
+    """The end of an error about an unknown name: the similar names, and the known ones."""
     known = list(names)
     near = nearest(said, known)
     shown = ", ".join(map(repr, known[:_SHOWN])) or "none"
@@ -43,13 +43,11 @@ def instead(said: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(said: str, names: Iterable[str]) -> str:
-    """What is added to an error about a name: what was probably meant, if anything is near."""
     near = nearest(said, names, 1)
     return f"; {meant(near, '')}" if near else ""
 
 
 def _alike(one: str, other: str) -> int:
-    """The letters that two names have in common at both ends."""
     return sum(_shared(*pair) for pair in ((one, other), (one[::-1], other[::-1])))
 
 

@@ -1,14 +1,9 @@
-"""What is left of a value under a mask: the interpreter.
+"""The interpreter: the kept part of a value under a mask. Every faster form is tested against it.
 
-Plain on purpose: it is the oracle that every faster form is held against.
-It keeps structure and renames nothing::
+    include items.id of {"items": [{"id": 1, "x": 2}, 7, null]}    is    {"items": [{"id": 1}, null, null]}
 
-    include items.id of {"items": [{"id": 1, "x": 2}, 7, null]}
-                  is    {"items": [{"id": 1}, null, null]}
-
-Laws (`tests/core/test_laws.py`): projecting twice is projecting once; the order
-of paths does not matter; what an include keeps and an exclude of the same
-leaves keeps are together every scalar of the value, each once.
+Laws (`tests/core/test_laws.py`): projecting twice is projecting once; the order of paths does not matter; an include
+and an exclude of the same leaves together keep every scalar, each once. Structure stays, and nothing is renamed.
 """
 
 from __future__ import annotations
@@ -26,25 +21,14 @@ if TYPE_CHECKING:
 
 
 def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | None = None) -> Json:
-    """The kept part of `value`.
-
-    Args:
-        value: Any JSON value, nested to any depth; not changed.
-        mask: What is kept.
-        order: The order of members, where it is not that of code points.
-
-    Returns:
-        A value of the same structure. Parts that are kept whole are shared with
-        `value`, not copied. A scalar root of which a field was asked is `None`;
-        a root that is left out is `{}`, `[]` or `None`.
-    """
+    """The kept part of `value`. Wholly kept parts are shared, not copied; `order` is that of an include's members."""
     if mask is NONE:
         return emptied(value)
     if is_missing(value, mask):
         return None
     order = order or {}
     root: list[Any] = [None]
-    # A place to fill, what fills it, and in how many arrays it stands. An explicit stack: values may be of any depth.
+    # Container, key, value, mask, and the arrays around it. An explicit stack: values may be of any depth.
     todo: list[tuple[Any, Any, Json, Mask, int]] = [(root, 0, value, mask, 0)]
     while todo:
         into, key, value, mask, level = todo.pop()
@@ -70,19 +54,18 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
 
 
 def emptied(value: Json) -> Json:
-    """What is left of a value of which everything is left out."""
+    """A value with everything left out: `{}`, `[]`, or `None` for a scalar."""
     return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
 
 
 def is_missing(value: Json, mask: Mask, level: int = 0) -> bool:
-    """Whether a field of `value` is asked for, and `value` is a scalar, or an array too deep in arrays."""
+    """Whether an include looks for fields in `value` where there are none: in a scalar, or too deep in arrays."""
     if not mask.is_inner() or mask.exclude or value is None or isinstance(value, dict):
         return False
     return not isinstance(value, list) or level == MAX_ARRAY_LEVELS
 
 
 def _names(value: dict[str, Any], mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> list[str]:
-    """The members to look at, in the order in which they are written."""
     if mask.other is not NONE or mask.exclude:
         return list(value)
     return [name for name in order.get(mask, mask.children) if name in value]

@@ -1,10 +1,8 @@
-"""How large an answer is against the output that it was kept from.
-
-A projected schema costs something too. For a large output it is a small part of
-what was saved; for a tiny one it can be more than the data, and then
-`"schema": "digest"` is the better request::
+"""Sizes: an answer compared with the output that it was kept from.
 
     measure(plan, output)   Sizes(full=2894, kept=23, schema=119)
+
+A projected schema costs bytes too. For a tiny output it can exceed the data: then `"schema": "digest"` is better.
 """
 
 from __future__ import annotations
@@ -22,13 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes in bytes of JSON without white space.
-
-    Args:
-        full: The whole output.
-        kept: What is left of it.
-        schema: The projected schema.
-    """
+    """Bytes of compact JSON: of the whole output, of its kept part, and of the projected schema."""
 
     full: int
     kept: int
@@ -36,12 +28,11 @@ class Sizes:
 
     @property
     def saved(self) -> float:
-        """The share of the output that was left out, 0 to 1; the schema is not counted."""
+        """The share of the output that was left out, 0 to 1; the schema does not count."""
         return 1 - self.kept / self.full
 
     @property
     def pays(self) -> bool:
-        """Whether kept value and schema together are smaller than the whole output."""
         return self.kept + self.schema < self.full
 
 
@@ -49,26 +40,19 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def measure(plan: Plan, value: Json) -> Sizes:
-    """The sizes of `value`, of what `plan` keeps of it, and of the schema that this satisfies."""
     kept = plan(value)
     return Sizes(*(len(text) for text in (_bytes(value), _bytes(kept), canonical(plan.schema))))
 
 
+# A mask under which every part counts.
 EVERYTHING: Final = Mask(exclude=True)
-"""A mask for which every part is looked at."""
 
 
 def is_larger(value: Json, most: int, mask: Mask = EVERYTHING) -> bool:
-    """Whether a value has more than `most` parts, members and elements at any depth; no more of it are looked at.
-
-    Args:
-        value: The value.
-        most: So many parts.
-        mask: Counts only what is looked at for what it keeps: every name that it has for an object, there or not,
-            and the members of one whose other names it looks at too; nothing in a part that it keeps whole.
-    """
+    """Whether a mask looks at more than `most` parts of a value: members and elements at any depth. Stops early."""
+    # An object counts every name of the mask, present or not; and its own members where the mask has a wildcard.
     parts = 0
-    # What one node is for, all at once.
+    # All values of one mask node together.
     todo: list[tuple[list[Any], Mask]] = [([value], mask)]
     while todo:
         alike, node = todo.pop()
@@ -100,10 +84,7 @@ def is_larger(value: Json, most: int, mask: Mask = EVERYTHING) -> bool:
 
 
 def is_heavier(value: Json, most: int) -> bool:
-    """Whether a value has more than about `most` bytes of JSON; no more of it is looked at than that takes.
-
-    What is escaped in a text is counted as if it were not, and a scalar that is no text as `_SCALAR_BYTES`.
-    """
+    """Whether a value has more than about `most` bytes of JSON; escapes do not count. Stops early."""
     left = most
     todo: list[Json] = [value]
     while todo and left >= 0:
@@ -124,11 +105,11 @@ def is_heavier(value: Json, most: int) -> bool:
 
 _BRACKETS = 2
 
+# Quotes, colon and comma.
 _MEMBER_BYTES = 4
-"""Quotes, colon and comma."""
 
+# An average of numbers, booleans and null.
 _SCALAR_BYTES = 8
-"""Of numbers and the like, on an average."""
 
 
 def _bytes(value: Json) -> bytes:

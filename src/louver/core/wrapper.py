@@ -1,16 +1,8 @@
-r"""The object that SDKs wrap around an output which is not one.
+r"""The `result` object that SDKs wrap around an output that is not an object.
 
-Structured content had to be an object before 2026-07-28, so for `-> list[Label]` SDKs
-list and send::
-
-    {"type": "object", "properties": {"result": {"type": "array", ...}}, "required": ["result"]}
-    {"result": [...]}
-
-Clients think of the output without the wrapper. So paths may leave it out (`name`
-and `result.name` are the same), and it stays on the wire whatever is left of what it holds.
-
-Where the output is one string, the string may hold JSON text; many servers so send what
-they once sent as text, in `result` or in `content`::
+Structured content had to be an object before 2026-07-28, so a tool `-> list[Label]` sends `{"result": [...]}`.
+Paths may leave the wrapper out (`name` and `result.name` are the same); the answer always keeps it.
+A lone string in `result` or `content` may hold JSON text: many servers send there what they once sent as text::
 
     {"content": "[{\"name\": \"a.txt\", \"type\": \"file\"}]"}
 """
@@ -25,23 +17,20 @@ from louver.core.paths.path import FieldPath, fold
 if TYPE_CHECKING:
     from louver.core.json import Json, Schema
 
+# The property that holds the output.
 WRAPPER = "result"
-"""The property that holds the output."""
 
+# The properties that may hold JSON text as their string.
 TEXT_WRAPPERS = (WRAPPER, "content")
-"""The properties whose lone string may hold JSON text."""
 
 
 def is_wrapped(schema: Schema | None) -> bool:
-    """Whether a schema only wraps the output to make it an object.
-
-    The root has the sole property `result`, which is required, or is marked with `x-fastmcp-wrap-result`.
-    """
+    """Whether a root has the sole property `result`, required or marked with `x-fastmcp-wrap-result`."""
     return _sole_property(schema) == WRAPPER
 
 
 def text_wrapper(schema: Schema | None) -> str | None:
-    """The property of a schema for one string that may be JSON text; `None` if it is not for that."""
+    """The sole property of a schema, if it is a string that may hold JSON text."""
     name = _sole_property(schema)
     if name not in TEXT_WRAPPERS or not is_object(schema):
         return None
@@ -49,22 +38,18 @@ def text_wrapper(schema: Schema | None) -> str | None:
 
 
 def text_wrapper_in(structured: Json) -> str | None:
-    """Likewise, of structured content of which no schema is known."""
     if not is_object(structured) or len(structured) != 1:
         return None
     return next((name for name in TEXT_WRAPPERS if isinstance(structured.get(name), str)), None)
 
 
 def as_object(output: Json) -> dict[str, Any]:
-    """An output as structured content that both revisions know."""
+    """An output as structured content that both protocol revisions allow."""
     return output if is_object(output) else {WRAPPER: output}
 
 
 def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
-    """`paths` from the root of the output, where they were written without its wrapper.
-
-    A path whose first name is the wrapper's property is taken as it is.
-    """
+    """The paths from the root of a wrapped output: `result` is prepended to paths without it."""
     if not is_wrapped(schema):
         return paths
     named = ((), (WRAPPER,))
@@ -72,18 +57,17 @@ def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPa
 
 
 def within_text(wrapper: str | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
-    """`paths` from the root of the JSON text in a wrapper, where they were written with the wrapper."""
+    """The paths from the root of the JSON text in a wrapper: a leading name of the wrapper is removed."""
     return fold(tuple(FieldPath(path.steps[1:]) if _begins(path, wrapper) else path for path in paths))
 
 
 def schema_of_text(schema: Schema, wrapper: str) -> Schema:
-    """The schema of the wrapper around a string of JSON text, whose value `schema` describes."""
     held = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema}
     return {"type": "object", "properties": {wrapper: held}, "required": [wrapper], "additionalProperties": False}
 
 
 def _sole_property(schema: Schema | None) -> str | None:
-    """The one property that a root object has, and must have."""
+    """The only property of a root object, if the object requires it."""
     if not is_object(schema) or schema.get("type") != "object":
         return None
     properties: Any = schema.get("properties")

@@ -1,11 +1,8 @@
-"""The arrays of a value: which is the longest, and a page of it.
+"""The longest array of a value, and a page of it.
 
-    {"total": 250, "issues": [{"id": 1, "labels": ["a"]}, ...]}
-
-    longest      issues, 250 elements
-    page 3       {"total": 250, "issues": [elements 201 to 250]}
-
-What is paged is reached by names alone. An array within another one stays whole with the element that it stands in.
+{"total": 250, "issues": [{"id": 1, "labels": ["a"]}, ...]}
+longest      issues, 250 elements
+page 3       {"total": 250, "issues": [elements 201 to 250]}
 """
 
 from __future__ import annotations
@@ -22,29 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An array.
-
-    Args:
-        names: Where it stands; arrays around it are looked through.
-        items: Its elements.
-    """
+    """An array, and the names that lead to it; arrays on the way are looked through."""
 
     names: tuple[str, ...]
     items: list[Json]
 
     @property
     def path(self) -> FieldPath:
-        """Likewise, as a field path."""
         return FieldPath(self.names)
 
 
 def longest(value: Json, *, within_arrays: bool) -> Found | None:
-    """The longest array of a value, of several the first; `None` if there is none.
-
-    Args:
-        value: The value.
-        within_arrays: Whether arrays within arrays count too.
-    """
+    """The longest array of a value, the first of several; `None` if there is none."""
     found: Found | None = None
     todo: list[tuple[tuple[str, ...], Json]] = [((), value)]
     while todo:
@@ -62,7 +48,7 @@ def longest(value: Json, *, within_arrays: bool) -> Found | None:
 
 
 def with_items(value: Json, names: tuple[str, ...], items: list[Json]) -> Json:
-    """`value`, which is not changed, with other elements in the array that names alone lead to."""
+    """A copy of `value` with other elements in the array that `names` lead to."""
     if not names:
         return items
     return {**value, names[0]: with_items(value[names[0]], names[1:], items)}

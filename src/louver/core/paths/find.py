@@ -1,8 +1,8 @@
-"""What stands at a path of a value: what an include of the path keeps whole.
+"""The parts of a value at a path: what an include of the path keeps whole.
 
     items.id of {"items": [{"id": 1}, {"x": 2}, {"id": [3]}]}    is    1, [3]
 
-Law: of what an include of the path keeps, the same is found (`tests/core/test_find.py`).
+Law: the same parts are found in what an include of the path keeps (`tests/core/test_find.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def at_path(value: Json, path: FieldPath) -> Iterator[Json]:
-    """The parts of `value` that stand at `path`, in its order."""
-    # A part, how many steps lead to it, and in how many arrays it stands.
+    # A part, how many steps lead to it, and the arrays directly around it.
     todo: list[tuple[Json, int, int]] = [(value, 0, 0)]
     while todo:
         part, done, level = todo.pop()
@@ -38,7 +37,7 @@ def at_path(value: Json, path: FieldPath) -> Iterator[Json]:
 
 
 def leaves(value: Json) -> Iterator[str]:
-    """The scalars of a value as texts: strings as they are, others as JSON spells them; in its order."""
+    """The scalars of a value as texts, in their order: strings unchanged, others as JSON."""
     todo = [value]
     while todo:
         part = todo.pop()
@@ -55,15 +54,10 @@ def leaves(value: Json) -> Iterator[str]:
 
 
 def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
-    """The paths of all scalars, and of members that are empty, in their order; `MAX_TOLD_FIELDS` at most.
-
-    Args:
-        value: Any JSON value.
-        names: Those that may be told.
-    """
+    """Paths of all scalars and empty members, sorted, at most `MAX_TOLD_FIELDS`; a name not in `names` is `*`."""
     level: dict[tuple[Step, ...], list[Json]] = {(): [value]}
     found: set[tuple[Step, ...]] = set()
-    # Level by level, and all that has one path together: a long list costs one step for each element, and no more.
+    # Level by level, all parts of one path together: a long list costs one step for each element.
     while level and len(found) <= MAX_TOLD_FIELDS:
         below: dict[tuple[Step, ...], list[Json]] = {}
         for steps, values in level.items():

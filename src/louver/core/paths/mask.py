@@ -1,22 +1,10 @@
-"""Masks: many field paths as one tree that a value is walked beside.
-
-A mask node says, for one place in a value, what is kept of it::
+"""Masks: field paths as one tree, a determinised automaton, that is walked along with a value.
 
     include  id, user.login      {id: ALL, user: {login: ALL}}, else NONE
     exclude  user.email          {user: {email: NONE}}, else ALL
 
-`ALL` keeps a place whole and `NONE` leaves it out. Any other node has
-`children` (by name), `other` (every name not among them) and `elem` (the
-elements, should the place hold an array). Arrays are transparent: a name looks
-through them, so a node with names has itself as `elem`.
-
-The two modes read a path differently. An include reads it narrowly: `*` takes
-exactly one step. An exclude fails closed: `*` that is not last also takes no
-step at all, and an array does not use it up.
-
-Nodes are the states of a determinised automaton whose single transitions are
-the remaining paths; paths with wildcards can ask for very many states, so the
-building is bounded (`MAX_MASK_STATES`, `MAX_MASK_STEPS`).
+`ALL` keeps a place whole, `NONE` leaves it out. Arrays are transparent: a node with names has itself as `elem`. In an
+include `*` takes exactly one step. An exclude fails closed: a `*` that is not last may also take no step.
 """
 
 from __future__ import annotations
@@ -33,20 +21,13 @@ if TYPE_CHECKING:
 
 
 class Mask:
-    """What is kept of one place in a value.
-
-    Attributes:
-        exclude: Whether the mask leaves out what it names (else it keeps just that).
-        children: Nodes by member name, in the order of code points.
-        other: The node of every member that is not in `children`.
-        elem: The node of every element.
-    """
+    """What is kept of one place in a value. `exclude`: it leaves out what it names, instead of keeping just that."""
 
     __slots__ = ("children", "elem", "exclude", "other")
 
-    children: dict[str, Mask]
-    other: Mask
-    elem: Mask
+    children: dict[str, Mask]  # in the order of code points
+    other: Mask  # for every member that is not in `children`
+    elem: Mask  # for every element
 
     def __init__(self, *, exclude: bool) -> None:
         self.exclude = exclude
@@ -54,18 +35,15 @@ class Mask:
         self.other = self.elem = self
 
     def child(self, name: str) -> Mask:
-        """The node of the member `name`."""
         return self.children.get(name, self.other)
 
     def leaves_out(self, path: FieldPath) -> bool:
-        """Whether nothing is left of what `path` names, wherever it leads."""
         node = self
         for step in path.steps:
             node = node.other if step is None else node.child(step)
         return node is NONE
 
     def nodes(self) -> set[Mask]:
-        """All nodes from here on."""
         seen: set[Mask] = set()
         todo: set[Mask] = {self}
         while todo:
@@ -74,29 +52,20 @@ class Mask:
         return seen
 
     def is_of_names(self) -> bool:
-        """Whether it keeps nothing but what is named: no member has to be looked at to know its name."""
+        """Whether it keeps named members only, so that no other member has to be looked at."""
         return all(node.other is NONE and not node.exclude for node in self.nodes() if node.is_inner())
 
     def is_inner(self) -> bool:
-        """Whether a place is neither kept whole nor left out."""
         return self is not ALL and self is not NONE
 
 
 ALL: Final = Mask(exclude=False)
-"""The place is kept whole."""
 
 NONE: Final = Mask(exclude=False)
-"""The place is left out."""
 
 
 def remade(mask: Mask, out: Mask, kind: type[Mask] = Mask) -> Mask:
-    """An exclude's mask with something else for what it leaves out, and nodes of another kind.
-
-    Args:
-        mask: The mask.
-        out: What stands for a place that it leaves out.
-        kind: Of the inner nodes.
-    """
+    """A copy of an exclude's mask: `out` replaces `NONE`, and inner nodes are of the class `kind`."""
     made: dict[Mask, Mask] = {ALL: ALL, NONE: out}
     inner = [node for node in mask.nodes() if node.is_inner()]
     made.update((node, kind(exclude=True)) for node in inner)
@@ -107,30 +76,19 @@ def remade(mask: Mask, out: Mask, kind: type[Mask] = Mask) -> Mask:
 
 
 def include_mask(paths: Iterable[FieldPath]) -> Mask:
-    """The mask that keeps what `paths` name and nothing else.
-
-    Raises:
-        ProjectionLimit: The paths make more than `MAX_MASK_STATES` states.
-    """
+    """The mask that keeps only what `paths` name; `ProjectionLimit` for more than `MAX_MASK_STATES` states."""
     return _Automaton(paths, exclude=False).build()
 
 
 def exclude_mask(paths: Iterable[FieldPath]) -> Mask:
-    """The mask that leaves out what `paths` name.
-
-    Raises:
-        ProjectionLimit: The paths make more than `MAX_MASK_STATES` states.
-    """
     return _Automaton(paths, exclude=True).build()
 
 
 class _Automaton:
-    """The paths as a prefix tree, and its determinised states.
+    """The paths as a prefix tree, and its determinised states."""
 
-    A position of the tree has named edges and one wildcard edge. The two kinds
-    move differently at an array, so a state is a set of `2 * position` (the
-    names of that position) and `2 * position + 1` (its wildcard).
-    """
+    # A position of the tree has named edges and one wildcard edge, which move differently at an array. So a state is a
+    # set of `2 * position` (the names of that position) and `2 * position + 1` (its wildcard).
 
     def __init__(self, paths: Iterable[FieldPath], *, exclude: bool) -> None:
         self.exclude = exclude
@@ -160,7 +118,6 @@ class _Automaton:
         self.ends.add(at)
 
     def build(self) -> Mask:
-        """The root node, with every node that can be reached from it."""
         nodes: dict[frozenset[int], Mask] = {}
         todo: list[frozenset[int]] = []
 
@@ -188,7 +145,7 @@ class _Automaton:
         return root
 
     def _enter(self, positions: Set[int]) -> set[int] | None:
-        """The state of having reached `positions`; `None` if a path ends there."""
+        """The state after reaching `positions`; `None` if a path ends there."""
         if not self.ends.isdisjoint(positions):
             return None
         state: set[int] = set()
@@ -200,7 +157,7 @@ class _Automaton:
                 below = self.wild.get(at)
                 if below is not None:
                     state.add(2 * at + 1)
-                # In an exclude a wildcard with more behind it also takes no step.
+                # In an exclude a wildcard that is not last may also take no step.
                 at = below if self.exclude else None
         self.steps += len(state) + 1
         if self.steps > MAX_MASK_STEPS:
@@ -208,7 +165,6 @@ class _Automaton:
         return state
 
     def _members(self, state: frozenset[int]) -> tuple[dict[str, set[int] | None], set[int] | None]:
-        """The states below each name, and below any other name."""
         always: set[int] = set()
         named: dict[str, set[int]] = {}
         for part in state:
@@ -222,7 +178,7 @@ class _Automaton:
         return children, self._enter(always)
 
     def _elements(self, state: frozenset[int]) -> set[int] | None:
-        """The state of the elements: a name looks through the array, a wildcard takes it."""
+        """The state of an array's elements: a name looks through the array, a wildcard takes it."""
         kept = {part for part in state if not part & 1}
         for part in state - kept:
             below = self.wild[part >> 1]

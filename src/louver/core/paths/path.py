@@ -1,21 +1,10 @@
-"""Field paths: the small language in which a client names what it wants.
+"""Field paths: the dotted form of issue #1704, with the quoting of AIP-161.
 
-A path is a list of steps. A step is a property name, or the wildcard, which
-stands for every element of an array or every member of an object::
+    orders[*].total     `total` of every element of `orders`; also `orders.*.total`
+    meta.`a.b`          a name that holds a dot; also meta['a.b'], /meta/a.b (JSON Pointer), $.meta['a.b'] (JSONPath)
+    *, **.email         everything; `email` at any depth (only where fields are left out)
 
-    address.city          the property `city` of the property `address`
-    orders[*].total       `total` of every element of `orders`; also `orders.*.total`
-    meta.`a.b`            a name that holds a dot is quoted; also meta['a.b']
-    /meta/a.b             the same as a JSON Pointer, where every token is a name
-    $.meta['a.b']         the same as a JSONPath
-    *                     everything; also $
-    **.email              `email` at any depth (only where fields are left out)
-
-This is the dotted form of issue #1704 with the quoting of AIP-161. Neither
-array positions nor filters can be written: a filter reads data that the
-answer then does not show.
-
-Law: `FieldPath.parse(str(path)) == path` (`tests/core/test_path.py`).
+Law: `FieldPath.parse(str(path)) == path` (`tests/core/test_path.py`). No filters: they read what the answer hides.
 """
 
 from __future__ import annotations
@@ -28,8 +17,8 @@ from typing import Any
 from louver.errors import InvalidPath, ProjectionLimit
 from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
 
+# A property name, or `None` for the wildcard.
 Step = str | None
-"""A property name, or `None` for the wildcard."""
 
 _NAME = re.compile(r"[^.\[\]*`\x00]+")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -47,33 +36,14 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """What one path names: the steps from the root, quoting resolved.
-
-    Args:
-        steps: Names, with `None` for the wildcard. No step at all is the root: everything.
-        deep: The single name is meant at every depth (`**.name`).
-    """
+    """The steps from the root, quoting resolved; no steps are the root. `deep`: a name at any depth (`**.name`)."""
 
     steps: tuple[Step, ...]
     deep: bool = False
 
     @classmethod
     def parse(cls, text: str, *, deep: bool = False) -> FieldPath:
-        """Read a path from any of its text forms.
-
-        Args:
-            text: 1 to 512 characters, 1 to 32 segments, for example `orders.*.total`.
-            deep: Whether `**.name` is allowed here: where fields are left out, it is.
-
-        Returns:
-            The path with quotes resolved: quoting changes the reading only.
-
-        Raises:
-            InvalidPath: `text` is empty, or is not a path; with the offset.
-            ProjectionLimit: `text` or the path is too long.
-
-        Source: issue #1704, "Field path syntax"; quoting from AIP-161; the limits are ours.
-        """
+        """Parse any text form; `deep` allows `**.name`. `InvalidPath` has the offset; `ProjectionLimit`: too long."""
         if len(text) > MAX_PATH_CHARACTERS:
             message = f"a field path has at most {MAX_PATH_CHARACTERS} characters, this one has {len(text)}"
             raise ProjectionLimit(message, limit=MAX_PATH_CHARACTERS)
@@ -84,7 +54,7 @@ class FieldPath:
         return path
 
     def __str__(self) -> str:
-        """The canonical text: dotted, quoted only where it must be, wildcards as `*`."""
+        """The canonical text: dotted, quoted only where needed, wildcards as `*`."""
         if not self.steps:
             return "*"
         text = ".".join("*" if step is None else _quoted(step) for step in self.steps)
@@ -97,19 +67,19 @@ class FieldPath:
         return text
 
     def sort_key(self) -> tuple[tuple[int, str], ...]:
-        """A key that orders paths by code points, a wildcard before every name."""
+        """Orders paths by code points, a wildcard before every name."""
         return tuple((0, "") if step is None else (1, step) for step in self.steps)
 
     def covers(self, other: FieldPath) -> bool:
-        """Whether `other` names only what this path names already (the same path, or a parent of it)."""
+        """Whether `other` is the same path, or one below it."""
         return not self.deep and not other.deep and other.steps[: len(self.steps)] == self.steps
 
 
 def fold(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
-    """The canonical list: each once, a parent instead of its children, in the order of code points."""
+    """The canonical list: each path once, parents instead of their children, in the order of code points."""
     kept: list[FieldPath] = []
     for path in sorted(set(paths), key=lambda path: (path.deep, path.sort_key())):
-        # Sorted so, every parent stands before its children and next to them.
+        # In this order every parent directly precedes its children.
         if not (kept and kept[-1].covers(path)):
             kept.append(path)
     return tuple(kept)
@@ -132,7 +102,7 @@ def _read(text: str, deep: bool) -> FieldPath:
 
 
 def _root_or(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """`*` alone is everything, whether the root is an object, an array or a scalar."""
+    """`*` alone is everything: no steps, whether the root is an object, an array or a scalar."""
     return () if steps == (None,) else steps
 
 
@@ -176,7 +146,6 @@ def _dotted(text: str) -> tuple[Step, ...]:
 
 
 def _segment(text: str, at: int) -> tuple[Step, int]:
-    """The step that starts at `at`, and where it ends."""
     here = text[at : at + 1]
     if here == "*":
         if text[at : at + 2] == "**":
@@ -218,7 +187,6 @@ def _bracket(text: str, at: int) -> tuple[Step, int]:
 
 
 def _jsonpath(text: str) -> tuple[Step, ...]:
-    """The steps of a JSONPath of child names and wildcards; anything else is refused."""
     # Imported here: reading `$` paths is rare, and the parser costs 20 ms to import.
     from jsonpath_ng.exceptions import JSONPathError  # pyright: ignore[reportMissingTypeStubs]
     from jsonpath_ng.jsonpath import Child, Wildcard  # pyright: ignore[reportMissingTypeStubs]
@@ -226,7 +194,7 @@ def _jsonpath(text: str) -> tuple[Step, ...]:
 
     if "\\" in text:
         raise InvalidPath(text, text.index("\\"), "a name without a backslash", _DROP_DOLLAR)
-    # Which forms are read is decided here, with quoted names blotted out; the library reads more than these.
+    # This pattern decides which forms are accepted, with quoted names blanked out; the library accepts more.
     blotted = re.sub(r"'[^']*'|\"[^\"]*\"", lambda name: name[0][0] + "x" * (len(name[0]) - 2) + name[0][0], text)
     read = _JSONPATH.match(blotted)
     if read is None or read.end() < len(text):

@@ -1,14 +1,10 @@
-"""What stands instead of a value that is hidden, in the value and in the schema.
-
-::
+"""Masking: a replacement for each hidden value, in the value and in the schema.
 
     hidden   user.email, by a pseudonym
     value    {"user": {"email": "ann@example.org", "id": 1}}  ->  {"user": {"email": "p:Zk3x...", "id": 1}}
     S        "email": {"type": "string", "format": "email"}   ->  {"type": "string", "pattern": "^p:[...]{22}$"}
 
-A member that is hidden is still there, so that who counts or joins by it can; what it was is not. Law: for every value
-`v` that is valid under `S`, `hide(v, mask, put)` is valid under `hidden(S, mask, stands, put)`
-(`tests/core/test_visible_laws.py`).
+Law: `hide` of a value that is valid under `S` is valid under `hidden` of `S` (`tests/core/test_visible_laws.py`).
 """
 
 from __future__ import annotations
@@ -28,18 +24,12 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
     from louver.core.schema.references import Place
 
+# The place stays, with a replacement.
 HIDDEN: Final = Mask(exclude=True)
-"""The place stays, and something else stands there."""
 
 
 def hide(value: Json, mask: Mask, put: Callable[[Json], Json]) -> Json:
-    """The value with something else where it is hidden.
-
-    Args:
-        value: Any JSON value; it is not changed.
-        mask: `HIDDEN` where something else stands, `ALL` where nothing changes.
-        put: What stands instead of a value.
-    """
+    """The value with `put(part)` for each part where the mask is `HIDDEN`; the input is not changed."""
     root: list[Any] = [None]
     # An explicit stack: values may be of any depth.
     todo: list[tuple[Any, Any, Json, Mask]] = [(root, 0, value, mask)]
@@ -63,15 +53,7 @@ def hide(value: Json, mask: Mask, put: Callable[[Json], Json]) -> Json:
 def hidden(
     schema: Schema, mask: Mask, stands: Schema, put: Callable[[Json], Json], *, wrapped: bool = False
 ) -> Derived:
-    """The schema of everything that `hide` makes of a valid value.
-
-    Args:
-        schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
-        mask: Where something else stands.
-        stands: What it satisfies.
-        put: What stands instead of a value.
-        wrapped: Whether the values are wrapped.
-    """
+    """The schema of everything that `hide` makes of a valid value; `stands` is the schema of the replacements."""
     try:
         return Derived(_Hiding(stands, put).document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
     except (OverBudget, UnknownDialect):
@@ -79,7 +61,7 @@ def hidden(
 
 
 class _Hiding(Derivation):
-    """A derivation in which a place can hold something else."""
+    """A derivation with replacements: nothing that the schema says of a hidden place holds there."""
 
     def __init__(self, stands: Schema, put: Callable[[Json], Json]) -> None:
         super().__init__(silent=True)
@@ -87,13 +69,10 @@ class _Hiding(Derivation):
         self._put = put
 
     def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
-        """What is said of a place; nothing that was said of it before holds for what stands there instead."""
         return self._stands if mask is HIDDEN else super().at(place, mask, closes)
 
     def left(self, value: Json, mask: Mask) -> Json:
-        """What becomes of a constant."""
         return hide(value, mask, self._put)
 
     def shape(self, mask: Mask) -> Schema:
-        """What the mask alone says of a place."""
         return self._stands if mask is HIDDEN else super().shape(mask)

@@ -1,15 +1,10 @@
-"""A schema that says nothing of some names: what would tell them is left out, which only makes it looser.
-
-::
+"""A schema without some names: whatever would reveal one is left out, which only makes the schema looser.
 
     names   {"ssn"}
-    S       {"properties": {"id": {"type": "integer"}, "kind": {"enum": ["ssn", "passport"]}},
-             "propertyNames": {"pattern": "^(id|kind|ssn)$"}}
+    S       {"properties": {"id": {"type": "integer"}, "kind": {"enum": ["ssn", "passport"]}}}
     ->      {"properties": {"id": {"type": "integer"}, "kind": {}}}
 
-A text tells a name if it stands in it between characters that are neither letters nor digits, however it is written
-(`louver.core.policy.name_variants`). A keyword that tells one is dropped, unless it gets looser with its argument.
-Source: PRIVACY.md, P6.
+A text reveals a name that it holds as a word, in any variant (`name_variants`). Source: PRIVACY.md, P6.
 """
 
 from __future__ import annotations
@@ -31,40 +26,36 @@ if TYPE_CHECKING:
     from louver.core.json import Json, Schema
 
 
+# Keywords with a schema or a list of schemas, which get looser with it.
 _LOOSENS = frozenset({"allOf", "anyOf", "prefixItems", "items", "additionalProperties"})
-"""Keywords that hold schemas, and are looser with looser ones."""
 
+# The same with an object of schemas.
 _LOOSENS_NAMED = frozenset({"properties", "dependentSchemas", "$defs"})
-"""Likewise, by name."""
 
+# Keywords that can get tighter where something else gets looser.
 _NOT_BY = frozenset(
     {"not", "if", "then", "else", "oneOf", "unevaluatedItems", "unevaluatedProperties", "maxContains", "contains"}
 )
-"""Keywords that can be tighter where something else is looser."""
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 class Names:
-    """Names that are not told.
-
-    Args:
-        names: The names.
-    """
+    """Names that must not be revealed."""
 
     def __init__(self, names: Iterable[str]) -> None:
         keys = sorted({key for name in names if (key := key_of(name))}, key=len, reverse=True)
         self._told = re.compile(f"(?<![^\\W_])(?:{'|'.join(map(re.escape, keys))})(?![^\\W_])") if keys else None
 
     def are_told(self, text: str) -> bool:
-        """Whether a text tells one of them."""
+        """Whether a text reveals one of them."""
         if self._told is None:
             return False
-        # A key has no control characters, of which line breaks keep words apart.
+        # A key has no control characters, but line breaks separate words: the text is searched both ways.
         return any(self._told.search(key_of(each)) for each in {text, _CONTROLS.sub(" ", text)})
 
     def are_in(self, value: Json) -> bool:
-        """Whether a text within a value does, or the name of a member."""
+        """Whether a string or a member name within a value reveals one of them."""
         todo: list[Json] = [value]
         while todo:
             value = todo.pop()
@@ -79,12 +70,7 @@ class Names:
 
 
 def unsaid(schema: Schema, names: Names) -> Schema:
-    """The schema without what tells one of the names; it admits all that it did.
-
-    Args:
-        schema: A derived schema: one document of draft 2020-12, without annotations.
-        names: Those that it must not tell. None is a property of it.
-    """
+    """A derived schema without whatever reveals a name; it only gets looser. No property has such a name."""
     if not names.are_in(schema):
         return schema
     return _Unsaying(names).schema(schema)
@@ -95,7 +81,6 @@ class _Unsaying:
         self._names = names
 
     def schema(self, schema: Schema) -> Schema:
-        """A schema, and those within it; what would not be looser beside something looser is gone."""
         if not is_object(schema):
             return schema
         out: dict[str, Any] = {}
@@ -113,7 +98,7 @@ class _Unsaying:
         return out
 
     def _patterns(self, schema: dict[str, Any], out: dict[str, Any]) -> None:
-        """Patterns that tell nothing stay; where one is dropped, its members would count as additional."""
+        """Drop patterns that reveal a name, and then `additionalProperties`: it would apply to their members."""
         patterns: dict[str, Any] = schema["patternProperties"]
         kept = {pattern: self.schema(each) for pattern, each in patterns.items() if not self._names.are_told(pattern)}
         if kept:
@@ -126,13 +111,7 @@ _TEXT: Schema = {"type": "string"}
 
 
 def with_texts(visible: Schema, source: Schema, names: list[str]) -> Schema:
-    """`visible` with room for any text at the root, or as the one member that has one of some names.
-
-    Args:
-        visible: What is left of the schema.
-        source: The schema, which says whether there may be a text.
-        names: The names.
-    """
+    """`visible`, also admitting any text: at the root, or as a member of `names` if nothing else is required."""
     try:
         root = document(source)
         kinds = Kinds(Budget()).of

@@ -1,18 +1,10 @@
-"""What may be seen of a tool's output: raw in, visible out, with the schema of what is visible.
-
-::
+"""What a field policy shows of a tool's output: raw value in, visible value out, with its schema.
 
     rule      allow  id, name, contact        deny  contact.phone        hash  contact.email
     value     {"id": 1, "name": "Ann", "ssn": "078-...", "contact": {"email": "ann@example.org", "phone": "555"}}
     visible   {"id": 1, "name": "Ann", "contact": {"email": "p:Zk3xVb9qLm2TfA0sWc8dRg"}}
 
-A rule is a few steps, each a mask that is applied to the value and to the schema alike; those of several rules are
-applied one after the other, so that only what all of them let through is left. Names that are denied are told nowhere:
-neither as properties nor in any other keyword (`redacted_schema`). An allowed name is just itself, a denied one is all
-of its variants (`name_variants`).
-
-Law: for every value that is valid under a schema, `Sight(...).of(value)` is valid under `Sight(...).schema`
-(`tests/core/test_visible_laws.py`).
+Law: `Sight(...).of(value)` of a valid value is valid under `Sight(...).schema` (`tests/core/test_visible_laws.py`).
 """
 
 from __future__ import annotations
@@ -41,13 +33,11 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
 
 Fate = Literal["seen", "dropped", "masked", "hashed"]
-"""What becomes of a field."""
 
 MASKED: Final = "[masked]"
-"""What stands instead of a masked value."""
 
+# Steps apply in this order: a mask also covers pseudonyms, and a denial removes both.
 _ORDER: Final[tuple[Fate, ...]] = ("hashed", "masked", "dropped")
-"""What comes first: what is masked has no pseudonym, and what is denied has neither."""
 
 _HASHED: Final = "p:"
 _HASH_BYTES: Final = 16
@@ -56,42 +46,27 @@ _HASH_PATTERN: Final = f"^{_HASHED}[A-Za-z0-9_-]{{22}}$"
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What one rule says of the fields of a tool's output.
-
-    Args:
-        allow: What may be seen, read as an include; everything if there is none.
-        deny: What may not, read as an exclude.
-        mask: What is there, with a constant instead of what it is.
-        hash: Likewise, with a pseudonym: the same for the same value.
-    """
+    """The paths of one rule: `allow` as an include (none: everything), the others as excludes."""
 
     allow: tuple[FieldPath, ...] = ()
     deny: tuple[FieldPath, ...] = ()
-    mask: tuple[FieldPath, ...] = ()
-    hash: tuple[FieldPath, ...] = ()
+    mask: tuple[FieldPath, ...] = ()  # replaced by a constant
+    hash: tuple[FieldPath, ...] = ()  # replaced by a pseudonym, equal for equal values
 
     def unknown(self, schema: Schema) -> dict[FieldPath, FieldPath | None]:
-        """The paths that a schema cannot have, in their order, each with the one that was probably meant."""
+        """The paths that a schema cannot have, in their order, each with the path that was probably meant."""
         denied = (*self.deny, *self.mask, *self.hash)
         return known_fields.unmatched(schema, within(schema, self.allow), within(schema, denied))
 
     def each(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Fields:
-        """The same, with all paths changed."""
         return Fields(*map(change, (self.allow, self.deny, self.mask, self.hash)))
 
 
 class Sight:
-    """What some rules let be seen of one tool's output.
+    """The visible part of one tool's output: what every rule allows. `ProjectionLimit` for too many paths together."""
 
-    Args:
-        rules: Applied one after the other.
-        schema: Of the output, if it is known.
-        key: Of pseudonyms.
-        wrapper: The property of structured content that holds the values as JSON text; paths may begin with it.
-
-    Raises:
-        ProjectionLimit: The paths together are too many.
-    """
+    # No schema mentions a denied name. A denied name covers all of its variants, an allowed name just itself.
+    # `key` is the secret of pseudonyms. `wrapper` is the property with the values as JSON text; paths may include it.
 
     def __init__(
         self, rules: Sequence[Fields], schema: Schema | None, key: bytes = b"", wrapper: str | None = None
@@ -110,7 +85,7 @@ class Sight:
         if wrapper is not None:
             rules = [_of_text(fields, wrapper) for fields in rules]
         steps = [step for fields in rules for step in self._steps_of(fields, names)]
-        # What is denied goes last and at once: nothing then tells a name that another rule hides, allows or looks into.
+        # Denials apply last and together: nothing then mentions a name that another rule hides, allows or looks into.
         if deny := tuple(path for fields in rules for path in fields.deny):
             masks = self._denying(fold(deny), names, NONE)
             steps.append(_Step(*masks, project, _derived, names=_last_names(deny)))
@@ -119,20 +94,17 @@ class Sight:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names that the schema speaks of, and those that rules name."""
         return frozenset(names_in(self._source) | self._named)
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything can be seen as it is."""
         return not self._steps
 
     def of(self, value: Json) -> Json:
-        """What can be seen of a value, which is not changed."""
         for step in self._steps:
             if self._wrapped and is_object(value) and WRAPPER in value:
                 beside = {name: member for name, member in value.items() if name != WRAPPER}
-                # What is allowed is all within the wrapper.
+                # All allowed paths lie within the wrapper.
                 rest: Any = step.of(beside, step.mask) if beside and step.mask.exclude else {}
                 value = {**rest, WRAPPER: step.of(value[WRAPPER], step.mask.child(WRAPPER))}
             else:
@@ -141,16 +113,16 @@ class Sight:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of what can be seen of valid values; it tells nothing of what cannot."""
+        """The schema of the visible part of valid values; it mentions no hidden name."""
         return unsaid(self._derived, self.unseen)
 
     @cached_property
     def unseen(self) -> Names:
-        """The names of the schema, and of what is denied, that stand nowhere in what can be seen."""
+        """The names of the schema, and the denied ones, that occur nowhere in the visible part."""
         return Names(self._denied)
 
     def unseen_besides(self, schema: Schema) -> Names:
-        """Likewise, without the names of arguments that an input schema takes."""
+        """The same without the argument names of an input schema."""
         return Names(self._denied - arguments_in(schema))
 
     @cached_property
@@ -166,13 +138,13 @@ class Sight:
         return schema
 
     def allows(self, name: str) -> bool:
-        """Whether a member is allowed by its name, and not just because nothing denies it."""
+        """Whether a member is allowed by its name, not just because nothing denies it."""
         allowing = [step for step in self._steps if not step.mask.exclude]
         path = FieldPath((name,))
         return bool(allowing) and all(_reaches(step.mask, path, ALL) for step in allowing) and self.fate(path) == "seen"
 
     def hides(self, path: FieldPath) -> bool:
-        """Whether a path must not be told: nothing of what it names can be seen as it is, or it tells such a name."""
+        """Whether a path must not be mentioned: nothing at it is visible unchanged, or it holds a hidden name."""
         if any(step is not None and self.unseen.are_told(step) for step in path.steps):
             return True
         [inside] = within(self._source, (path,))
@@ -180,7 +152,6 @@ class Sight:
         return self.fate(path) == "dropped" or any(_reaches(step.mask, above, HIDDEN) for step in self._steps)
 
     def fate(self, path: FieldPath) -> Fate:
-        """What becomes of what a path names."""
         [inside] = within(self._source, (path,))
         fate: Fate = "seen"
         for step in self._steps:
@@ -206,7 +177,7 @@ class Sight:
         masks = _denying(within(self._source, paths), names, out)
         if not self._wrapped:
             return masks
-        # Members that stand beside the wrapper's property are denied by the paths as they are written.
+        # Members next to the wrapper's property are denied by the paths as written.
         beside = _denying(paths, names, out)
         return _around(masks[0], beside[0]), _around(masks[1], beside[1])
 
@@ -217,26 +188,14 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One mask.
-
-    Args:
-        mask: For values.
-        written: For schemas, by the names that they have.
-        of: Applies the mask to a value.
-        derive: Applies it to a schema.
-        does: What becomes of what it names.
-        names: Names that it denies.
-    """
-
-    mask: Mask
-    written: Mask
+    mask: Mask  # for values
+    written: Mask  # for schemas, by the names that they have
     of: Callable[[Json, Mask], Json]
     derive: Callable[[Schema, Mask, bool], Derived]
-    does: Fate = "dropped"
-    names: frozenset[str] = frozenset()
+    does: Fate = "dropped"  # what becomes of what the mask names
+    names: frozenset[str] = frozenset()  # that it denies
 
     def derived(self, schema: Schema, wrapped: bool) -> Derived:
-        """What is left of a schema."""
         return self.derive(schema, self.written, wrapped)
 
 
@@ -255,13 +214,13 @@ def _hiding(masks: tuple[Mask, Mask], does: Fate, stands: Schema, put: Callable[
 
 
 def _denying(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
-    """The masks of what is denied: by twins for values, and by the names that a schema has."""
+    """The masks of denied paths: by name variants for values, by the schema's own names for schemas."""
     written = exclude_mask(with_twins(paths, names))
     return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else remade(written, out))
 
 
 def _around(wrapper: Mask, beside: Mask) -> Mask:
-    """The mask of a wrapper, with another for the members beside its property."""
+    """The mask of a wrapper, with another mask for the members next to its property."""
     if not wrapper.is_inner() or not beside.is_inner():
         return wrapper
     made = type(wrapper)(exclude=True)
@@ -271,7 +230,7 @@ def _around(wrapper: Mask, beside: Mask) -> Mask:
 
 
 def _of_text(fields: Fields, wrapper: str) -> Fields:
-    """What a rule says of the JSON text in a wrapper; what it denies is denied with the wrapper and without it."""
+    """A rule for the JSON text in a wrapper; its denials apply with and without the wrapper's name."""
     within = fields.each(lambda paths: within_text(wrapper, paths))
 
     def both(name: str) -> tuple[FieldPath, ...]:
@@ -283,7 +242,6 @@ def _of_text(fields: Fields, wrapper: str) -> Fields:
 
 
 def _reaches(mask: Mask, path: FieldPath, node: Mask) -> bool:
-    """Whether a path leads to a node of a mask, or beyond it."""
     for step in path.steps:
         if mask is node:
             return True

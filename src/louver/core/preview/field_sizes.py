@@ -1,14 +1,10 @@
-"""Where the bytes of a value lie: each field with its kinds, how often it is there, and what it weighs.
+"""Field sizes: the types, the presence and the bytes of each field of a value.
 
     {"total": 2, "items": [{"id": 1, "note": null}, {"id": 2, "note": "hello"}]}
-
     items         array of 2    45 bytes
-    items.id      integer       in 2 of 2    12 bytes
     items.note    null, string  in 2 of 2    21 bytes
-    total         integer       in 1 of 1     9 bytes
 
-Elements of arrays are looked at together. Where names are so many that they are data (a map by id) they are one field,
-`*`. A field's weight is that of its name and value in JSON without white space, with all that stands in it.
+All elements of an array count together. So do all members of an object with very many names, a map: as the field `*`.
 """
 
 from __future__ import annotations
@@ -29,42 +25,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """One field.
-
-    Args:
-        path: Where it stands; elements of arrays are looked through.
-        kinds: JSON types that were seen, sorted.
-        seen: How many objects have it.
-        of: How many could.
-        bytes: What it weighs, all told.
-        nulls: How often it is null.
-        longest: The characters of its longest text; 0 if there is none.
-        is_constant: Whether it has one value, and was seen more than once.
-        is_leaf: Whether no field that stands in it is told, for there is none, or it lies too deep.
-    """
-
-    path: FieldPath
-    kinds: tuple[str, ...]
-    seen: int
-    of: int
-    bytes: int
+    path: FieldPath  # elements of arrays are looked through
+    kinds: tuple[str, ...]  # JSON types, sorted
+    seen: int  # objects that have it
+    of: int  # objects that could
+    bytes: int  # of names and values as compact JSON, everything below included
     nulls: int
-    longest: int
-    is_constant: bool
-    is_leaf: bool
+    longest: int  # characters of the longest string, or 0
+    is_constant: bool  # more than one value, all equal
+    is_leaf: bool  # no field below it is listed: there is none, or it is too deep
 
 
 def weigh(value: Json) -> list[Weight]:
-    """The fields of a value, each before those that stand in it; none if it holds no objects.
-
-    Args:
-        value: The value. What lies deeper than `MAX_WEIGHED_DEPTH` names counts to what it stands in.
-    """
+    """The fields of a value, parents first; below `MAX_WEIGHED_DEPTH` names they only count as part of their parent."""
     return [*_weights((), _objects([value]), MAX_WEIGHED_DEPTH)]
 
 
 def size_of(value: Json) -> int:
-    """The bytes of a value in JSON without white space."""
     return len(compact(value).encode("utf-8", "surrogatepass"))
 
 
@@ -106,7 +83,6 @@ def _weight(path: FieldPath, known: _Field, of: int, *, is_leaf: bool) -> Weight
 
 
 def _objects(values: Sequence[Json]) -> list[dict[str, Json]]:
-    """The objects among values, and among the elements of arrays, however deep."""
     found: list[dict[str, Json]] = []
     todo = list(values)[::-1]
     while todo:
@@ -119,7 +95,7 @@ def _objects(values: Sequence[Json]) -> list[dict[str, Json]]:
 
 
 def _is_same(one: Json, other: Json) -> bool:
-    # In Python `True` is 1.
+    # In Python `True == 1`.
     return one == other and _kind(one) == _kind(other)
 
 

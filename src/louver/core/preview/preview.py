@@ -1,9 +1,7 @@
-"""What is told of a value that is not shown: its fields with their kinds and weights, and a view of the light ones.
+"""Previews of values that are not sent: the fields with types and sizes, and a suggested view.
 
-    {"fields": [{"path": "items.id", "types": ["integer"], "bytes": 690, "share": 0.02}, ...],
-     "suggestedView": {"include": ["items.id", "items.title"]}}
-
-Names are told, and no value. What a suggested view keeps is said by `lean.py`.
+{"fields": [{"path": "items.id", "types": ["integer"], "bytes": 690, "share": 0.02}, ...],
+ "suggestedView": {"include": ["items.id", "items.title"]}}
 """
 
 from __future__ import annotations
@@ -24,12 +22,7 @@ if TYPE_CHECKING:
 
 
 def preview(value: Json, size: int) -> dict[str, Any]:
-    """The fields of a value, its `elements` if it is an array, and a suggested view if there is one.
-
-    Args:
-        value: The value.
-        size: What it weighs, in bytes.
-    """
+    """The fields of a value of `size` bytes, `elements` if it is an array, and a suggested view; no values."""
     weights = weigh(value)
     said: dict[str, Any] = {"elements": len(value)} if is_array(value) else {}
     said["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
@@ -39,7 +32,7 @@ def preview(value: Json, size: int) -> dict[str, Any]:
 
 
 def fitted(said: dict[str, Any]) -> dict[str, Any]:
-    """A preview within `MAX_PREVIEW_BYTES`: a view of a few fields, and of the fields those nearest to the root."""
+    """A preview within `MAX_PREVIEW_BYTES`: a short view, and the fields nearest to the root."""
     fits, left = {**said}, MAX_PREVIEW_BYTES
     if (view := size_of(said.get("suggestedView"))) <= MAX_SUGGESTED_BYTES:
         left -= view
@@ -59,15 +52,7 @@ def fitted(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def scalars(value: Json, *, wrapped: bool = False) -> Json:
-    """What can be shown of an object in a few bytes: its own short scalars, such as totals and cursors.
-
-    Args:
-        value: The value.
-        wrapped: Whether an object only wraps the output in `result`; then that stays.
-
-    Returns:
-        A projection of `value`: an object of its scalars, an empty array, or null.
-    """
+    """A projection to the short scalars of an object, such as totals and cursors; `[]` for an array, else `None`."""
     if not is_object(value):
         return [] if is_array(value) else None
     if wrapped and value.keys() == {WRAPPER}:
@@ -99,11 +84,9 @@ def _field(weight: Weight, size: int) -> dict[str, Any]:
 
 
 Reason = Literal["long text", "always null", "constant"]
-"""Why a field is left out."""
 
 
 def reason(weight: Weight) -> Reason | None:
-    """Why a field is left out; `None` if it is kept."""
     if weight.longest > HEAVY_CHARACTERS:
         return "long text"
     if weight.nulls == weight.seen:
@@ -112,7 +95,7 @@ def reason(weight: Weight) -> Reason | None:
 
 
 def lean(weights: Sequence[Weight]) -> tuple[FieldPath, ...] | None:
-    """The paths of a view that keeps what is short and differs; `None` if that leaves out nothing, or all."""
+    """The paths of a view of short fields that vary; `None` if it would leave out nothing, or everything."""
     leaves = [weight for weight in weights if weight.is_leaf]
     kept = tuple(weight.path for weight in leaves if reason(weight) is None)
     return kept if kept and len(kept) < len(leaves) else None

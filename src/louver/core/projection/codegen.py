@@ -1,14 +1,10 @@
-"""Python source for one mask and one shape: the fastest compiled form.
+"""Generated Python source for one mask and one shape: the fastest compiled form.
 
-Where every value that was seen is alike, the code is one expression, such as a person would write::
+Where all values seen are alike, the code is a single expression; where they differ, statements check first::
 
     {"issues": [{"id": e1["id"], "title": e1["title"]} for e1 in v["issues"]]}
 
-with one check of class an array, because an object that is not one fails by itself.
-Where values differ, statements ask first. A value that is not as expected raises, and
-is then kept by the closures; so the code need not know what to do with it.
-
-Names of members enter the source only through `repr` of a string.
+An unexpected value raises, and goes to the closures. Names of members enter the source only through `repr` of a string.
 """
 
 from __future__ import annotations
@@ -30,16 +26,7 @@ if TYPE_CHECKING:
 def generated(
     order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[Json], Json]
 ) -> Callable[[Json], Json]:
-    """The function that keeps of a value of `shape` what its mask keeps.
-
-    Args:
-        order: For an include: the order of members.
-        shape: What values look like.
-        unexpected: Keeps a value that does not look like that.
-
-    Raises:
-        NotSpecial: The mask is too deep or too wide, or has wildcards.
-    """
+    """Compile the function for one shape; other values go to `unexpected`. `NotSpecial`: deep, wide or wildcards."""
     source = _Source(order).function(shape)
     names: dict[str, Any] = {
         "unexpected": _unexpected,
@@ -56,8 +43,6 @@ def _unexpected() -> Any:
 
 
 class _Source:
-    """The lines of one function."""
-
     def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
         self._order = order
         self._lines: list[str] = []
@@ -65,13 +50,12 @@ class _Source:
         self._parts = 0
 
     def function(self, shape: Shape) -> str:
-        """The source of `keep(value)`."""
         if self._is_plain(shape):
             self._line(2, f"return {self._expression(shape, 'value', 0)}")
         else:
             self._statements(shape, "value", "kept", 2)
             self._line(2, "return None if kept is missing else kept")
-        # What was raised has ended before the value is kept otherwise.
+        # `otherwise` runs outside of the handler: there is no exception pending.
         ending = ["    except errors:", "        pass", "    return otherwise(value)"]
         return "\n".join(["def keep(value):", "    try:", *self._lines, *ending])
 
@@ -89,7 +73,7 @@ class _Source:
         return [(name, mask.children[name]) for name in names]
 
     def _is_plain(self, shape: Shape) -> bool:
-        """Whether all values that were seen are alike, so that one expression keeps what is asked for."""
+        """Whether all values seen are alike, so that a single expression can keep them."""
         if shape.mask.exclude or shape.kinds not in (type_bounds.OBJECT, type_bounds.ARRAY):
             return False
         if shape.kinds == type_bounds.ARRAY:
@@ -100,17 +84,11 @@ class _Source:
         )
 
     def _expression(self, shape: Shape, source: str, depth: int, clauses: list[str] | None = None) -> str:
-        """The expression that keeps of `source`; `source` is used once, so it may be an expression too.
-
-        Args:
-            shape: What is there.
-            source: Where it is.
-            depth: In how many expressions this one stands.
-            clauses: Of the comprehension that this stands in; names are bound there.
-        """
+        """The expression for `source`, which is used once; `clauses` bind names in the comprehension around it."""
         if depth > MAX_GENERATED_DEPTH:
             raise NotSpecial
         if shape.kinds == type_bounds.ARRAY:
+            # Only an array needs a class check: a value that is not an object fails by itself.
             first, bound = self._bound(source, clauses)
             if shape.elements is None:
                 return f"({bound} if {first}.__class__ is list else unexpected())"
@@ -122,7 +100,7 @@ class _Source:
         self._parts += len(children)
         if self._parts > MAX_GENERATED_LINES:
             raise NotSpecial
-        # Looked at once, it needs no name.
+        # Used once, it needs no name.
         first, bound = self._bound(source, clauses) if len(children) > 1 else (source, source)
         parts: list[str] = []
         for member, below in children:
@@ -132,7 +110,7 @@ class _Source:
         return "{" + ", ".join(parts) + "}"
 
     def _bound(self, source: str, clauses: list[str] | None) -> tuple[str, str]:
-        """An expression given a name: how it is written the first time, and after that."""
+        """An expression bound to a name: how to write it the first time, and after that."""
         if source.isidentifier():
             return source, source
         name = self._name()
@@ -143,7 +121,7 @@ class _Source:
         return name, name
 
     def _statements(self, shape: Shape, value: str, target: str, indent: int) -> None:
-        """The lines that set `target` to what is kept of the variable `value`, or to `missing`."""
+        """The lines that set `target` to the kept part of the variable `value`, or to `missing`."""
         if self._is_plain(shape):
             self._line(indent, f"{target} = {self._expression(shape, value, indent)}")
             return
@@ -170,7 +148,6 @@ class _Source:
             self._line(indent + 1, f"{target} = missing")
 
     def _members(self, shape: Shape, value: str, target: str, indent: int) -> None:
-        """An include's members, each asked for first unless it is certain."""
         self._line(indent, f"{target} = {{}}")
         for member, below in self._children(shape.mask):
             inside = indent
@@ -180,13 +157,12 @@ class _Source:
             self._member(shape, member, below, value, target, inside)
 
     def _member(self, shape: Shape, member: str, below: Mask, value: str, target: str, indent: int) -> None:
-        """One member that is there."""
         if below is ALL:
             self._line(indent, f"{target}[{member!r}] = {value}[{member!r}]")
             return
         inner = shape.members.get(member)
         if inner is None:
-            # Never seen, so there is no code for it.
+            # No sample had it, so there is no code for it.
             self._line(indent, "unexpected()")
             return
         part, kept = self._name(), self._name()
@@ -199,7 +175,6 @@ class _Source:
             self._line(indent + 1, f"{target}[{member!r}] = {kept}")
 
     def _rest(self, shape: Shape, value: str, target: str, indent: int) -> None:
-        """An exclude's members: all, less what is left out."""
         if shape.mask.other is NONE:
             self._line(indent, f"{target} = {{}}")
             return

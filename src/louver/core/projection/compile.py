@@ -1,12 +1,10 @@
-"""Plans that get fast: closures at first, generated code once values are known.
+"""Compiled projections: closures at first, generated code once values are known.
 
-Three forms keep the same of every value, each faster and narrower than the last:
+1. `project`, the interpreter: for any value of any depth;
+2. closures: for any value within Python's limit of recursion;
+3. generated code: for values of the shape seen so far (`louver.core.projection.specialise`).
 
-1. the interpreter (`project`), for any value of any depth;
-2. the closures, for any value that Python can recurse through;
-3. the generated code, for values of the shape that was seen (`louver.core.projection.specialise`).
-
-Law: of JSON as `json.loads` makes it, all three keep the same (`tests/core/test_compile.py`).
+Law: of JSON as `json.loads` returns it, all three keep the same (`tests/core/test_compile.py`).
 """
 
 from __future__ import annotations
@@ -29,12 +27,7 @@ if TYPE_CHECKING:
 
 
 class Compiled(Learning["Json"]):
-    """`project(value, mask, order)` as a function of the value: `keep`.
-
-    Args:
-        mask: What is kept.
-        order: For an include: the order of members.
-    """
+    """`project(value, mask, order)` as a function of the value: `keep`."""
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
         walk = closures(mask, order)
@@ -49,16 +42,12 @@ class Compiled(Learning["Json"]):
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+# The result of a node for a value that has no such fields.
 _MISSING: Any = object()
-"""What a node returns for a value that has no such fields."""
 
 
 def closures(mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[Json], Json]:
-    """The function that keeps of a value what `project(value, mask, order)` keeps.
-
-    Raises (when called):
-        RecursionError: The value is too deep.
-    """
+    """The function that keeps what `project` keeps; it raises `RecursionError` for a value that is too deep."""
     if mask is NONE:
         return emptied
     if mask is ALL:
@@ -77,14 +66,12 @@ def _same(value: Json) -> Json:
 
 
 class _Closures:
-    """The functions of one mask, one a node."""
-
     def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
         self._order = order
         self._made: dict[Mask, Callable[[Json, int], Any]] = {}
 
     def node(self, mask: Mask) -> Callable[[Json, int], Any]:
-        """The function of an inner node: of a value and the number of arrays that it stands in."""
+        """The function of an inner node: of a value and the number of arrays around it."""
         made = self._made.get(mask)
         if made is None:
             # A node can lead back to itself, so its function is looked up when it is called.
@@ -93,7 +80,6 @@ class _Closures:
         return made
 
     def _below(self, mask: Mask) -> Callable[[Json, int], Any] | None:
-        """Likewise; `None` for a node that keeps everything."""
         return None if mask is ALL else self.node(mask)
 
     def _including(self, mask: Mask) -> Callable[[Json, int], Any]:
@@ -121,7 +107,6 @@ class _Closures:
         return keep
 
     def _named(self, mask: Mask) -> Callable[[dict[str, Any]], dict[str, Any]]:
-        """The members of an include without wildcards: only its names are looked at."""
         names = self._order.get(mask, tuple(mask.children))
         below = [(name, self._below(mask.children[name])) for name in names]
 
@@ -137,7 +122,6 @@ class _Closures:
         return keep
 
     def _any(self, mask: Mask) -> Callable[[dict[str, Any]], dict[str, Any]]:
-        """The members of an include with a wildcard: every one is looked at."""
         below = {name: self._below(node) for name, node in mask.children.items()}
         other = self._below(mask.other)
 
@@ -153,7 +137,6 @@ class _Closures:
         return keep
 
     def _others(self, mask: Mask) -> Callable[[dict[str, Any]], dict[str, Any]]:
-        """The members of an exclude."""
         gone = frozenset(name for name, node in mask.children.items() if node is NONE)
         below = {name: self._below(node) for name, node in mask.children.items() if node is not NONE}
         if mask.other is NONE:

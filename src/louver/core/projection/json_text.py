@@ -1,18 +1,10 @@
-"""Keeping a part of JSON text: bytes in, bytes out, numbers spelled as they were.
+"""Projection of JSON text: bytes in, bytes out, numbers spelled as they were.
 
-Two ways, by the mask. An include of names need not read the rest: msgspec reads the text into a type
-that was made for the mask and the shape of the values, and skips all that the type does not name.
-What is kept whole is not read either but copied as it stands::
+An include of names skips the rest: msgspec decodes into a type made for the mask, and copies what is kept whole::
 
     include issues.id    Root(issues: list[Element]),  Element(id: Raw)
-    b'{"issues": [{"id": 1.0, "body": "..."}]}'   ->   b'{"issues":[{"id":1.0}]}'
 
-Where no type fits a value of such a mask, one level of it is read at a time. An exclude, and a
-wildcard, look at members that they do not name: there all is read, a number with a fraction by its
-spelling, and kept by the compiled plan. What is skipped is checked too, but for the bytes within its
-strings: those need not be UTF-8.
-
-Law: read again, the bytes are what the interpreter keeps of the value (`tests/core/test_bytes.py`).
+Excludes and wildcards read all. Law: read again, the bytes are what the interpreter keeps (`tests/core/test_bytes.py`).
 """
 
 from __future__ import annotations
@@ -40,8 +32,8 @@ if TYPE_CHECKING:
 
 
 _MISSING: Any = object()
+# Characters that msgspec does not accept in the name of a member.
 _NOT_IN_NAMES: Final = frozenset('\\"') | frozenset(map(chr, range(0x20)))
-"""What msgspec does not take in the name of a member."""
 
 _UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeError)
 _MINUS_ZERO: Final = re.compile(rb"-0(?![.eE0-9])")
@@ -55,17 +47,13 @@ _read: Final = msgspec.json.Decoder(float_hook=lambda spelled: Raw(spelled.encod
 
 
 def whole_keeper(keep: Callable[[Any], Any], otherwise: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """The function that reads all of a text, and writes what is kept of the value.
-
-    Args:
-        keep: What is kept of a value, in which a number with a fraction is its spelling.
-        otherwise: Takes a text that msgspec does not read: it may be no JSON, or very deep.
-    """
+    """Reads all of a text, and writes the kept part; `otherwise` takes texts that msgspec does not read."""
+    # `keep` gets a number with a fraction as `Raw`, its spelling. Unreadable texts are not JSON, or very deep.
 
     def keep_text(data: bytes) -> bytes:
         try:
             if not data.isascii():
-                # msgspec takes the bytes of a string as they are.
+                # msgspec does not check that strings are UTF-8.
                 data.decode()
             if b"-0" not in data or _MINUS_ZERO.search(data) is None:
                 return _encode(keep(_read(data)))
@@ -79,14 +67,7 @@ def whole_keeper(keep: Callable[[Any], Any], otherwise: Callable[[bytes], bytes]
 def skipping_keeper(
     mask: Mask, order: Mapping[Mask, tuple[str, ...]], whole: Callable[[bytes], bytes], *, wrapped: bool
 ) -> Callable[[bytes], bytes]:
-    """The function that reads of a text only what is kept.
-
-    Args:
-        mask: What is kept; it has only names.
-        order: The order of members.
-        whole: Takes a text that msgspec does not read so, or that is not wrapped as it should be.
-        wrapped: Whether the text is an object that only wraps the value.
-    """
+    """Reads only what a mask of names keeps; `whole` takes other texts, or an unexpected wrapper."""
     skipping = SkippingBytes(mask.child(WRAPPER) if wrapped else mask, order)
 
     def keep_text(data: bytes) -> bytes:
@@ -112,12 +93,7 @@ def skipping_keeper(
 
 
 class SkippingBytes(Learning[bytes]):
-    """The projection of JSON text by one mask of names, as a function of the text: `keep`.
-
-    Args:
-        mask: What is kept.
-        order: The order of members.
-    """
+    """The projection of JSON text by one mask of names, as a function of the text: `keep`."""
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
         super().__init__(mask, partial(_walked, mask, order), partial(_typed, order), _seen)
@@ -126,11 +102,7 @@ class SkippingBytes(Learning[bytes]):
 def _typed(
     order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[bytes], bytes]
 ) -> Callable[[bytes], bytes]:
-    """The function that keeps of a text what `shape` says.
-
-    Raises:
-        NotSpecial: No type says it.
-    """
+    """The function that keeps of a text what `shape` describes; `NotSpecial` if no type describes it."""
     decode = msgspec.json.Decoder(_Types(order).of(shape, 0)).decode
 
     def keep(data: bytes) -> bytes:
@@ -144,14 +116,12 @@ def _typed(
 
 
 class _Types:
-    """The types of one mask."""
-
     def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
         self._order = order
         self._fields = 0
 
     def of(self, shape: Shape, depth: int) -> Any:
-        """The type of the values of a shape: what it does not name is skipped, what it does not fit is an error."""
+        """The type of a shape's values: other members are skipped, other values are an error."""
         if depth > MAX_GENERATED_DEPTH or shape.kinds & type_bounds.SCALAR:
             raise NotSpecial
         found: list[Any] = []
@@ -169,7 +139,7 @@ class _Types:
         self._fields += len(names)
         if self._fields > MAX_GENERATED_LINES or not all(_NOT_IN_NAMES.isdisjoint(name) for name in names):
             raise NotSpecial
-        # A field's own name never comes from outside.
+        # Names of Python fields never come from outside.
         wire = {f"f{number}": name for number, name in enumerate(names)}
         fields = [(field, self._member(shape, name, depth), UNSET) for field, name in wire.items()]
         return msgspec.defstruct("Kept", fields, rename=wire, gc=False)
@@ -178,12 +148,12 @@ class _Types:
         if shape.mask.children[name] is ALL:
             return Raw
         inner = shape.members.get(name)
-        # Of a member that was never seen only null is expected.
+        # A member that no sample had is expected to be null.
         return None if inner is None else self.of(inner, depth + 1)
 
 
 def _seen(data: bytes) -> Any:
-    """The value to learn from; of a text with strings that are none, nothing is learnt."""
+    """The value to learn from; `None` if msgspec cannot decode the text."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -191,19 +161,16 @@ def _seen(data: bytes) -> Any:
 
 
 def _walked(mask: Mask, order: Mapping[Mask, tuple[str, ...]], data: bytes) -> bytes:
-    """The kept part of a text, read one level at a time."""
     kept = _Walk(order).keep(_checked(data), mask, 0)
     return b"null" if kept is _MISSING else _encode(kept)
 
 
 class _Walk:
-    """Of each value only the level that the mask looks into is read."""
-
     def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
         self._order = order
 
     def keep(self, raw: Raw, mask: Mask, level: int) -> Any:
-        """What is kept of a value: members, elements or bytes; `level` is the number of arrays that it stands in."""
+        """The kept part: members, elements or bytes; `level` is the number of arrays around the value."""
         if mask is ALL:
             return raw
         first = bytes(memoryview(raw)[:1])
@@ -225,17 +192,13 @@ class _Walk:
 
 
 class Number(str):
-    """A number by its spelling."""
+    """The spelling of a number."""
 
     __slots__ = ()
 
 
 def read(data: bytes) -> Json:
-    """The value of a JSON text, with a `Number` for each number.
-
-    Raises:
-        NotJson: It is not JSON in UTF-8, or nested too deep.
-    """
+    """The value of a JSON text with `Number` for numbers; `NotJson` if it is not UTF-8, not JSON or too deep."""
     try:
         text = data.decode()
         check_depth(text)
@@ -244,12 +207,12 @@ def read(data: bytes) -> Json:
         problem = NotJson("it is not UTF-8")
     except json.JSONDecodeError as error:
         problem = NotJson(error.msg, error.lineno)
-    # Raised here, it does not carry the text with it as its context.
+    # Raised outside of the handlers: an exception as its context would hold the text.
     raise problem
 
 
 def written(value: Json) -> bytes:
-    """The JSON text of what `read` returned, or of a part of it, without white space."""
+    """The compact JSON text of what `read` returned, or of a part of it."""
     # Only strings can hold a lone surrogate, and there the escape is JSON's own.
     return _text(value).encode("utf-8", "backslashreplace")
 

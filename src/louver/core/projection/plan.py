@@ -1,16 +1,10 @@
-"""Plans: a request made ready for one tool's output.
+"""Plans: a request compiled for one tool's output. Compiling can refuse a request, before anything has run.
 
-A plan trims values and says what schema they then have. It is made once for a
-request and a schema, and used for every answer::
-
-    plan = compile_projection(Projection.include("id", "user.login"), schema)
-    plan(value)              the kept part of a value
-    plan.project_json(data)  the same of JSON text
-    plan.schema              the schema that every kept part satisfies
-    plan.fields              ("id", "user.login")
-    plan.unmatched           paths that the schema does not know
-
-Making a plan is where a request can still be refused: nothing has run yet.
+plan = compile_projection(Projection.include("id", "user.login"), schema)
+plan(value)         the kept part of a value; `plan.project_json(data)`: of JSON text
+plan.schema         the schema that every kept part satisfies
+plan.fields         ("id", "user.login")
+plan.unmatched      paths that the schema does not know
 """
 
 from __future__ import annotations
@@ -45,13 +39,13 @@ class Plan:
     """What is kept of a tool's output. Made by `compile_projection`.
 
     Args:
-        request: The request, whose canonical fields the receipt tells.
+        request: The request; the receipt repeats its canonical fields.
         include: What is kept; everything if there is none.
         exclude: What is left out of that.
-        always: Paths that were added to the request's.
-        source: The schema of the values, or `None` if nothing is known of them.
-        like: A plan that keeps the same, if the source was inferred.
-        shaping: What becomes of the value that is left.
+        always: Paths that are added to the request's.
+        source: The schema of the values, or `None` if it is not known.
+        like: The plan that keeps the same, if the source is inferred.
+        shaping: How the kept value is shaped.
     """
 
     def __init__(
@@ -86,12 +80,12 @@ class Plan:
         """The kept part of `value`, shaped if the view says so.
 
         Args:
-            value: JSON as `json.loads` makes it. It is not changed, and parts of it are shared.
+            value: JSON as `json.loads` returns it. It is not changed; the result shares parts with it.
         """
         return self._keeper.keep(value)
 
     def looks_at_more(self, value: Json, most: int) -> bool:
-        """Whether keeping takes a look at more than `most` parts of a value."""
+        """Whether projection looks at more than `most` parts of a value."""
         is_one = len(self._masks) == 1 and self._reshaping is None
         return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
 
@@ -101,18 +95,17 @@ class Plan:
         return self._keeper.is_special
 
     def project_json(self, data: bytes) -> bytes:
-        """The kept part of JSON text, as text: what is left out is skipped, not read.
+        """The kept part of JSON text, as text. What is left out is skipped, not parsed.
 
         Args:
-            data: JSON in UTF-8. A member that stands twice counts as its last one where a path looks.
+            data: JSON in UTF-8. If a member is repeated where a path looks, the last one counts.
 
         Returns:
-            JSON in UTF-8, numbers spelled as they were. With the extra `fast` what an include keeps
-            whole is copied as it stands; else it is written anew, without white space.
+            JSON in UTF-8, numbers spelled as they were, without white space (except in verbatim copies of kept parts).
 
         Raises:
-            ValueError: `data` is not JSON, or nested too deep: at least `MAX_JSON_DEPTH` levels are read.
-                Strings that an include leaves out may be of bytes that are not UTF-8.
+            ValueError: `data` is not JSON, or nested too deep (`MAX_JSON_DEPTH` levels are always accepted). Skipped
+                strings need not be UTF-8.
         """
         if self._keep_text is None:
             self._keep_text = self._text_keeper()
@@ -130,7 +123,6 @@ class Plan:
         return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self._wrapped)
 
     def _keep_read(self, data: bytes) -> bytes:
-        """The kept part of JSON text, which is read whole."""
         try:
             return written(self(read(data)))
         except RecursionError:
@@ -138,28 +130,27 @@ class Plan:
         raise NotJson("it is nested deeper than can be read here")
 
     def knowing(self, schema: Schema) -> Plan:
-        """This plan with a schema that was inferred: what is kept stays the same, more is told of it.
+        """This plan with an inferred schema: it keeps the same, and reports more.
 
         Args:
-            schema: Of what this plan kept of a value, or of the value, unless it is shaped. It does not say
-                what wraps an output.
+            schema: Inferred from what this plan kept, or from the whole value if it does not shape; without a wrapper.
         """
         shaping = None if self._reshaping is None else self._reshaping.shaping
         return Plan(self.request, self._include, self._exclude, self._always, schema, self, shaping)
 
     @property
     def is_inferred(self) -> bool:
-        """Whether the schema of the values was inferred from them, not declared."""
+        """Whether the schema of the values is inferred from them, not declared."""
         return self._like is not None
 
     @property
     def nodes(self) -> int:
-        """The size of the plan: the nodes of its masks."""
+        """The size of the plan: how many nodes its masks have."""
         return sum(len(mask.nodes()) for mask in self._masks)
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The canonical list of what was asked for: in the order of the schema's properties."""
+        """The canonical list of requested paths, in the order of the schema's properties."""
         if self.request.mode == "exclude":
             return tuple(str(path) for path in self._exclude)
         return tuple(str(path) for path in self._sorted) or ("*",)
@@ -171,13 +162,13 @@ class Plan:
 
     @cached_property
     def always(self) -> tuple[str, ...]:
-        """The canonical list of what the tool's author adds to every request, as far as it is left."""
+        """The canonical list of paths that the tool's author adds, as far as their fields are left."""
         select = None if self._reshaping is None else self._reshaping.shaping.select
         return tuple(str(path) for path in self._always if select is None or not select.replaces(self._inside(path)))
 
     @property
     def shaped(self) -> dict[str, Any] | None:
-        """How a view shapes what is left, in its canonical form, if it does."""
+        """The canonical form of the view's shaping, if it shapes."""
         return None if self._reshaping is None else self._reshaping.shaping.to_json()
 
     @cached_property
@@ -202,7 +193,7 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """16 hex digits that name `schema`."""
+        """16 hex digits that identify `schema`."""
         return digest(self.schema)
 
     @cached_property
@@ -220,7 +211,7 @@ class Plan:
 
     @cached_property
     def _unmatched(self) -> dict[FieldPath, FieldPath | None]:
-        # What one answer lacks, another can have: only a declared schema knows of fields that cannot be.
+        # Another answer can have what one lacks: only a declared schema knows which fields are impossible.
         if self._source is None or self.is_inferred:
             return {}
         if self.request.mode == "exclude":
@@ -228,12 +219,11 @@ class Plan:
         return known_fields.unmatched(self._source, self._sorted, ())
 
     def _inside(self, path: FieldPath) -> FieldPath:
-        """`path` from where the output begins within its wrapper."""
         return within_text(WRAPPER, (path,))[0] if self._wrapped else path
 
     @cached_property
     def _sorted(self) -> list[FieldPath]:
-        """The included paths in the order in which their fields are written."""
+        """The included paths in the order of their fields in the output."""
         if not self._order:
             return list(self._include)
 
@@ -251,32 +241,25 @@ class Plan:
 def _keeper(
     masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], reshaping: Reshaping | None, *, wrapped: bool
 ) -> Compiled | _Chain | _Shaped:
-    """What keeps of a value what the masks say, one after the other, and shapes what is left."""
     chain = _Chain(masks, order, wrapped=wrapped)
     keeper = chain.keepers[0] if len(masks) == 1 and not wrapped else chain
     return keeper if reshaping is None else _Shaped(keeper, reshaping)
 
 
 class _Shaped:
-    """What keeps, and then shapes what is left."""
-
     def __init__(self, keeper: Compiled | _Chain, reshaping: Reshaping) -> None:
         self._keeper = keeper
         self._reshaping = reshaping
 
     def keep(self, value: Json) -> Json:
-        """The shaped form of the kept part of `value`."""
         return self._reshaping(self._keeper.keep(value))
 
     @property
     def is_special(self) -> bool:
-        """Whether the next value goes to generated code first."""
         return self._keeper.is_special
 
 
 class _Chain:
-    """Several masks, one after the other, and perhaps a wrapper around what they look at."""
-
     def __init__(self, masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> None:
         self._masks = masks
         self._order = order
@@ -284,11 +267,10 @@ class _Chain:
         self.keepers = [Compiled(mask.child(WRAPPER) if wrapped else mask, order) for mask in masks]
 
     def keep(self, value: Json) -> Json:
-        """The kept part of `value`."""
         if not self._wrapped:
             return self._below(value)
         if is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
-            # The wrapper stays whatever is left of what it holds.
+            # The wrapper stays, whatever is left of its value.
             return {WRAPPER: self._below(value[WRAPPER])}
         for mask in self._masks:
             value = project(value, mask, self._order)
@@ -296,7 +278,6 @@ class _Chain:
 
     @property
     def is_special(self) -> bool:
-        """Whether the next value goes to generated code first."""
         return all(keeper.is_special for keeper in self.keepers)
 
     def _below(self, value: Json) -> Json:
@@ -314,7 +295,7 @@ def compile_projection(
     """The plan of a request for one tool.
 
     Args:
-        projection: What is asked for.
+        projection: The request.
         schema: The tool's output schema; without one every field is possible.
         views: The tool's views, for mode `view`: a `Views`, or name -> paths or view.
 
@@ -349,6 +330,5 @@ def compile_projection(
 
 
 def _masks(include: tuple[FieldPath, ...], exclude: tuple[FieldPath, ...], always: tuple[FieldPath, ...]) -> list[Mask]:
-    """What is kept, then what is left out of that."""
     masks = [include_mask((*include, *always))] if include else []
     return [*masks, exclude_mask(exclude)] if exclude else masks or [ALL]

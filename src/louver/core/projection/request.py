@@ -1,12 +1,8 @@
-"""A request for a projection, as a plain value.
+"""A request for a projection: a JSON object under `_meta.projection` of a `tools/call`, parsed before the tool runs.
 
-On the wire it is one JSON object, under `_meta.projection` of a `tools/call`::
-
-    {"mode": "include", "fields": ["id", "user.login"]}
-    {"mode": "exclude", "fields": ["**.email"], "strict": true}
-    {"mode": "view", "view": "minimal", "required": true, "schema": "digest"}
-
-Whatever is wrong with it is refused before the tool runs.
+{"mode": "include", "fields": ["id", "user.login"]}
+{"mode": "exclude", "fields": ["**.email"], "strict": true}
+{"mode": "view", "view": "minimal", "required": true, "schema": "digest"}
 """
 
 from __future__ import annotations
@@ -30,15 +26,15 @@ _KEYS = ("mode", "fields", "view", "strict", "required", "schema")
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a client asks for. Made by `include`, `exclude`, `view` or `from_wire`.
+    """What a client requests. Made by `include`, `exclude`, `view` or `from_wire`.
 
     Args:
-        mode: How `fields` are meant.
+        mode: `include` keeps `fields`, `exclude` leaves them out, `view` applies the view `name`.
         fields: The canonical list of paths: each once, a parent instead of its children.
         name: The view's name, in mode `view`.
-        strict: A field that the tool's schema does not know refuses the call.
-        required: Where no projection is possible the answer is an error, never the full output.
-        schema: How the projected schema is told: itself, by its digest, or not at all.
+        strict: Refuse the call if the tool's schema does not know a field.
+        required: Answer with an error, never with the full output, where no projection is possible.
+        schema: How the answer carries the projected schema: inline, by its digest, or not at all.
     """
 
     mode: Mode
@@ -56,10 +52,10 @@ class Projection:
     def include(
         cls, *paths: str, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
     ) -> Projection:
-        """A request to keep just what `paths` name.
+        """A request to keep only what `paths` name.
 
         Raises:
-            InvalidProjection: There is no path, or one that cannot be read.
+            InvalidProjection: There is no path, or one that cannot be parsed.
         """
         return cls("include", _read_paths("include", list(paths)), None, strict, required, schema)
 
@@ -70,7 +66,7 @@ class Projection:
         """A request to leave out what `paths` name.
 
         Raises:
-            InvalidProjection: There is no path, or one that cannot be read.
+            InvalidProjection: There is no path, or one that cannot be parsed.
         """
         return cls("exclude", _read_paths("exclude", list(paths)), None, strict, required, schema)
 
@@ -83,13 +79,13 @@ class Projection:
 
     @classmethod
     def from_wire(cls, obj: object) -> Projection:
-        """The request of its wire form.
+        """The request of a wire form.
 
         Args:
-            obj: What stands under `_meta.projection`.
+            obj: The value of `_meta.projection`.
 
         Raises:
-            InvalidProjection: It is not such an object; the message says what would have been right.
+            InvalidProjection: It is not a valid request; the message says what is expected.
 
         Source: issue #1704, section 3; `strict`, `required` and `schema` are ours.
         """

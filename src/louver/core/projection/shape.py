@@ -1,14 +1,8 @@
-"""What values look like where a mask looks at them, learnt from values.
+"""Shapes: what values look like where a mask looks at them, learnt from values.
 
-Generated code is fast because it expects something: that this member is there, that
-that one is an object. What to expect is learnt from the values that come::
-
-    mask     include items.id, items.note
-    value    {"items": [{"id": 1, "note": "x"}, {"id": 2}]}
-    shape    items: an array of objects; id: in 2 of 2; note: in 1 of 2
-
-A schema would say less (of a field that is optional and always there) and may say what is
-not so. A shape only widens: what was seen once stays possible.
+mask     include items.id, items.note
+value    {"items": [{"id": 1, "note": "x"}, {"id": 2}]}
+shape    items: an array of objects; id: in 2 of 2; note: in 1 of 2
 """
 
 from __future__ import annotations
@@ -24,18 +18,7 @@ if TYPE_CHECKING:
 
 
 class Shape:
-    """What was seen at the places of one inner node.
-
-    Args:
-        mask: The node.
-
-    Attributes:
-        kinds: The kinds of value.
-        objects: How many objects.
-        present: Of how many of them each child of the mask was a member.
-        members: The shapes of members that are looked into.
-        elements: The shape of elements, if they are looked into.
-    """
+    """What occurred at the places of a mask node. It only widens. A schema would say less, and can be wrong."""
 
     __slots__ = ("elements", "kinds", "mask", "members", "objects", "present")
 
@@ -43,16 +26,12 @@ class Shape:
         self.mask = mask
         self.kinds = 0
         self.objects = 0
-        self.present: dict[str, int] = {}
-        self.members: dict[str, Shape] = {}
+        self.present: dict[str, int] = {}  # how many of the objects have the member
+        self.members: dict[str, Shape] = {}  # of members that the mask looks into
         self.elements: Shape | None = None
 
     def learn(self, value: Json, most: int | None = None) -> None:
-        """Widen by a value, looking at `most` elements of each array; at all of them by default.
-
-        Raises:
-            RecursionError: The value is too deep.
-        """
+        """Widen by a value, reading at most `most` elements of each array; `RecursionError` if it is too deep."""
         self.kinds |= type_bounds.kind_of(value)
         if is_object(value):
             self.objects += 1
@@ -69,7 +48,7 @@ class Shape:
                 self.elements.learn(element, most)
 
     def doubt(self) -> None:
-        """Count on no member any more."""
+        """From now on, no member is certain."""
         self.objects += 1
         for below in self.members.values():
             below.doubt()
@@ -77,5 +56,4 @@ class Shape:
             self.elements.doubt()
 
     def is_certain(self, name: str) -> bool:
-        """Whether every object had the member."""
         return self.present.get(name, 0) == self.objects

@@ -1,9 +1,8 @@
-"""A function that becomes a faster one once it knows what its values look like.
+"""A function that specialises once it knows what its values look like.
 
-It begins as the general form, which takes any value, and learns the shape of the first
-values. Then a special form is made for that shape. A value that it was not made for goes to
-the general form and widens the shape, and a new special form is made. That ends: the form of the
-last generation counts on no member being there, and nothing is learnt from what it does not take.
+It starts in a general form and learns the shape of the first values; then it makes a special form for that shape. An
+unexpected value goes to the general form and widens the shape, and the next special form is made. This ends: the form
+of the last generation expects no member, and nothing is learnt from the values that it does not take.
 """
 
 from __future__ import annotations
@@ -25,19 +24,14 @@ Value = TypeVar("Value")
 
 
 class NotSpecial(Exception):
-    """There is no special form for this mask and shape: the general form does as well."""
+    """A mask and a shape have no special form: the general form does as well."""
 
 
 class Learning(Generic[Value]):
-    """The function, in whatever form it has by now: `keep`.
+    """The function in its current form: `keep`."""
 
-    Args:
-        mask: What is kept, whose shapes are learnt.
-        general: What takes any value.
-        special: Makes the special form of a shape, or raises `NotSpecial`. A special form hands a value
-            that it was not made for to the function that it is given, and returns what that returns.
-        seen: The JSON value of a value, to learn from.
-    """
+    # `special` makes the form of a shape, or raises `NotSpecial`. That form passes unexpected values to its function
+    # argument, and returns the result of that. `seen` is the JSON value to learn from.
 
     def __init__(
         self,
@@ -57,11 +51,9 @@ class Learning(Generic[Value]):
 
     @property
     def is_special(self) -> bool:
-        """Whether the next value goes to a special form first."""
         return self.keep not in (self._general, self._first)
 
     def _first(self, value: Value) -> Value:
-        """Keep one of the first values, and learn from it."""
         self._calls += 1
         seen = self._seen(value)
         self._learn(seen, MAX_SHAPE_SAMPLES)
@@ -70,7 +62,6 @@ class Learning(Generic[Value]):
         return self._general(value)
 
     def _unexpected(self, value: Value) -> Value:
-        """Keep a value that the special form was not made for."""
         self._learn(self._seen(value), most=None)
         self._specialise()
         return self._general(value)
@@ -95,7 +86,7 @@ class Learning(Generic[Value]):
 
 
 def _size(value: Json) -> int:
-    """The elements of the longest array at the root or directly below it."""
+    """The length of the longest array at the root or directly below it."""
     if is_array(value):
         return len(value)
     if is_object(value):

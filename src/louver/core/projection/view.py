@@ -1,16 +1,10 @@
 """Views: named projections that the author of a tool prepares.
 
-A view is what a request could say itself, under a name::
-
-    {"minimal": {"include": ["id", "name"]},
-     "public":  {"exclude": ["**.email"]},
+    {"minimal": {"include": ["id", "name"]}, "public": {"exclude": ["**.email"]},
      "contact": {"extends": "minimal", "include": ["email"]},
      "compact": {"include": ["name", "address"], "select": {"name": "name", "town": "address.city"}}}
 
-A list alone is short for `{"include": [...]}`. Where a view has both, exclude wins.
-`extends` adds the paths of another view of the same tool, and its shaping as far as the view says
-nothing itself. Beside its views a tool can have `always`: paths that every include and every view gets.
-Unlike a request, a view can also shape what is left (`louver.core.shaping.options`).
+A list is short for `{"include": [...]}`. Exclude wins over include. `extends` adds paths, and shaping that is unset.
 """
 
 from __future__ import annotations
@@ -32,43 +26,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One named projection, with what it extends put in.
+    """One named projection, merged with the view that it extends."""
 
-    Args:
-        include: What is kept; everything if there is none.
-        exclude: What is left out of that.
-        shaping: What becomes of the rest.
-    """
-
-    include: tuple[FieldPath, ...] = ()
+    include: tuple[FieldPath, ...] = ()  # none: everything
     exclude: tuple[FieldPath, ...] = ()
     shaping: Shaping = field(default_factory=Shaping)
 
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The views of one tool.
-
-    Args:
-        named: By name.
-        always: Paths added to every include and every view that includes.
-    """
-
     named: Mapping[str, View] = field(default_factory=dict[str, View])
-    always: tuple[FieldPath, ...] = ()
+    always: tuple[FieldPath, ...] = ()  # added to every include, and to every view that includes
 
     @classmethod
     def read(cls, views: Mapping[str, Json], always: Sequence[Json] = ()) -> Views:
-        """The views of their JSON form.
-
-        Args:
-            views: Name -> a list of paths, or `{"include"?, "exclude"?, "extends"?}` and a shaping.
-            always: Paths.
-
-        Raises:
-            InvalidView: They are too many; or one has another form, extends an unknown view or itself, or names an
-                invalid path.
-        """
+        """The views of their JSON form; `InvalidView` for another form, too many, or unknown or circular `extends`."""
         if len(views) > MAX_VIEWS:
             raise InvalidView(f"a tool has at most {MAX_VIEWS} views; these are {len(views)}")
         written = {name: _written(name, view) for name, view in views.items()}
@@ -79,11 +51,10 @@ class Views:
         return cls(named, fold(_paths("always", "always", always, deep=False)))
 
     def joined(self, other: Views) -> Views:
-        """These views and `other`; of two of one name that of `other`."""
+        """These views and `other`; if both have a name, the view of `other` counts."""
         return Views({**self.named, **other.named}, fold((*self.always, *other.always)))
 
     def each(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Views:
-        """These views with every list of paths changed, and every place where they select."""
         named = {
             name: View(change(view.include), change(view.exclude), view.shaping.moved(change))
             for name, view in self.named.items()
@@ -91,7 +62,7 @@ class Views:
         return Views(named, change(self.always))
 
     def without(self, hides: Callable[[FieldPath], bool]) -> Views:
-        """These views without the paths that are hidden; one that keeps nothing, or lacks what it selects, is gone."""
+        """These views without hidden paths; a view that keeps nothing, or lacks a selected member, is gone."""
 
         def left(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
             return tuple(path for path in paths if not hides(path))
@@ -107,7 +78,6 @@ class Views:
         return Views(named, left(self.always))
 
     def to_json(self) -> Json:
-        """A JSON value that is the same for the same views."""
         named = {
             name: [list(map(str, view.include)), list(map(str, view.exclude)), view.shaping.to_json()]
             for name, view in self.named.items()
@@ -115,11 +85,7 @@ class Views:
         return [named, list(map(str, self.always))]
 
     def find(self, name: str) -> View:
-        """The view called `name`.
-
-        Raises:
-            UnknownView: There is none; the error says which there are.
-        """
+        """The view called `name`; `UnknownView` lists the known ones."""
         view = self.named.get(name)
         if view is None:
             known = ", ".join(repr(known) for known in sorted(self.named)) or "none"

@@ -1,10 +1,7 @@
-"""One more optional member, admitted at the root of a schema that is closed.
+"""One more optional member, admitted at the root of a closed schema, also in `allOf`, in `anyOf` and behind `$ref`.
 
-    {"type": "object", "properties": {"id": {}}, "additionalProperties": false}
-    -> {"type": "object", "properties": {"id": {}, "louver": {...}}, "additionalProperties": false}
-
-Closed parts are looked for where they apply to the root itself: there, in `allOf` and `anyOf`, and behind `$ref`.
-A schema that still refuses the member (`propertyNames`, say) stays as it is.
+{"type": "object", "properties": {"id": {}}, "additionalProperties": false}
+-> {"type": "object", "properties": {"id": {}, "louver": {...}}, "additionalProperties": false}
 """
 
 from __future__ import annotations
@@ -20,13 +17,7 @@ _DEFINITIONS = "#/$defs/"
 
 
 def admit(schema: dict[str, Any], name: str, member: Schema) -> dict[str, Any]:
-    """The schema, with a member admitted at its root.
-
-    Args:
-        schema: As `relax` writes it: definitions stand in `$defs`, and only there are references to.
-        name: The member's name; a schema that knows the name is returned as it is.
-        member: The member's schema.
-    """
+    """The schema with a member admitted at its root, unless it knows the name; `schema` is one that `relax` wrote."""
     admitting = _Admitting(members(schema.get("$defs")), name, member)
     admitted = admitting.at(schema)
     return {**admitted, "$defs": {**schema["$defs"], **admitting.definitions}} if admitting.definitions else admitted
@@ -40,7 +31,6 @@ class _Admitting:
         self._member = member
 
     def at(self, part: Any) -> Any:
-        """A part that applies to the root."""
         if not is_object(part):
             return part
         admitted = dict(part)

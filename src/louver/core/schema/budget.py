@@ -1,10 +1,7 @@
-"""How much work a walk over a schema may do.
+"""A budget of steps and depth for walks over schemas.
 
-Schemas come from servers that nobody vouches for: one of 600 bytes can have
-2^22 ways through it, one of 10 kB can be nested a thousand deep. A walk counts
-its steps (never the clock, so that equal schemas are treated alike) and gives
-up over the bound; the caller then answers with the shape, which is always
-sound.
+Schemas come from untrusted servers: one of 600 bytes can have 2^22 ways through it. A walk counts steps, never time, so
+that equal schemas are treated alike. Over the budget the caller answers with the shape, which is always sound.
 """
 
 from __future__ import annotations
@@ -22,12 +19,10 @@ if TYPE_CHECKING:
 
 
 class OverBudget(Exception):
-    """A walk did more steps, or went deeper, than is allowed."""
+    """A walk takes more steps, or goes deeper, than it may."""
 
 
 class Budget:
-    """Counts the steps of one walk and the depth at which it is."""
-
     __slots__ = ("depth", "steps")
 
     def __init__(self, steps: int = MAX_SCHEMA_STEPS) -> None:
@@ -35,22 +30,12 @@ class Budget:
         self.depth = MAX_SCHEMA_DEPTH
 
     def step(self, steps: int = 1) -> None:
-        """Count steps.
-
-        Raises:
-            OverBudget: They are too many.
-        """
         self.steps -= steps
         if self.steps < 0:
             raise OverBudget
 
     @contextmanager
     def deeper(self) -> Generator[None]:
-        """Count one step, and one level around what is done inside.
-
-        Raises:
-            OverBudget: It is one step too many, or nested too deep.
-        """
         self.step()
         self.depth -= 1
         if self.depth < 0:
@@ -61,11 +46,7 @@ class Budget:
             self.depth += 1
 
     def weigh(self, value: Json) -> None:
-        """Count one step for every part of a constant.
-
-        Raises:
-            OverBudget: It is too large, or nested too deep to be written.
-        """
+        """Count one step for every part of a constant, which must not be too deep to be written."""
         for depth, level in enumerate(levels(value)):
             self.step(len(level))
             if depth == MAX_WRITTEN_DEPTH:

@@ -1,14 +1,8 @@
 """A schema carried over whole: what a kept leaf, or anything untouched, still satisfies.
 
-Everything that is asserted stays; references are rewritten into the new
-document, older dialects are rewritten into 2020-12, and annotations are gone
-(`title`, `description`, `default`, `examples`, ... can name or hold what was
-left out elsewhere).
-
-What cannot be carried over exactly is dropped, which makes a schema looser and
-so keeps it sound, but only where looser below means looser above. Under `not`,
-`if`, `oneOf`, `unevaluated*` and beside `maxContains` it does not, so these give way
-where something below them was not exact.
+References lead into the new document, older dialects become 2020-12, and annotations are dropped: they can mention what
+was left out. So is whatever cannot be carried over exactly: that makes a schema looser and keeps it sound. But under
+`not`, `if`, `oneOf`, `unevaluated*` and next to `maxContains` looser below is not looser above: these are dropped too.
 """
 
 from __future__ import annotations
@@ -24,27 +18,25 @@ if TYPE_CHECKING:
     from louver.core.schema.references import Place
     from louver.core.schema.type_bounds import Kinds
 
+# Keywords that assert something without a schema below them.
 _VALUES = frozenset(
     "type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength"
     " minLength pattern maxItems minItems uniqueItems maxContains minContains maxProperties"
     " minProperties required dependentRequired format contentEncoding contentMediaType".split()
 )
-"""Keywords that assert something of a value without a schema below them."""
 
+# Keywords that validators read differently, or that cannot be carried over into another document.
 _LOOSE = frozenset(
     "$dynamicRef $recursiveRef format contentEncoding contentMediaType contentSchema dependencies".split()
 )
-"""Keywords that not every validator reads alike, or that cannot be carried into another document."""
 
+# Keywords under which, or next to which, looser is not looser.
 _SWITCHED = frozenset({"not", "if", "then", "else", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
-"""Keywords under which, or beside which, looser is not looser."""
 
 _SCHEMAS = ONE | MANY | NAMED
 
 
 class Verbatim:
-    """Carries the places of one document over into another."""
-
     def __init__(self, definitions: Definitions, kinds: Kinds, budget: Budget) -> None:
         self._definitions = definitions
         self._kinds = kinds
@@ -52,11 +44,7 @@ class Verbatim:
         self._exact: dict[tuple[int, int], bool] = {}
 
     def copy(self, place: Place) -> Schema:
-        """The schema at `place`, self-contained and without annotations.
-
-        Raises:
-            OverBudget: The schema is too large or too deep.
-        """
+        """The schema at `place`, self-contained and without annotations."""
         if isinstance(place.schema, bool):
             return place.schema
         with self._budget.deeper():
@@ -87,14 +75,14 @@ class Verbatim:
                 copied[keyword] = self.copy(below)
 
     def reference(self, place: Place) -> dict[str, Any]:
-        """The `$ref` of `place`, leading to a copy of its target; empty if there is none."""
+        """The `$ref` of `place`, leading to a copy of its target; empty without a target."""
         target = self._target(place)
         if target is None:
             return {}
         return self._definitions.link((target.key, "whole"), lambda: self.copy(target))
 
     def _looser(self, place: Place) -> list[Schema]:
-        """What `oneOf` and `if` still promise where they cannot be carried over."""
+        """What `oneOf` and `if` still guarantee where they cannot be carried over."""
         parts: list[Schema] = []
         if "oneOf" in place.words:
             parts.append({"anyOf": [self.copy(branch) for branch in place.below("oneOf")]})
@@ -106,7 +94,7 @@ class Verbatim:
         return parts
 
     def is_exact(self, place: Place) -> bool:
-        """Whether the copy of `place` says precisely what the schema says, to any validator."""
+        """Whether the copy of `place` means precisely the same to any validator."""
         known = self._exact.get(place.key)
         if known is not None:
             return known
@@ -119,7 +107,7 @@ class Verbatim:
             seen.add(part.key)
             self._budget.step()
             target = self._target(part) if "$ref" in part.words else part
-            # In 2019-09 an element that is contained is still unevaluated.
+            # In 2019-09 `contains` does not evaluate elements.
             differs = part.scope.dialect == "2019-09" and "unevaluatedItems" in part.words
             if target is None or differs or not _LOOSE.isdisjoint(part.words) or self._exact.get(part.key) is False:
                 self._exact[place.key] = False
@@ -128,11 +116,11 @@ class Verbatim:
             for keyword in part.words:
                 if keyword in _SCHEMAS:
                     todo.extend(part.below(keyword))
-        # All that was reached is exact, for all that it reaches was reached.
+        # Everything reached is exact: so is all that it reaches.
         self._exact.update(dict.fromkeys(seen, True))
         return True
 
     def _target(self, place: Place) -> Place | None:
-        """Where the `$ref` leads, if it leads anywhere within the document and not in a circle."""
+        """The target of the `$ref`, if it is within the document and not part of a circle."""
         target = place.resolve(place.words["$ref"])
         return None if target is None or self._kinds.leads_back(target) else target

@@ -1,11 +1,8 @@
-"""Schemas put together: all of several, one of several, or null.
+"""Combinations of schemas: all of several, one of several, or null. `True` and `False` among them are simplified.
 
-What is written stays small: `True` says nothing among conjuncts, `False` decides them, and a
-single part needs no combinator::
-
-    both([True, {"type": "object"}])    {"type": "object"}
-    either([False, {"const": 1}])       {"const": 1}
-    or_null({"type": "object"})         {"type": ["null", "object"]}
+both([True, {"type": "object"}])    {"type": "object"}
+either([False, {"const": 1}])       {"const": 1}
+or_null({"type": "object"})         {"type": ["null", "object"]}
 """
 
 from __future__ import annotations
@@ -19,12 +16,11 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
 
 
+# Keywords that can refuse null next to a `type`.
 _SAY_OF_NULL = ("$ref", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const")
-"""Keywords beside a `type` that can refuse null too."""
 
 
 def both(parts: list[Schema]) -> Schema:
-    """All of `parts` at once."""
     if False in parts:
         return False
     asserting = [part for part in parts if part is not True and part != {}]
@@ -34,7 +30,7 @@ def both(parts: list[Schema]) -> Schema:
 
 
 def joined(conjuncts: list[Schema]) -> Schema:
-    """All of them at once, in one object as far as their keywords do not meet."""
+    """All of them at once, in one object as far as their keywords do not collide."""
     first, *others = conjuncts
     apart: list[Schema] = []
     for part in others:
@@ -51,7 +47,6 @@ def joined(conjuncts: list[Schema]) -> Schema:
 
 
 def either(parts: list[Schema]) -> Schema:
-    """At least one of `parts`."""
     if True in parts or {} in parts:
         return True
     possible = [part for part in parts if part is not False]
@@ -61,7 +56,6 @@ def either(parts: list[Schema]) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    """`schema`, or null."""
     if isinstance(schema, bool):
         return schema or {"type": "null"}
     if not schema:
@@ -75,6 +69,5 @@ def or_null(schema: Schema) -> Schema:
 
 
 def typed(kinds: int) -> dict[str, Any]:
-    """The `type` keyword that admits `kinds`."""
     names = type_bounds.type_names(kinds)
     return {"type": names[0] if len(names) == 1 else names}

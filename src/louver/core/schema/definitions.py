@@ -1,11 +1,8 @@
-"""The `$defs` of a schema that is being written: parts, put where they are used.
+"""The `$defs` of a schema that is being written.
 
-While a schema is written, a reference is a `Link` to a part that may not be
-written yet, which is what lets a recursive schema end. `Definitions.finish`
-turns the parts into one self-contained document: parts that nothing reaches are
-gone, parts used once stand in place, the rest are named `1`, `2`, ... in the
-order in which they are met, and all keys are in the order of code points. Each
-part is walked once, so this is linear.
+A reference is a `Link` to a part that may not be written yet, so that recursive schemas end. `Definitions.finish` makes
+one self-contained document in linear time: unreachable parts are gone, parts used once are inlined, and the others are
+named `1`, `2`, ... in the order of their first use.
 """
 
 from __future__ import annotations
@@ -23,15 +20,15 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
 
 
+# Keywords that mean the same whatever is next to them, and that no other keyword depends on.
 _ALONE = frozenset("type required enum const minItems maxItems minProperties maxProperties not".split())
-"""Keywords that mean the same whatever stands beside them, and of which no other takes notice."""
 
+# The same, but `unevaluated*` next to them depends on what they evaluate.
 COMBINING = _ALONE | {"$ref", "allOf", "anyOf", "oneOf"}
-"""Likewise, but `unevaluated*` beside them sees what they evaluate."""
 
 
 class Link:
-    """A reference to a part, standing as the value of `$ref`."""
+    """A reference to a part: the value of `$ref`."""
 
     __slots__ = ("part",)
 
@@ -40,15 +37,13 @@ class Link:
 
 
 class Definitions:
-    """The parts of one schema, each written once for its key."""
-
     def __init__(self) -> None:
         self._parts: dict[Hashable, int] = {}
         self._bodies: list[Schema] = []
         self._todo: list[tuple[int, Callable[[], Schema]]] = []
 
     def link(self, key: Hashable, write: Callable[[], Schema]) -> dict[str, Any]:
-        """A reference to the part for `key`, which `write` will write if it is the first."""
+        """A reference to the part of `key`; the first reference makes `write` write it."""
         part = self._parts.get(key)
         if part is None:
             part = self._parts[key] = len(self._bodies)
@@ -57,17 +52,7 @@ class Definitions:
         return {"$ref": Link(part)}
 
     def finish(self, root: Schema, most: int | None, *, sort: bool = True) -> Schema:
-        """The whole document of which `root` is the root.
-
-        Args:
-            root: Refers to the parts.
-            most: Its largest size.
-            sort: Whether keys stand in the order of code points; else as they were written.
-
-        Raises:
-            OverBudget: What is written in one place is nested too deep, the whole is larger than `most`, or there are
-                too many ways through it.
-        """
+        """The whole document, at most of size `most`, keys sorted by code points. `OverBudget`: too large or deep."""
         while self._todo:
             part, write = self._todo.pop()
             self._bodies[part] = write()
@@ -75,7 +60,7 @@ class Definitions:
 
 
 class _Writer:
-    """Puts the parts together: one walk counts the uses, one writes."""
+    """Assembles the parts: one walk counts the uses, one writes."""
 
     def __init__(self, bodies: list[Schema], most: int | None, sort: bool) -> None:
         self.bodies = bodies
@@ -88,7 +73,7 @@ class _Writer:
 
     def document(self, root: Schema) -> Schema:
         size = self._count(root)
-        # Few parts are referred to more than once, so that this alone says nearly always that all is well.
+        # An upper bound, which nearly always suffices: few parts are used more than once.
         if self.most is not None and size * prod(uses for uses in self.uses if uses > 1) > MAX_APPLIED:
             self._check_ways(root)
         written = self._written(root, 0)
@@ -102,7 +87,7 @@ class _Writer:
         return {key: document[key] for key in self.sorted(document)}
 
     def _count(self, root: Schema) -> int:
-        """How often each part is referred to; the size of what is written."""
+        """Count how often each part is used; returns the size of what is written."""
         todo: list[Any] = [root]
         counted = 0
         while todo:
@@ -121,14 +106,9 @@ class _Writer:
         return counted
 
     def _check_ways(self, root: Schema) -> None:
-        """See that who applies the document, and takes every way through it, comes to an end.
-
-        A part counts each time that it is referred to, for it is applied each time. What leads back counts once: how
-        often that is taken is up to the value.
-
-        Raises:
-            OverBudget: There are more than `MAX_APPLIED` ways.
-        """
+        """Raise `OverBudget` over `MAX_APPLIED` ways through the document: a validator may take all of them."""
+        # A part counts each time it is used, as a validator applies it each time. A circle counts once: how often it is
+        # taken depends on the value.
         ways: dict[int | None, int] = {}
         entered: dict[int | None, tuple[int, list[int]]] = {}
         todo: list[int | None] = [None]
@@ -176,7 +156,6 @@ class _Writer:
 
 
 def _links(body: Schema) -> tuple[int, list[int]]:
-    """The size of what is written in one place, and the parts that it refers to, each as often as it does."""
     todo: list[Any] = [body]
     size, links = 0, list[int]()
     while todo:

@@ -1,28 +1,10 @@
-"""The schema that a projected value satisfies.
+"""The derived schema: `project(v, mask)` of every value `v` that is valid under `S` is valid under `derive(S, mask)`.
 
-For every value `v` that is valid under a schema `S`, `project(v, mask)` is valid
-under `derive(S, mask)` (*sound*), a value that still holds an unprojected field is
-not (*tight*), and a required field that surely survives stays required::
-
-    S      {"type": "object", "required": ["id", "email"], "properties":
-            {"id": {"type": "integer"}, "email": {"type": "string"}}}
+    S      {"type": "object", "required": ["id", "email"], "properties": {"id": {"type": "integer"}, "email": {...}}}
     mask   include id
-    D      {"type": "object", "required": ["id"], "properties":
-            {"id": {"type": "integer"}}, "additionalProperties": false}
+    D      {"type": "object", "required": ["id"], "properties": {"id": {...}}, "additionalProperties": false}
 
-The walk goes over pairs of a place in the schema and a node of the mask. One
-function a group of keywords (`louver.core.schema.keywords`) says what is left of each; a
-keyword without a rule is dropped, which is looser and never unsound.
-
-A place is *closed* if its derived schema admits nothing but what the mask lets
-through. What the mask lets through does not depend on the schema, so of several
-schemas that apply to one place (`allOf`, `$ref`, ...) one has that duty, and of
-several that may apply (`anyOf`) each has it.
-
-Where the work would be too much, or a schema cannot be read, the answer is the
-*shape*: objects and arrays closed over the mask. That is always sound.
-
-Laws: `tests/core/test_laws.py`.
+It is also tight: a value that still holds an unprojected field is invalid. Laws: `tests/core/test_laws.py`.
 """
 
 from __future__ import annotations
@@ -49,43 +31,32 @@ if TYPE_CHECKING:
     from louver.core.json import Json, Schema
     from louver.core.schema.references import Place
 
+# Whether a derived schema carries the original's assertions, or only says which members are possible.
 Precision = Literal["exact", "shape"]
-"""Whether a derived schema carries the original's assertions, or only says which members there can be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A projected schema, and how much of the original it carries."""
-
     schema: Schema
     precision: Precision
 
 
 def derive(schema: Schema, mask: Mask, *, wrapped: bool = False, silent: bool = False) -> Derived:
-    """The schema of everything that `project(value, mask)` can return for a valid value.
-
-    Args:
-        schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
-        mask: What is kept.
-        wrapped: Whether the values are wrapped, and what the wrapper holds is projected like a root.
-        silent: Whether names that are left out are not told, though that admits them: so it is not tight.
-
-    Returns:
-        One self-contained document of draft 2020-12, without annotations.
-    """
+    """The schema of every projection of a valid value: one self-contained 2020-12 document without annotations."""
     try:
         derivation = Derivation(silent=silent)
         return Derived(derivation.document(document(schema), mask, wrapped, MAX_WRITTEN_SIZE), "exact")
     except (OverBudget, UnknownDialect):
+        # Too much work, or not readable. The shape is always sound.
         return Derived(Derivation(silent=silent).document(document(True), mask, wrapped, None), "shape")
 
 
 class Derivation:
-    """One derivation: every pair of a place and a mask node that it meets is dealt with once.
+    """One walk over pairs of a place in the schema and a node of the mask."""
 
-    Args:
-        silent: Whether names that are left out are not told, and nothing is counted of which they were a part.
-    """
+    # A place is closed if its derived schema admits only what the mask keeps. What the mask keeps does not depend on
+    # the schema: of several schemas for one place (`allOf`, `$ref`) one has the duty to close it, and of several
+    # alternatives (`anyOf`) each. `silent`: names that are left out are not mentioned, so that the schema is not tight.
 
     def __init__(self, *, silent: bool = False) -> None:
         self.silent = silent
@@ -100,12 +71,11 @@ class Derivation:
         self.step = self.budget.step
 
     def document(self, root: Place, mask: Mask, wrapped: bool, most: int | None) -> Schema:
-        """The whole derived document, of at most the size `most`."""
         schema = self._wrapper(root, mask) if wrapped else self._root(root, mask)
         return self.definitions.finish(schema, most)
 
     def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
-        """The projected schema of a place; `closes` gives it the duty to admit nothing beyond the mask."""
+        """The projected schema of a place; with `closes` it admits nothing beyond the mask."""
         if mask is ALL:
             return self.copy(place)
         with self.budget.deeper():
@@ -124,18 +94,16 @@ class Derivation:
         return self._or_missing(place, mask, schema, type_bounds.CAN_BE_MISSING)
 
     def reference(self, place: Place, mask: Mask, closes: bool) -> dict[str, Any]:
-        """The reference of `place`, leading to the projected schema of its target."""
         target = place.resolve(place.words["$ref"])
         if target is None:
             return {}
         return self.definitions.link((target.key, mask, closes), lambda: self.at(target, mask, closes))
 
     def left(self, value: Json, mask: Mask) -> Json:
-        """What is left of a constant."""
         return project(value, mask)
 
     def shape(self, mask: Mask) -> Schema:
-        """What the mask alone says of a place: which members there can be, and that of every element."""
+        """What the mask alone says of a place: possible members and elements."""
         if not mask.is_inner():
             return mask is ALL
         return self.definitions.link(("shape", mask), lambda: self._shape(mask))
@@ -153,7 +121,7 @@ class Derivation:
                 return False
             first = parts[0]
             if is_object(part) and is_object(first):
-                # What a part says of members or elements must not mix with what is said of them here.
+                # What a part says of members or elements stays apart from what this schema says of them.
                 mixes = rule in IN_PLACE and not COMBINING.issuperset(part)
                 if first.keys().isdisjoint(part) and not mixes and "$ref" not in part:
                     first.update(part)
@@ -175,29 +143,27 @@ class Derivation:
         return out
 
     def _wrapper(self, root: Place, mask: Mask) -> Schema:
-        """The projected schema of a wrapped output: the wrapper stays, whatever is left of what it holds."""
+        """The projected schema of a wrapped output: the wrapper stays, whatever is left of its value."""
         held = self._root(root.member("properties", WRAPPER) or root.at(True), mask.child(WRAPPER))
         needed: Any = root.words.get("required")
         required = {"required": [WRAPPER]} if is_array(needed) and WRAPPER in needed else {}
-        # Members beside it are there only in an output that is not the SDK's; an exclude leaves them.
+        # Members next to the wrapper's occur only in an output that no SDK wrapped; an exclude leaves them.
         others = root.words.get("additionalProperties") is not False and self.shape(mask.other)
         rest = {} if others is True else {"additionalProperties": others}
         return {"type": "object", "properties": {WRAPPER: held}, **required, **rest}
 
     def _root(self, root: Place, mask: Mask) -> Schema:
-        """The projected schema of the root, where a scalar of which a field was asked becomes null."""
+        """The projected schema of the root: a scalar becomes null where a field of it is requested."""
         if mask is NONE:
             return self._emptied(root)
         return self._or_missing(root, mask, self.at(root, mask, closes=True), type_bounds.SCALAR)
 
     def _or_missing(self, place: Place, mask: Mask, schema: Schema, missing: int) -> Schema:
-        """`schema`, or null where a value of one of the kinds `missing` can stand there."""
         if place.schema is True or mask.exclude or not mask.is_inner():
             return schema
         return or_null(schema) if self.kinds(place) & missing else schema
 
     def _emptied(self, root: Place) -> Schema:
-        """The root with everything left out: `{}`, `[]`, or null for a scalar."""
         admitted = self.kinds(root)
         left = admitted & type_bounds.STRUCTURE | (type_bounds.NULL if admitted & type_bounds.SCALAR else 0)
         return {**typed(left), "maxItems": 0, "maxProperties": 0} if left else False

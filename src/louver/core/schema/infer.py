@@ -1,21 +1,10 @@
-"""The JSON Schema of values: what a tool's answer shows, where its server declares nothing.
+"""Inferred schemas: the types and members that the values of an answer show, where a server declares nothing.
 
-All values that stand at one place, in several samples or in the elements of an array,
-are read together::
-
-    infer([{"id": 1, "tags": []}, {"id": 2.5, "tags": ["a", null], "to": {"x": 1}}])
-
+    infer([{"id": 1, "tags": []}, {"id": 2.5, "tags": ["a", null]}])
     {"type": "object", "required": ["id", "tags"], "properties": {
-      "id":   {"type": "number"},
-      "tags": {"type": "array", "items": {"type": ["null", "string"]}},
-      "to":   {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}}}}}
+      "id": {"type": "number"}, "tags": {"type": "array", "items": {"type": ["null", "string"]}}}}
 
-It says what was seen and no more. There is no `const`, `enum`, bound or format; members
-that were not seen stay possible; an empty array says nothing of elements. Where names are
-so many that they are data (a map by id), only what they hold is described.
-
-Laws: every sample satisfies the schema; the order of samples, elements and members does
-not matter, not even for its bytes (`tests/core/test_infer.py`).
+Laws (`tests/core/test_infer.py`): every sample satisfies the schema; the order of samples and members does not matter.
 """
 
 from __future__ import annotations
@@ -29,22 +18,17 @@ from louver.limits import MAX_INFERRED_DEPTH, MAX_INFERRED_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# The first that fits is right: a `bool` is an `int` too. Everything else is a `number`.
 _TYPES = ((type(None), "null"), (bool, "boolean"), (int, "integer"), (str, "string"), (list, "array"), (dict, "object"))
-"""In an order in which the first that fits is right: a `bool` is an `int` too. What is left is a `number`."""
 
 
 def infer(values: Iterable[Json]) -> Schema:
-    """The schema of values, in draft 2020-12.
-
-    Args:
-        values: Samples of one thing. Of what is nested deeper than `MAX_INFERRED_DEPTH` nothing is said,
-            and nothing at all if there is none.
-    """
+    """The 2020-12 schema of samples of one thing; it says nothing below `MAX_INFERRED_DEPTH` levels."""
     return _of(list(values), MAX_INFERRED_DEPTH)
 
 
 def closed(inferred: Schema) -> Schema:
-    """An inferred schema that admits no members but those that were seen, where they are listed."""
+    """An inferred schema that admits only the members seen, where it lists them."""
     if not is_object(inferred):
         return inferred
     out = {**inferred}
@@ -58,7 +42,7 @@ def closed(inferred: Schema) -> Schema:
 
 
 def unsettled(inferred: Schema) -> Any:
-    """An inferred schema for answers that nobody has seen: what was never anything but null may be anything."""
+    """An inferred schema for future answers: what was always null may be anything."""
     if not is_object(inferred):
         return inferred
     if inferred == {"type": "null"}:
@@ -73,7 +57,6 @@ def unsettled(inferred: Schema) -> Any:
 
 
 def _of(samples: list[Json], levels: int) -> Schema:
-    """The schema of the values at one place, looked into so many levels deep."""
     if not samples or not levels:
         return True
     types = {_type_of(kind) for kind in set(map(type, samples))}
@@ -88,11 +71,11 @@ def _of(samples: list[Json], levels: int) -> Schema:
 
 
 def _members(objects: list[dict[str, Any]], levels: int) -> dict[str, Any]:
-    """What is said of the members of objects."""
     found: dict[str, list[Json]] = {}
     for sample in objects:
         for name, member in sample.items():
             found.setdefault(name, []).append(member)
+    # So many names are data: a map by id, for example.
     if len(found) > MAX_INFERRED_NAMES:
         return {"additionalProperties": _of([*chain.from_iterable(found.values())], levels)}
     names = sorted(found)
@@ -102,7 +85,6 @@ def _members(objects: list[dict[str, Any]], levels: int) -> dict[str, Any]:
 
 
 def _elements(arrays: list[list[Json]], levels: int) -> dict[str, Any]:
-    """What is said of the elements of arrays, of all positions alike."""
     found = [*chain.from_iterable(arrays)]
     return {"items": _of(found, levels)} if found else {}
 

@@ -1,12 +1,8 @@
-"""What is left of each keyword at a place that is neither kept whole nor left out.
+"""The projected form of each keyword, at a place that is neither kept whole nor left out.
 
-One function a group of keywords that only mean something together, and one
-table, `RULES`. A rule gets the place and the mask node (`Here`) and returns the
-keywords of the projected schema that follow; `False` if no value can be left.
-
-Each rule states why it is sound: if a value satisfies the keyword, then what
-projection leaves of the value satisfies what the rule returns. All rules are
-monotone (looser parts give a looser whole), so each may call the walk for its parts.
+`RULES` has one function for each group of keywords. A rule returns keywords of the projected schema, or `False` if no
+value can be left. Its docstring says why it is sound: if a value satisfies the keyword, then its projection satisfies
+the result. All rules are monotone (looser parts make a looser whole), so each may call the walk for its parts.
 """
 
 from __future__ import annotations
@@ -30,54 +26,35 @@ Keywords = dict[str, Any]
 
 
 class Walk(Protocol):
-    """What a rule asks for the parts of its keyword (`louver.core.schema.derive`)."""
+    """What a rule needs of the walk (`louver.core.schema.derive`)."""
 
-    silent: bool
-    """Whether names that are left out are not told."""
+    silent: bool  # names that are left out are not mentioned
 
-    def at(self, place: Place, mask: Mask, closes: bool) -> Schema:
-        """The projected schema of a place."""
-        ...
+    def at(self, place: Place, mask: Mask, closes: bool) -> Schema: ...
 
-    def element(self, place: Place, mask: Mask, closes: bool) -> Schema:
-        """Likewise, where a value that is missing becomes null."""
-        ...
+    def element(self, place: Place, mask: Mask, closes: bool) -> Schema: ...
 
-    def reference(self, place: Place, mask: Mask, closes: bool) -> Keywords:
-        """The reference of a place, leading to the projected schema of its target."""
-        ...
+    def reference(self, place: Place, mask: Mask, closes: bool) -> Keywords: ...
 
-    def left(self, value: Json, mask: Mask) -> Json:
-        """What is left of a constant."""
-        ...
+    def left(self, value: Json, mask: Mask) -> Json: ...
 
-    def shape(self, mask: Mask) -> Schema:
-        """What the mask alone says of a place."""
-        ...
+    def shape(self, mask: Mask) -> Schema: ...
 
-    def copy(self, place: Place) -> Schema:
-        """A schema carried over whole."""
-        ...
+    def copy(self, place: Place) -> Schema: ...
 
-    def kinds(self, place: Place) -> int:
-        """The kinds of value that a schema can admit."""
-        ...
+    def kinds(self, place: Place) -> int: ...
 
     def matches(self, pattern: str, name: str) -> bool | None:
-        """Whether a pattern is found in a name; `None` where that is not decided."""
+        """Whether a pattern is found in a name; `None` if undecided."""
         ...
 
-    def weigh(self, value: Json) -> None:
-        """Count the parts of a constant as work."""
-        ...
+    def weigh(self, value: Json) -> None: ...
 
-    def step(self) -> None:
-        """Count one member as work."""
-        ...
+    def step(self) -> None: ...
 
 
 def schemas_of(place: Place, name: str, matches: Callable[[str, str], bool | None]) -> tuple[list[Place], bool]:
-    """The schemas that a place's own keywords surely apply to the member `name`, and whether these are all."""
+    """The schemas that a place's own keywords surely apply to a member, and whether these are all."""
     found = [listed] if (listed := place.member("properties", name)) else []
     patterns = place.named("patternProperties")
     decided = {pattern: matches(pattern, name) for pattern in patterns}
@@ -90,37 +67,23 @@ def schemas_of(place: Place, name: str, matches: Callable[[str, str], bool | Non
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """A pair of the walk.
-
-    Attributes:
-        walk: For the parts.
-        place: The schema.
-        words: Its keywords.
-        mask: An inner node.
-        duty: Who closes the place: the keyword whose schemas do, "self", or nobody.
-    """
-
     walk: Walk
     place: Place
     words: Keywords
-    mask: Mask
-    duty: str | None
+    mask: Mask  # an inner node
+    duty: str | None  # the keyword with the schemas that close the place, "self" (these keywords), or no duty
 
     @property
     def closes(self) -> bool:
-        """Whether the keywords of this very schema close the place."""
         return self.duty == "self"
 
     def admits(self, kinds: int) -> bool:
-        """Whether a value of one of these kinds can stand here."""
         return bool(self.walk.kinds(self.place) & kinds)
 
     def schemas_of(self, name: str) -> tuple[list[Place], bool]:
-        """The schemas that surely apply to the member `name`, and whether these are all."""
         return schemas_of(self.place, name, self.walk.matches)
 
     def member(self, name: str) -> Schema:
-        """The projected schema of the member `name`, which is not left out."""
         self.walk.step()
         mask = self.mask.child(name)
         first, *others = self.schemas_of(name)[0] or [self.place.at(True)]
@@ -129,7 +92,7 @@ class Here:
         return both(parts)
 
     def survives(self, name: str) -> bool:
-        """Whether the member `name`, if a value has it, is surely kept."""
+        """Whether a member, if a value has it, is surely kept."""
         mask = self.mask.child(name)
         if not mask.is_inner() or mask.exclude:
             return mask is not NONE
@@ -140,7 +103,7 @@ class Here:
 
 
 def _type(here: Here) -> Keywords:
-    """Under an include only null, objects and arrays are left; an exclude leaves every kind."""
+    """An include leaves only null, objects and arrays; an exclude leaves every kind."""
     if here.mask.exclude:
         return {"type": here.words["type"]} if "type" in here.words else {}
     if here.closes:
@@ -149,10 +112,7 @@ def _type(here: Here) -> Keywords:
 
 
 def _values(here: Here) -> Keywords:
-    """What is left of a listed value is what is left of one of the listed values.
-
-    There is one: where none is of a kind that can be left, the walk goes no further.
-    """
+    """What is left of a listed value is what is left of one of the listed values."""
 
     def left(value: Json) -> Json:
         here.walk.weigh(value)
@@ -166,31 +126,26 @@ def _values(here: Here) -> Keywords:
 def listed_values(
     words: dict[str, Any], can_be: Callable[[Json], bool | int], becomes: Callable[[Json], Json]
 ) -> Keywords:
-    """`enum` and `const` of what their values become, each once.
-
-    Args:
-        words: The keywords of the place.
-        can_be: Whether a value can stand there still; one can.
-        becomes: What it is then.
-    """
+    """`enum` and `const` of what their possible values become, each once."""
     out: Keywords = {}
     for keyword, listed in (("enum", words.get("enum")), ("const", [words.get("const")])):
         if keyword not in words or not is_array(listed):
             continue
+        # Some value is left: if none of them is possible, the walk does not come here.
         left = {canonical(value): value for value in map(becomes, filter(can_be, listed))}
         out[keyword] = list(left.values()) if keyword == "enum" else next(iter(left.values()))
     return out
 
 
 def _members(here: Here) -> Keywords:
-    """Each member that can be left satisfies what is left of the schemas that applied to it."""
+    """Each member that is left satisfies what is left of the schemas that applied to it."""
     if (not here.closes and here.words.keys().isdisjoint(MEMBERS)) or not here.admits(type_bounds.OBJECT):
         return {}
     return _named_members(here) if here.mask.other is NONE else _open_members(here)
 
 
 def _named_members(here: Here) -> Keywords:
-    """Only names of the mask can be left, so they are listed and the rest is closed."""
+    """Only names of the mask can be left, so they are listed and the object is closed."""
     listed: dict[str, Schema] = {}
     for name, below in here.mask.children.items():
         schema = here.member(name) if below is not NONE else False
@@ -220,11 +175,11 @@ def _open_members(here: Here) -> Keywords:
         elif walk.silent:
             continue
         elif not sealed or any(walk.matches(pattern, name) is not False for pattern in patterns):
-            # Not admitted by `additionalProperties: false`, or else admitted again by a pattern.
+            # Nothing else refuses the name: the object is open, or a pattern may admit it.
             listed[name] = False
     out: Keywords = {"properties": listed} if listed else {}
     if patterns:
-        # A name of the mask is left by its own node; the pattern's schema here speaks for the node of all others.
+        # Names of the mask follow their own nodes; the pattern's schema is for all other names.
         out["patternProperties"] = {
             shielded(pattern, _caught(here, pattern)): _of_others(here, pattern, schema)
             for pattern, schema in patterns.items()
@@ -237,7 +192,7 @@ def _open_members(here: Here) -> Keywords:
 
 
 def _is_idle(here: Here, name: str, schema: Schema) -> bool:
-    """Whether a name is not told: one that cannot be there, or that neither the place nor what is left speaks of."""
+    """Whether a silent walk need not list a name: it is impossible, or nothing is said of it."""
     if not here.walk.silent or schema is False:
         return here.walk.silent
     is_open = not here.closes and here.words.keys().isdisjoint(("additionalProperties", "patternProperties"))
@@ -250,13 +205,13 @@ def _of_others(here: Here, pattern: str, schema: Place) -> Schema:
         below is not here.mask.other and here.walk.matches(pattern, name) is not False
         for name, below in here.mask.children.items()
     ):
-        # It may speak of one that is left out alone, and of what is in that.
+        # The pattern may describe only a member that is left out, and what is in it.
         return True
     return here.walk.at(schema, here.mask.other, here.closes)
 
 
 def _caught(here: Here, pattern: str) -> list[str]:
-    """The names that the pattern may match and that are left otherwise than names which the mask does not know."""
+    """Names that the pattern may match, and that the mask treats differently from names it does not know."""
     return [
         name
         for name, below in here.mask.children.items()
@@ -265,14 +220,14 @@ def _caught(here: Here, pattern: str) -> list[str]:
 
 
 def _required(here: Here) -> Keywords:
-    """A member that is there and surely survives is still there."""
+    """A member that is present and surely survives is still present."""
     here.walk.weigh(here.words["required"])
     kept = [name for name in strings(here.words["required"]) if here.survives(name)]
     return {"required": kept} if kept else {}
 
 
 def _dependents(here: Here) -> Keywords:
-    """A member that is left was there before, and with it what it requires; what survives is left."""
+    """A member that is left was present before, and with it what it requires; what survives is left."""
     out: Keywords = {}
     needs: Any = here.words.get("dependentRequired")
     if is_object(needs):
@@ -296,7 +251,7 @@ def _dependents(here: Here) -> Keywords:
 
 
 def _member_counts(here: Here) -> Keywords:
-    """Projection only takes members away; an exclude takes at most the names that it leaves out."""
+    """Projection only removes members; an exclude removes at most the names that it leaves out."""
     out = _kept(here, "maxProperties")
     least: Any = here.words.get("minProperties")
     others_stay = here.mask.other is ALL or here.mask.other.exclude
@@ -308,7 +263,7 @@ def _member_counts(here: Here) -> Keywords:
 
 
 def _member_names(here: Here) -> Keywords:
-    """The names that are left were names before; where they are listed this says nothing new."""
+    """The names that are left were names before; where they are listed this adds nothing."""
     if here.mask.other is NONE:
         return {}
     below = here.place.below("propertyNames")
@@ -338,7 +293,7 @@ def _lengths(here: Here) -> Keywords:
 
 
 def _contained(here: Here) -> Keywords:
-    """An element that was counted still is; others may have become like it, so there is no upper bound."""
+    """An element that counted still counts; others may have become like it, so there is no upper bound."""
     if here.mask.elem is NONE:
         return {}
     out = _kept(here, "minContains")
@@ -363,12 +318,11 @@ def _any_of(here: Here) -> Schema:
 
 
 def _one_of(here: Here) -> Schema:
-    """A value satisfies one branch, what is left of it possibly several: at least one."""
+    """A value satisfies one branch, its projection possibly several: at least one."""
     return either([here.walk.at(part, here.mask, here.duty == "oneOf") for part in here.place.below("oneOf")])
 
 
 def _conditional(here: Here) -> Schema:
-    """A value satisfies `if` and `then`, or else `else`."""
     taken, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
     if not other:
         return True
@@ -381,7 +335,7 @@ def _reference(here: Here) -> Schema:
 
 
 def _scalars(here: Here) -> Keywords:
-    """An exclude leaves scalars as they were; an include leaves none."""
+    """An exclude leaves scalars unchanged; an include leaves none."""
     return _kept(here, *_OF_SCALARS) if here.mask.exclude else {}
 
 
@@ -395,6 +349,7 @@ _OF_SCALARS = (
 ).split()
 _ELEMENTS = frozenset({"prefixItems", "items"})
 
+# The keywords that trigger a rule, and the rule. A keyword in no row is dropped.
 RULES: tuple[tuple[frozenset[str], Callable[[Here], Schema]], ...] = (
     (frozenset({"type"}), _type),
     (frozenset({"enum", "const"}), _values),
@@ -414,18 +369,17 @@ RULES: tuple[tuple[frozenset[str], Callable[[Here], Schema]], ...] = (
     (frozenset({"if"}), _conditional),
     (frozenset(_OF_SCALARS), _scalars),
 )
-"""The keywords that call for a rule, and the rule. What is in no row is dropped."""
 
+# The rules that apply without their keywords where a schema closes its place.
 CLOSING = (_type, _members, _elements)
-"""The rules that apply without their keywords where a schema closes its place."""
 
 
+# The rules that return what is left of other schemas for the same place.
 IN_PLACE = (_reference, _all_of, _any_of, _one_of, _conditional)
-"""The rules that return what is left of other schemas for the same place."""
 
 
 def duty(words: Keywords, resolves: bool) -> str:
-    """Which keyword closes a place: what lists parts itself, else a reference, else branches."""
+    """Which keyword closes a place: one that lists parts itself, else a reference, else branches."""
     if not words.keys().isdisjoint(MEMBERS | _ELEMENTS):
         return "self"
     if "$ref" in words and resolves:

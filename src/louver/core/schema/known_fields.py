@@ -1,15 +1,10 @@
 """What a schema knows of field paths: which names there are, and in which order.
 
-A path can name a field that no valid value has. That is allowed, but worth
-saying: such paths stand in a receipt's `unmatched`, with a suggestion::
+A path to a field that no valid value has is allowed, but reported::
 
-    {"unmatched": ["user.lgoin", "items.0"],
-     "suggestions": {"user.lgoin": "user.login", "items.0": "items.*"}}
+    {"unmatched": ["user.lgoin", "items.0"], "suggestions": {"user.lgoin": "user.login", "items.0": "items.*"}}
 
-A name is known where `properties` or `patternProperties` of some branch has it, or where
-`additionalProperties` is written and not false. An object that lists properties
-and says nothing of others counts as closed here. That is a reading for people:
-derivation never relies on it.
+An object that lists properties and says nothing of others counts as closed here; derivation never relies on that.
 """
 
 from __future__ import annotations
@@ -38,25 +33,12 @@ _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"
 def unmatched(
     schema: Schema, include: Iterable[FieldPath], exclude: Iterable[FieldPath]
 ) -> dict[FieldPath, FieldPath | None]:
-    """The paths that the schema does not know, each with the one that was probably meant.
-
-    A schema that cannot be read, or not within the bounds, knows every path.
-
-    Args:
-        schema: The schema of the values.
-        include: Paths read as an include reads them.
-        exclude: Paths read as an exclude reads them.
-    """
+    """The paths that the schema does not know, each with the path that was probably meant."""
     return Known(schema).unmatched(include, exclude)
 
 
 class Known:
-    """What a schema knows of paths that are asked for one after the other, all within the bounds of one reading.
-
-    Args:
-        schema: The schema of the values.
-        steps: Schemas that may be looked at for all of them.
-    """
+    """What a schema knows of successive paths, within the bounds of one reading: `steps` schemas in all."""
 
     def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
         try:
@@ -67,10 +49,7 @@ class Known:
     def unmatched(
         self, include: Iterable[FieldPath], exclude: Iterable[FieldPath] = ()
     ) -> dict[FieldPath, FieldPath | None]:
-        """The paths that the schema does not know, each with the one that was probably meant.
-
-        Once the bounds are reached, or a part is met that cannot be read, every path is known.
-        """
+        """The same. Once the bounds are reached, or a part cannot be read, every path is known."""
         if self._reader is None:
             return {}
         try:
@@ -83,10 +62,7 @@ class Known:
 
 
 def order(schema: Schema, mask: Mask) -> dict[Mask, tuple[str, ...]]:
-    """For an include: the order in which the members of each node are written.
-
-    It is that of the schema's `properties`, then that of code points.
-    """
+    """The order of an include's members, for each node: that of the schema's `properties`, then of code points."""
     try:
         return _Reader(schema).order(mask)
     except (OverBudget, UnknownDialect):
@@ -94,7 +70,7 @@ def order(schema: Schema, mask: Mask) -> dict[Mask, tuple[str, ...]]:
 
 
 class _Reader:
-    """One reading of a schema. A *spot* is all schemas that say something of one place of a value."""
+    """One reading of a schema. A *spot* is the set of all schemas for one place of a value."""
 
     def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
         self._budget = Budget(steps)
@@ -113,7 +89,7 @@ class _Reader:
             around = self._through_arrays(spot)
             below = self._any_below(spot) if step is None else self._named(around, step)
             if step is None and exclude and index < len(path.steps) - 1:
-                # An exclude's wildcard looks through arrays, and also takes no step.
+                # An exclude's wildcard looks through arrays, and may also take no step.
                 below = [*self._any_below(around), *spot]
             if not below:
                 return self._meant(path, index, around, len(around) > len(spot))
@@ -121,7 +97,6 @@ class _Reader:
         return path
 
     def order(self, root: Mask) -> dict[Mask, tuple[str, ...]]:
-        """The names of each inner node's children, as the first spot that it meets has them."""
         found: dict[Mask, tuple[str, ...]] = {}
         todo = [(root, self._root)]
         while todo:
@@ -140,7 +115,6 @@ class _Reader:
         return found
 
     def _spot(self, places: Iterable[Place]) -> tuple[Place, ...]:
-        """`places` and every schema that applies where they apply."""
         found: dict[tuple[int, int], Place] = {}
         todo = list(places)[::-1]
         while todo:
@@ -158,12 +132,12 @@ class _Reader:
 
     def _elements(self, spot: Sequence[Place]) -> list[Place]:
         found = [below for place in spot for keyword in ("prefixItems", "items") for below in place.below(keyword)]
-        # Of an array of which no element is described, each can be anything.
+        # Elements that the schema of an array does not describe can be anything.
         is_open = not found and any(place.words.get("type") == "array" for place in spot)
         return [spot[0].at(True)] if is_open else found
 
     def _through_arrays(self, spot: tuple[Place, ...]) -> tuple[Place, ...]:
-        """`spot`, and what a name looks through to should arrays stand there."""
+        """`spot`, and the elements that a name looks through to, should there be arrays."""
         self._budget.step(len(spot))
         around = dict.fromkeys(spot)
         while elements := [place for place in self._spot(self._elements(spot)) if place not in around]:
@@ -172,7 +146,7 @@ class _Reader:
         return tuple(around)
 
     def _named(self, around: Sequence[Place], name: str) -> list[Place]:
-        """The schemas that the member `name` can have; empty if there is no such member."""
+        """The possible schemas of a member; empty if there is no such member."""
         self._budget.step(len(around))
         found: list[Place] = []
         for place in around:
@@ -184,7 +158,6 @@ class _Reader:
         return possible if possible or not self._is_free(around) else [around[0].at(True)]
 
     def _any_below(self, spot: tuple[Place, ...]) -> list[Place]:
-        """The schemas of what a wildcard can stand for."""
         found = self._elements(spot)
         for place in spot:
             found += [*place.below("properties"), *place.below("patternProperties")]
@@ -195,12 +168,11 @@ class _Reader:
         return possible if possible or not free else [spot[0].at(True)]
 
     def _is_free(self, spot: Sequence[Place]) -> bool:
-        """Whether objects can stand here of whose members nothing at all is said."""
+        """Whether there can be objects here without any description of their members."""
         silent = all(place.words.keys().isdisjoint(MEMBERS) for place in spot)
         return silent and any(self._kinds.of(place) & type_bounds.OBJECT for place in spot)
 
     def _names(self, around: tuple[Place, ...]) -> dict[str, None]:
-        """The names that a member can have."""
         names = self._listed.get(around)
         if names is None:
             names = self._listed[around] = {}
@@ -212,7 +184,7 @@ class _Reader:
         return names
 
     def _meant(self, path: FieldPath, index: int, around: tuple[Place, ...], is_array: bool) -> FieldPath | None:
-        """The path with its unknown step mended: a wildcard for a position, or the nearest name."""
+        """The path with its unknown step repaired: a wildcard for a position, or the nearest name."""
         step, before, after = path.steps[index], path.steps[:index], path.steps[index + 1 :]
         if step is None:
             return None
@@ -225,7 +197,7 @@ class _Reader:
         return FieldPath(before) if not names and before else None
 
     def _check_deep(self, path: FieldPath) -> FieldPath | None:
-        """Likewise, for a name that some object anywhere in the schema may have."""
+        """The same for `**.name`, which is known if any object in the schema may have the name."""
         name = path.steps[0] or ""
         names: dict[str, None] = {}
         seen: set[tuple[int, int]] = set()
@@ -245,9 +217,9 @@ class _Reader:
         return None if near is None else FieldPath((near,), deep=True)
 
     def _nearest(self, name: str, names: Iterable[str]) -> str | None:
-        """The name that was probably meant, if any is near; upper and lower case are the same for this."""
+        """The most similar name, if one is near; case does not matter."""
         if "," in name:
-            # A list in one path: any one of its names would be half of what was meant.
+            # A list in one path: a single name of it would be half of what was meant.
             return None
         folded: dict[str, str] = {}
         for known in list(names)[:MAX_SUGGESTION_NAMES]:
@@ -255,7 +227,7 @@ class _Reader:
             if self._comparing < 0:
                 return None
             folded[known.casefold()] = known
-        # Imported only now, as wherever names are compared: most are known, and it takes 200 kB of memory.
+        # Imported lazily: most names are known, and it takes 200 kB of memory.
         from difflib import get_close_matches
 
         near = get_close_matches(name.casefold(), folded, n=1)

@@ -1,14 +1,9 @@
-"""What a schema says of members, in a line each: enough to write a call by, or a list of fields.
-
-    {"type": "object", "required": ["query"], "properties": {
-       "query": {"type": "string", "description": "Words."},
-       "page":  {"$ref": "#/$defs/page"}}, "$defs": {"page": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}
+"""Outlines for readers: what a schema says of its members, one line each.
 
     query   string           required   Words.
     page    integer | null
 
-It is for readers: what may be asked for is said by `known.py`, and what is valid by the schema itself. Of what can be
-written in many ways the common ones are read: `$ref`, `allOf`, `anyOf`, `oneOf`, `const`, `enum`, lists of types.
+It reads the common forms of schemas only: `known_fields.py` decides which paths a request may name.
 """
 
 from __future__ import annotations
@@ -33,37 +28,20 @@ if TYPE_CHECKING:
 _EITHER: Final = ("anyOf", "oneOf")
 _ANY: Final = "any"
 
+# The places being read: a reference back to one of them is a circle.
 _Seen = frozenset[tuple[int, int]]
-"""The places that are being read, by which a reference that leads back is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member.
-
-    Args:
-        path: Where it stands; elements of arrays are looked through.
-        type: Its types, or the values that it can have: `integer | null`, `array of string`, `"open" | "closed"`.
-        required: Whether every object that it belongs to has it.
-        description: What the schema says of it, or nothing.
-    """
-
-    path: FieldPath
-    type: str
-    required: bool
-    description: str
+    path: FieldPath  # elements of arrays are looked through
+    type: str  # types, or possible values: `integer | null`, `array of string`, `"open" | "closed"`
+    required: bool  # every object around it has it
+    description: str  # empty if there is none
 
 
 def outline(schema: Schema, depth: int = MAX_OUTLINE_DEPTH) -> list[Member]:
-    """The members of what a schema describes, each with its own after it, in the schema's order.
-
-    Args:
-        schema: The schema.
-        depth: How many names deep is looked.
-
-    Returns:
-        At most `MAX_OUTLINE_MEMBERS`.
-    """
+    """At most `MAX_OUTLINE_MEMBERS` members, parents first, in the schema's order; `depth` counts names."""
     found: list[Member] = []
     try:
         for member in _Reader().members((), document(schema), depth):
@@ -71,26 +49,21 @@ def outline(schema: Schema, depth: int = MAX_OUTLINE_DEPTH) -> list[Member]:
             if len(found) == MAX_OUTLINE_MEMBERS:
                 break
     except (OverBudget, UnknownDialect):
-        pass  # what was read by then is so
+        pass  # what was read so far is right
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of one name."""
-
     place: Place
     required: bool
 
 
 class _Reader:
-    """One reading of a schema."""
-
     def __init__(self) -> None:
         self._budget = Budget(MAX_READING_STEPS)
 
     def members(self, above: tuple[str, ...], place: Place, depth: int) -> Iterator[Member]:
-        """The members of what stands at a place, and theirs."""
         for name, known in self._named(place, frozenset()).items():
             steps = (*above, name)
             type_, description = self._said(known.place)
@@ -100,14 +73,13 @@ class _Reader:
                     yield from self.members(steps, known.place, depth - 1)
 
     def _said(self, place: Place) -> tuple[str, str]:
-        """The types of what stands at a place, and what is said of it; nothing, if that takes too long to find."""
         try:
             return self._type(place, frozenset()), self._description(place, frozenset())
         except OverBudget:
             return _ANY, ""
 
     def _named(self, place: Place, seen: _Seen) -> dict[str, _Known]:
-        """The members of an object that stands at a place, or of the elements of an array."""
+        """The members of an object at a place, or of the elements of an array there."""
         if place.key in seen:
             return {}
         seen |= {place.key}
@@ -125,14 +97,12 @@ class _Reader:
         return {name: _Known(known.place, known.required or name in required) for name, known in found.items()}
 
     def _type(self, place: Place, seen: _Seen) -> str:
-        """The types of what stands at a place."""
         if place.key in seen:
             return _ANY
         with self._budget.deeper():
             return self._type_in(place, seen | {place.key})
 
     def _type_in(self, place: Place, seen: _Seen) -> str:
-        """Likewise, of a place that is among those that are being read."""
         words = place.words
         if "const" in words:
             return _shown(words["const"])
@@ -165,20 +135,19 @@ class _Reader:
 
 
 def _parts(place: Place) -> list[Place]:
-    """What holds at a place beside its own keywords."""
+    """The schemas that apply at a place next to its own keywords."""
     target = place.resolve(place.words["$ref"]) if "$ref" in place.words else None
     return [*([] if target is None else [target]), *place.below("allOf")]
 
 
 def _add(found: dict[str, _Known], more: dict[str, _Known]) -> None:
-    """Add what holds too."""
     for name, known in more.items():
         before = found.get(name, known)
         found[name] = _Known(before.place, before.required or known.required)
 
 
 def _either(ways: list[dict[str, _Known]]) -> dict[str, _Known]:
-    """What holds one way or another; ways that are no objects are no ways here."""
+    """The members of alternatives: one is required if every object among them requires it."""
     objects = [way for way in ways if way]
     found: dict[str, _Known] = {}
     for name, known in chain.from_iterable(way.items() for way in objects):

@@ -1,14 +1,9 @@
-r"""Property name patterns of schemas: matching that cannot stall, and shielding.
+r"""Patterns of property names: matching that cannot stall, and shielding.
 
-A schema's pattern decides which rule a named field falls under. It comes from a
-server that nobody vouches for, and Python's `re` can take for ever on one of
-20 characters, so only patterns that are plainly linear are run::
+Patterns come from untrusted servers, and Python's `re` can take for ever on a short one. Only plain ones are run::
 
     ^x-        ^[a-z_]+$        ^v\d$         are decided
     (a+)+$     (a|a)*b          (?=x)         are not: nothing is concluded from them
-
-Names with characters that dialects of regular expressions read differently are
-not decided either.
 """
 
 from __future__ import annotations
@@ -27,25 +22,22 @@ _ESCAPED = r"\\[dDwWsS.\-/$^*+?()\[\]{}|\\]"
 _SET_OPERATION = r"--|&&|~~|\|\|"
 _CLASS = rf"\[\^?(?:(?!{_SET_OPERATION})(?:[^\\\[\]]|{_ESCAPED}))+\]"
 _CHARACTER = rf"(?:[\w \-/:;,@#%&=~<>!\"']|{_ESCAPED}|{_CLASS}|\.)"
+# Characters and classes in a row, at most one of them repeated: at worst quadratic in the name.
 _PLAIN = re.compile(rf"\^?{_CHARACTER}*(?:{_CHARACTER}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)?{_CHARACTER}*\$?")
-"""Characters and classes in a row, at most one of them repeated: at worst quadratic in the name."""
 
+# Characters that all dialects of regular expressions read alike.
 _SAME_IN_ALL_DIALECTS = re.compile(r"[ -~]*\Z")
 
 
 class Patterns:
-    """The patterns of one walk: each is made ready once, and every use of one is counted."""
+    """The patterns of one walk, each compiled once; every use counts."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._ready: dict[str, re.Pattern[str] | None] = {}
 
     def matches(self, pattern: str, name: str) -> bool | None:
-        """Whether `pattern` is found in `name`; `None` where that is not decided.
-
-        Raises:
-            OverBudget: That is asked too often.
-        """
+        """Whether `pattern` is found in `name`; `None` if undecided."""
         self._budget.step()
         if pattern not in self._ready:
             self._budget.step(_STEPS_TO_READY)
@@ -56,8 +48,8 @@ class Patterns:
         return ready.search(name) is not None
 
 
+# What compiling a pattern costs, in steps.
 _STEPS_TO_READY = 10
-"""What it costs to compile a pattern, in steps."""
 
 
 def _ready(pattern: str) -> re.Pattern[str] | None:
@@ -71,30 +63,30 @@ def _ready(pattern: str) -> re.Pattern[str] | None:
 
 def shielded(pattern: str, names: Iterable[str]) -> str:
     """A pattern that is found where `pattern` is, but in none of `names`."""
-    # Only what every dialect of regular expressions lets be escaped is escaped.
+    # Only characters that every dialect of regular expressions allows to be escaped are escaped.
     escaped = [re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", name) for name in names]
     if not escaped:
         return pattern
     alternatives = "|".join(escaped)
-    # Flags before a pattern (Python's, not ECMAScript's) may not stand within one.
+    # Flags at the beginning (Python's, not ECMAScript's) are not allowed inside of a pattern.
     scoped = re.sub(r"\A\(\?([ims]+)\)([\s\S]*)", r"(?\1:\2)", pattern)
     return rf"^(?!(?:{alternatives})(?![\s\S]))[\s\S]*?(?:{scoped})"
 
 
 def for_python(pattern: object) -> str | None:
-    """A pattern that Python's `re` reads as ECMA 262 does, in time linear in the text; `None` if there is none."""
+    """The pattern for Python's `re`, as ECMA 262 reads it and linear in the text; `None` if there is none."""
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS or not _PLAIN.fullmatch(pattern):
         return None
     escapes = set(re.findall(r"\\(.)", pattern))
     if not escapes.isdisjoint("sS"):
-        # The white space of the two is not the same.
+        # The two disagree about white space.
         return None
     outline = re.sub(r"\[[^\]]*\]", "x", re.sub(r"\\.", "x", pattern))
-    # A repetition that can begin anywhere, and can fail behind its end, is tried from everywhere.
+    # A repetition that can begin anywhere, and can fail after its end, is tried from every position.
     if not pattern.startswith("^") and re.search(r"(?:[*+]|\{\d+(?:,\d*)?\}).", outline):
         return None
-    # Python's `$` is also found before a last newline.
+    # Python's `$` also matches before a final newline.
     if outline.endswith("$"):
         pattern = rf"{pattern[:-1]}\Z"
-    # Digits and letters are those of ASCII. It may become one of several in a row, where an empty one is none.
+    # Digits and letters are ASCII only. An empty pattern gets a group: it may become one of several alternatives.
     return pattern if pattern and escapes.isdisjoint("dDwW") else f"(?a:{pattern})"

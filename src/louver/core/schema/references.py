@@ -1,19 +1,10 @@
 """Schemas in their documents: where a schema stands, and where its references lead.
 
-A `Place` is one schema together with the resource that its references start
-from. Everything that walks a schema walks places, so that `$ref`, `$id`,
-`$anchor` and the dialects are dealt with here and nowhere else::
+A `Place` is a schema and the resource that its references start from. Only this module handles `$id` and dialects::
 
     {"$ref": "#/$defs/user", "$defs": {"user": {...}}}      place.resolve("#/$defs/user")
 
-Nothing is ever fetched: a reference that leads out of the document has no
-place, and whoever walks treats it as a schema of which nothing is known. A
-document is searched for `$id` and `$anchor` once, when a reference first needs it,
-and what is not well formed in it is passed over.
-
-Older dialects are read in the words of 2020-12 (`Place.words`): `items` as a
-list is `prefixItems`, `dependencies` is `dependentRequired` and
-`dependentSchemas`, and draft 7 ignores what stands beside a `$ref`.
+Nothing is ever fetched: a reference out of the document has no place. Older dialects read as 2020-12 (`Place.words`).
 """
 
 from __future__ import annotations
@@ -36,15 +27,16 @@ _DIALECTS: dict[str, Dialect] = {
     "https://json-schema.org/schema": "2020-12",
     "http://json-schema.org/schema": "2020-12",
 }
+# Dialects in which a `$ref` stands alone, and a `$id` that is a fragment is an anchor.
 _OLD = ("7", "6")
-"""Dialects in which a `$ref` stands alone, and a `$id` that is a fragment is an anchor."""
 
+# Keywords without meaning before 2019-09.
 _LATER = (
     "dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties minContains maxContains"
     " $anchor $dynamicAnchor $dynamicRef $recursiveRef"
 ).split()
-"""Keywords that mean nothing before 2019-09."""
 
+# Keywords of 2020-12 with one schema as argument.
 ONE = frozenset(
     {
         "additionalProperties",
@@ -60,45 +52,41 @@ ONE = frozenset(
         "contentSchema",
     }
 )
-"""Keywords of 2020-12 whose argument is one schema."""
 
+# Keywords of 2020-12 with a list of schemas as argument.
 MANY = frozenset({"prefixItems", "allOf", "anyOf", "oneOf"})
-"""Keywords of 2020-12 whose argument is a list of schemas."""
 
+# Keywords of 2020-12 with an object of schemas as argument.
 NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
-"""Keywords of 2020-12 whose argument is an object of schemas."""
 
+# Keywords that say which members are possible.
 MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
-"""Keywords that say what members there can be."""
 
+# Keywords with an object of schemas that assert nothing by themselves.
 _HOLDS = ("$defs", "definitions")
-"""Keywords whose argument is an object of schemas that assert nothing by themselves."""
 
+# Keywords of all dialects with one schema or a list of schemas as argument.
 HOLDING = ONE | MANY | {"additionalItems"}
-"""Keywords of all dialects whose argument is a schema, or a list of schemas."""
 
+# Keywords of all dialects with an object of schemas as argument.
 HOLDING_NAMED = NAMED | {"dependencies", *_HOLDS}
-"""Likewise, an object of schemas."""
 
 _POSITION = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class UnknownDialect(Exception):
-    """A schema is written in a dialect that is not known here, so its words may mean anything."""
+    """A schema is in a dialect that is not known here, so its keywords may mean anything."""
 
 
 class _Document:
-    """What there is to find in one document."""
-
     def __init__(self) -> None:
-        self.scopes: dict[int, _Scope] = {}
-        """The resource that each schema with a `$id` opens."""
+        self.scopes: dict[int, _Scope] = {}  # by the id of a schema with a `$id`
         self.resources: dict[str, _Scope] = {}
         self.anchors: dict[tuple[str, str], Place] = {}
         self.unsearched: list[Place] = []
 
     def search(self) -> None:
-        """Find every resource and anchor, once; of two of one name the first counts."""
+        """Find every resource and anchor, once; the first of several with one name counts."""
         while self.unsearched:
             place = self.unsearched.pop()
             scope = place.scope
@@ -110,8 +98,6 @@ class _Document:
 
 
 class _Scope:
-    """One schema resource: what `#` means in it, and its dialect."""
-
     def __init__(self, contents: Schema, uri: str, dialect: Dialect, document: _Document) -> None:
         self.contents = contents
         self.uri = uri
@@ -123,14 +109,14 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """One schema, and the resource in which it stands. Equal to the same schema in the same resource."""
+    """One schema in its resource; equal to the same schema object in the same resource."""
 
     schema: Schema
     scope: _Scope
 
     @property
     def key(self) -> tuple[int, int]:
-        """Equal for the same schema in the same resource; valid while the document is."""
+        """Equal for the same schema in the same resource; valid as long as the document exists."""
         return id(self.schema), id(self.scope)
 
     def __eq__(self, other: object) -> bool:
@@ -141,7 +127,7 @@ class Place:
 
     @property
     def words(self) -> dict[str, Any]:
-        """The keywords, in the words of 2020-12; empty for a boolean schema."""
+        """The keywords as 2020-12 writes them; empty for a boolean schema."""
         if not is_object(self.schema):
             return {}
         if self.scope.dialect == "2020-12":
@@ -152,13 +138,9 @@ class Place:
         return words
 
     def at(self, schema: Any) -> Place:
-        """The place of a schema that stands within this one.
-
-        Raises:
-            UnknownDialect: It is a resource in a dialect that is not known.
-        """
+        """The place of a schema within this one. Raises `UnknownDialect` if that declares an unknown one."""
         if not is_object(schema):
-            # Neither an object nor a boolean is not a schema: nothing is known of it.
+            # A boolean; or no schema at all, and then nothing is known of it.
             return Place(schema is not False, self.scope)
         if schema is self.scope.contents or not (identifier := _identifier(schema, self.scope.dialect)):
             return Place(schema, self.scope)
@@ -170,7 +152,7 @@ class Place:
         return Place(schema, scopes[id(schema)])
 
     def below(self, keyword: str) -> list[Place]:
-        """The places of a keyword's schemas, in their order; empty if it is absent or not well formed."""
+        """The places of a keyword's schemas, in their order; empty if it is absent or malformed."""
         argument: Any = self.words.get(keyword)
         if argument is None:
             return []
@@ -181,23 +163,17 @@ class Place:
         return [self.at(schema) for schema in argument.values()] if is_object(argument) else []
 
     def named(self, keyword: str) -> dict[str, Place]:
-        """The places of a keyword that is an object of schemas."""
         argument: Any = self.words.get(keyword)
         if not is_object(argument):
             return {}
         return {name: self.at(schema) for name, schema in argument.items()}
 
     def member(self, keyword: str, name: str) -> Place | None:
-        """The place of one schema of a keyword that is an object of schemas."""
         argument: Any = self.words.get(keyword)
         return self.at(argument[name]) if is_object(argument) and name in argument else None
 
     def resolve(self, reference: object) -> Place | None:
-        """The place that a reference leads to; `None` if that is not within the document.
-
-        Raises:
-            UnknownDialect: The target is written in a dialect that is not known.
-        """
+        """The target of a reference; `None` if it is not within the document. Raises `UnknownDialect`."""
         if not isinstance(reference, str):
             return None
         found = self.scope.found
@@ -219,14 +195,14 @@ class Place:
         return root._pointed(unquote(fragment[1:]).split("/")) if fragment else root
 
     def _pointed(self, tokens: list[str]) -> Place | None:
-        """The target of a JSON Pointer; resources that lie on the way are entered."""
+        """The target of a JSON Pointer; resources on the way are entered."""
         place: Place = self
         target: Any = self.schema
         is_schema = True
         for index, token in enumerate(tokens):
             token = token.replace("~1", "/").replace("~0", "~")
             if is_object(target) and token in target:
-                # A `$id` counts where a schema stands; `properties` can have a member of that name.
+                # A `$id` counts only in a schema; `properties` can have a member of that name.
                 is_schema = not is_schema or token in ONE
                 target = target[token]
             elif is_array(target) and _POSITION.fullmatch(token) and int(token) < len(target):
@@ -239,11 +215,7 @@ class Place:
 
 
 def document(schema: Schema) -> Place:
-    """The place of a whole schema document.
-
-    Raises:
-        UnknownDialect: Its `$schema` names a dialect that is not known.
-    """
+    """The place of a whole document; `UnknownDialect` if its `$schema` is not known."""
     dialect = _dialect(schema, "2020-12")
     uri = _joined("", _identifier(schema, dialect))[0] if is_object(schema) else ""
     found = _Document()
@@ -253,7 +225,6 @@ def document(schema: Schema) -> Place:
 
 
 def _inner(place: Place) -> list[Place]:
-    """Every schema that stands directly within one, but those in unknown dialects."""
     schemas: list[Any] = []
     for keyword, argument in place.words.items():
         if keyword in ONE:
@@ -283,22 +254,22 @@ def _anchors(place: Place) -> list[str]:
 
 
 def _identifier(schema: dict[str, Any], dialect: Dialect) -> str:
-    """The `$id` by which a schema is a resource of its own; empty if it is none."""
+    """The `$id` that makes a schema a resource of its own; empty if it is none."""
     identifier: object = schema.get("$id")
     if not isinstance(identifier, str) or identifier.startswith("#"):
         return ""
-    # An older dialect ignores what stands beside `$ref`, unless a newer one is named.
+    # An older dialect ignores keywords next to `$ref`, unless the schema names a newer one.
     return "" if _dialect(schema, dialect) in _OLD and "$ref" in schema else identifier
 
 
 def _joined(base: str, reference: str) -> tuple[str, str]:
-    """The URI without a fragment, and the fragment, of a reference that stands in `base`."""
+    """The URI without a fragment, and the fragment, of a reference in `base`."""
     if reference.startswith("#"):
         return base, reference[1:]
     try:
         uri, fragment = urldefrag(urljoin(base, reference))
     except ValueError:
-        # Not a URI, so not one of this document's.
+        # Not a URI, so not a URI of this document.
         return reference, ""
     return uri, fragment
 
@@ -314,7 +285,7 @@ def _dialect(schema: Schema, default: Dialect) -> Dialect:
 
 
 def _modern(schema: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
-    """The keywords of an older dialect in the words of 2020-12; the schemas below are the same objects."""
+    """The keywords of an older dialect as 2020-12 writes them; the schemas below stay the same objects."""
     if dialect in _OLD and isinstance(schema.get("$ref"), str):
         return {"$ref": schema["$ref"]}
     words = {name: argument for name, argument in schema.items() if name not in ("prefixItems", "additionalItems")}

@@ -1,17 +1,9 @@
-"""The schema that a tool lists: one that every projection of every valid value satisfies.
-
-Stock clients validate each answer against the listed `outputSchema` and throw
-when a required field is gone. So a tool that can be projected lists this::
+"""The schema that a tool lists: every projection satisfies it, since stock clients validate answers against it.
 
     S          {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
     relax(S)   {"type": "object",                     "properties": {"id": {"type": "integer"}}}
 
-Everything that taking something away can falsify is dropped: `required`, lower
-bounds of length, `oneOf` (becomes `anyOf`), constants that are objects or arrays,
-and so on. Elements, and a root that is no object, may also be null. What only
-limits what there can be (`additionalProperties: false`, `maxItems`, the rules of
-scalars) stays, and so do titles and descriptions, which models read.
-
+Whatever removal can falsify is dropped: `required`, lower bounds of length, `oneOf` (now `anyOf`), compound constants.
 Law: `relax(S)` accepts every valid value, and `project(v, mask)` for every mask (`tests/core/test_laws.py`).
 """
 
@@ -34,27 +26,27 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
     from louver.core.schema.references import Place
 
+# Limits of scalars, upper bounds, and annotations. Not `default`: a client that fills in defaults would invent
+# the fields that were left out.
 _STAYS = frozenset(
     "type multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength"
     " pattern format contentEncoding contentMediaType maxItems maxProperties title description"
     " deprecated readOnly writeOnly".split()
 )
-"""What limits scalars or only bounds from above, and what is for reading. Not `default`:
-a client that fills defaults in would invent the fields that were left out."""
 
 
 def relax(schema: Schema) -> Schema:
     """The listing schema of a tool whose exact output schema is `schema`.
 
     Returns:
-        One self-contained document of draft 2020-12; of a schema that cannot be read, or
-        not within the bounds, only whether its root is an object.
+        One self-contained document of draft 2020-12. If `schema` cannot be read, or not within the bounds, it only says
+        whether the root is an object.
     """
     return relax_any([schema])
 
 
 def relax_any(schemas: list[Schema]) -> Schema:
-    """Likewise, of a tool whose full answers satisfy one of several schemas: its own, or that of a shaped view."""
+    """The same for full answers that satisfy one of several schemas: the tool's own, or that of a shaped view."""
     try:
         return _Relaxing().document([document(schema) for schema in schemas])
     except (OverBudget, UnknownDialect):
@@ -63,8 +55,6 @@ def relax_any(schemas: list[Schema]) -> Schema:
 
 
 class _Relaxing:
-    """One walk over a schema; each reference target is relaxed once."""
-
     def __init__(self) -> None:
         self._budget = Budget()
         self._definitions = Definitions()
@@ -75,21 +65,20 @@ class _Relaxing:
         parts = [self._root(root) for root in roots]
         schema = parts[0] if len(parts) == 1 else either(parts)
         if len(parts) > 1 and all(is_object(part) and part.get("type") == "object" for part in parts):
-            # Clients of 2025-11-25 look for the type at the root.
+            # Clients of 2025-11-25 expect the type at the root.
             schema = {"type": "object", "anyOf": parts}
-        # Models read this, so members stand in the order that the author gave them.
+        # Models read this schema, so members keep the author's order.
         return self._definitions.finish(schema, MAX_WRITTEN_SIZE, sort=False)
 
     def _root(self, root: Place) -> Schema:
         schema = or_null(self._at(root)) if self._kinds.of(root) & type_bounds.SCALAR else self._at(root)
         if is_object(schema) and is_wrapped(root.schema):
-            # The wrapper stays on the wire, with null in it where a scalar is missing.
+            # The wrapper stays in the answer, with null in it where a scalar is missing.
             held = self._element(root.member("properties", WRAPPER) or root.at(True))
             schema = {**schema, "properties": {WRAPPER: held}}
         return schema
 
     def _element(self, place: Place) -> Schema:
-        """An element, where what is missing becomes null."""
         schema = self._at(place)
         return or_null(schema) if self._kinds.of(place) & type_bounds.CAN_BE_MISSING else schema
 
@@ -119,7 +108,7 @@ class _Relaxing:
             return joined(conjuncts)
 
     def _values(self, place: Place, out: dict[str, Any]) -> None:
-        """Constants stay where nothing can be taken away from any of them."""
+        """Scalar constants stay: nothing can be removed from them."""
         words = place.words
         listed: Any = words.get("enum", [])
         if "enum" in words and is_array(listed) and not any(isinstance(v, dict | list) for v in listed):
@@ -138,7 +127,7 @@ class _Relaxing:
     def _elements(self, place: Place, out: dict[str, Any]) -> None:
         positions = place.below("prefixItems")
         if positions:
-            # No `items` beside it: a client of an older draft would apply that to the positions.
+            # No `items` next to it: a client of an older draft would apply that to the positions.
             out["prefixItems"] = [self._element(below) for below in positions]
         else:
             rest = place.below("items")

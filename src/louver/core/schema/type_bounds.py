@@ -1,13 +1,9 @@
-"""Which kinds of JSON value a schema can admit: a bound from above, by reading only.
-
-Projection treats kinds differently (a scalar of which a field is asked is
-missing, an object is not), so derivation needs to know what may stand at a
-place::
+"""The kinds of JSON value that a schema can admit: an upper bound, found by reading only.
 
     {"anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}]}    OBJECT | NULL
 
-A kind that is not in the bound cannot occur in a valid value; one that is in
-it may still be impossible.
+Other kinds cannot occur in a valid value; a kind within the bound may still be impossible. Derivation needs the bound
+because projection treats kinds differently: if a field of it is requested, a scalar is missing, an object is not.
 """
 
 from __future__ import annotations
@@ -31,10 +27,10 @@ ARRAY: Final = 16
 OBJECT: Final = 32
 ANY: Final = 63
 SCALAR: Final = BOOLEAN | NUMBER | STRING
+# What an include of fields can leave at a place: a scalar there is missing.
 STRUCTURE: Final = NULL | ARRAY | OBJECT
-"""What an include of fields can leave at a place: a scalar there is missing."""
+# What can be missing as an element, and so become null: an array if it is too deep in arrays.
 CAN_BE_MISSING: Final = SCALAR | ARRAY
-"""What can be missing as an element, and so become null: an array is where it stands too deep in arrays."""
 
 _BITS: Final = {
     "null": NULL,
@@ -57,18 +53,15 @@ _NAMES: Final = (
 
 
 class Kinds:
-    """What was found out of the places of one document, each looked at once."""
-
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._known: dict[tuple[int, int], tuple[int, bool]] = {}
 
     def of(self, place: Place) -> int:
-        """The kinds that a valid value at `place` can have."""
         return self._look(place)[0]
 
     def leads_back(self, place: Place) -> bool:
-        """Whether in-place references from `place` run in a circle, which JSON Schema gives no meaning."""
+        """Whether in-place references from `place` form a circle, which JSON Schema gives no meaning."""
         return self._look(place)[1]
 
     def _look(self, place: Place) -> tuple[int, bool]:
@@ -77,7 +70,7 @@ class Kinds:
         key = place.key
         found = self._known.get(key)
         if found is None:
-            # While this place is looked at, coming back to it means a circle.
+            # Coming back to this place during its own visit means a circle.
             self._known[key] = (ANY, True)
             with self._budget.deeper():
                 found = self._known[key] = self._in_place(place)
@@ -109,7 +102,6 @@ class Kinds:
 
 
 def kind_of(value: Json) -> int:
-    """The kind of a value."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -127,14 +119,12 @@ def type_names(kinds: int) -> list[str]:
 
 
 def named_kinds(names: Any) -> int:
-    """The kinds that a `type` keyword admits."""
     if isinstance(names, str):
         return _BITS.get(names, 0)
     return union(_BITS.get(name, 0) for name in names if isinstance(name, str)) if is_array(names) else ANY
 
 
 def union(kinds: Iterable[int]) -> int:
-    """All of them together."""
     found = 0
     for bits in kinds:
         found |= bits

@@ -1,15 +1,8 @@
-"""Whether a value satisfies a schema, by one of two backends.
+"""Validation of a value by one of two backends; draft 2020-12, without formats, and nothing is fetched.
 
-Every kept value is validated against its projected schema before it is sent, so
-a wrong schema or a wrong tool shows on the server and not in a client.
-
-Both backends read draft 2020-12, assert no formats, and never fetch anything. A
-schema that cannot be applied admits nothing. No pattern can stall either:
-
-- `jsonschema-rs` (extra `fast`) matches in linear time; a pattern with
-  look-around gets a bounded number of steps;
-- `jsonschema` runs on Python's `re`, which can take for ever on a short text, so
-  it skips patterns that are not plainly linear (`without_slow_patterns`).
+Kept values are validated before they are sent: a wrong schema shows on the server, not in a client. A schema that
+cannot be applied admits nothing. No pattern can stall: `jsonschema-rs` (extra `fast`) matches in linear time or bounded
+steps; `jsonschema` runs on Python's `re`, and skips patterns that are not plainly linear (`without_slow_patterns`).
 """
 
 from __future__ import annotations
@@ -28,36 +21,20 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
 
+# Keywords under which, or next to which, looser is not looser.
 _SWITCHED = frozenset("not if then else unevaluatedItems unevaluatedProperties maxContains".split())
-"""Keywords under which, or beside which, looser is not looser."""
 
 Backend = Literal["jsonschema-rs", "jsonschema"]
 
 
 class Validator(Protocol):
-    """A schema made ready to be applied.
+    is_quick: bool  # even for a large value
 
-    Attributes:
-        is_quick: Whether even a large value takes little time.
-    """
-
-    is_quick: bool
-
-    def is_valid(self, value: Json) -> bool:
-        """Whether `value` satisfies the schema."""
-        ...
+    def is_valid(self, value: Json) -> bool: ...
 
 
 def validator(schema: Schema, backend: Backend | None = None) -> Validator:
-    """The validator of a 2020-12 schema that refers to nothing outside itself.
-
-    Args:
-        schema: For example a projected schema.
-        backend: The faster one that is installed, by default.
-
-    Raises:
-        ImportError: `jsonschema-rs` is asked for and not installed.
-    """
+    """The validator of a self-contained 2020-12 schema; by default of the fastest backend that is installed."""
     if backend == "jsonschema":
         return _Python(schema)
     try:
@@ -69,8 +46,6 @@ def validator(schema: Schema, backend: Backend | None = None) -> Validator:
 
 
 class _Rust:
-    """The backend of the extra `fast`."""
-
     def __init__(self, schema: Schema) -> None:
         import jsonschema_rs
 
@@ -80,7 +55,7 @@ class _Rust:
 
         linear, bounded = jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(MAX_BACKTRACKS)
         self._validator: Any = None
-        # The linear engine knows no look-around, which shielded patterns need; neither takes a huge pattern.
+        # The linear engine has no look-around, which shielded patterns need; neither engine accepts a huge pattern.
         for patterns, leave_out in ((linear, False), (bounded, False), (linear, True)):
             readable = without_slow_patterns(schema, _if_plain) if leave_out else schema
             try:
@@ -99,8 +74,6 @@ class _Rust:
 
 
 class _Python:
-    """The backend that is always there."""
-
     is_quick = False
 
     def __init__(self, schema: Schema) -> None:
@@ -122,16 +95,7 @@ class _Python:
 
 
 def without_slow_patterns(schema: Schema, read: Callable[[object], str | None] = for_python) -> Schema:
-    """A schema that admits at least what `schema` admits, with patterns that can be run.
-
-    With a pattern that cannot goes what could turn looser into stricter: `additionalProperties`
-    beside a name pattern, and everywhere `not`, `if`, `oneOf` (which becomes `anyOf`), `unevaluated*` and
-    `maxContains`.
-
-    Args:
-        schema: The schema.
-        read: How a pattern is written for who runs it; `None` if it cannot be run. By default for Python's `re`.
-    """
+    """A schema that admits at least as much, with patterns that can run; `read` rewrites one or returns `None`."""
     patterns = [pattern for part in _parts(schema) for pattern in _patterns(part)]
     readable = {pattern: read(pattern) for pattern in patterns if isinstance(pattern, str)}
     if all(pattern == written for pattern, written in readable.items()):
@@ -140,13 +104,13 @@ def without_slow_patterns(schema: Schema, read: Callable[[object], str | None] =
 
 
 def _if_plain(pattern: object) -> str | None:
-    """A pattern as it is, if every engine takes it."""
     return None if for_python(pattern) is None else str(pattern)
 
 
 def _looser(schema: Schema, read: Callable[[object], str | None], *, loosen: bool) -> Schema:
     if isinstance(schema, bool):
         return schema
+    # Where a pattern is dropped, looser parts could make the keywords of `_SWITCHED` stricter.
     looser = {
         keyword: _mapped(keyword, argument, partial(_looser, read=read, loosen=loosen))
         for keyword, argument in schema.items()
@@ -178,7 +142,6 @@ def _mapped(keyword: str, argument: Any, change: Callable[[Schema], Schema]) -> 
 
 
 def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
-    """Every schema object of a self-contained document."""
     todo: list[Any] = [schema]
     while todo:
         part = todo.pop()
@@ -200,7 +163,7 @@ def _patterns(part: dict[str, Any]) -> list[Any]:
 
 
 def _unique(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
-    """`uniqueItems` in linear time; the backend's own compares each with each."""
+    """`uniqueItems` in linear time; that of the backend compares all pairs."""
     from jsonschema import ValidationError
 
     if argument is not True or not is_array(value):
@@ -210,7 +173,7 @@ def _unique(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterat
 
 
 def _multiple(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
-    """`multipleOf` of the numbers that are written; the backend's own divides the nearest floats."""
+    """`multipleOf` of numbers as they are written; that of the backend divides the nearest floats."""
     from jsonschema import ValidationError
 
     if not _is_divided(value, _written(argument)):
@@ -218,7 +181,7 @@ def _multiple(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iter
 
 
 class _Multiple:
-    """Likewise for `jsonschema-rs`, whose own divides the nearest floats of large numbers from 0.61 on."""
+    """The same for `jsonschema-rs`: from 0.61 on it divides the nearest floats of large numbers."""
 
     def __init__(self, _parent: Any, argument: Any, _path: Any) -> None:
         self._divisor = _written(argument)
@@ -229,17 +192,16 @@ class _Multiple:
 
 
 def _is_divided(value: Json, divisor: int | Fraction) -> bool:
-    """Whether a value is no number, or a multiple."""
     return not isinstance(value, int | float) or isinstance(value, bool) or not _written(value) % divisor
 
 
 def _written(number: float) -> int | Fraction:
-    # The shortest text of a float has at most 17 digits and an exponent of three, so this is soon done.
+    # Quick: the shortest text of a float has at most 17 digits, and three of its exponent.
     return number if isinstance(number, int) else Fraction(repr(number))
 
 
 def _comparable(value: Json) -> Json:
-    """`value` with numbers that are equal in JSON Schema written alike: 1.0 as 1."""
+    """`value` with equal numbers written alike: 1.0 as 1."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if is_array(value):

@@ -1,13 +1,6 @@
-"""A shaping applied: to the value that is left of an output, and to the schema of such values.
+"""A shaping applied: to the kept value, and to the schema of such values.
 
-::
-
-    reshaping = Reshaping(shaping, wrapped=False)
-    reshaping(kept)              the shaped value
-    reshaping.derived(projected) the schema that every shaped value satisfies
-
-Law: for every value `v` that is valid under a schema, `reshaping(v)` is valid under what `derived` makes of
-the schema (`tests/core/test_shaping_laws.py`).
+Law: `reshaping(v)` of a valid value is valid under the derived schema (`tests/core/test_shaping_laws.py`).
 """
 
 from __future__ import annotations
@@ -30,12 +23,7 @@ if TYPE_CHECKING:
 
 
 class Reshaping:
-    """A shaping made ready.
-
-    Args:
-        shaping: What becomes of a value; where it selects is said without a wrapper.
-        wrapped: Whether the values are wrapped: then all is done to what the wrapper holds.
-    """
+    """A compiled shaping. `wrapped`: it applies within the wrapper, and `shaping` does not name the wrapper."""
 
     def __init__(self, shaping: Shaping, *, wrapped: bool) -> None:
         self.shaping = shaping
@@ -46,13 +34,12 @@ class Reshaping:
         self._place = ALL if shaping.select is None else place_mask(shaping.select.at)
 
     def __call__(self, value: Json) -> Json:
-        """The shaped form of `value`, which is not changed."""
         if self._wrapped and is_object(value):
             return {**value, WRAPPER: self._inner(value[WRAPPER])} if WRAPPER in value else value
         return self._inner(value)
 
     def derived(self, projected: Derived) -> Derived:
-        """The schema of everything that this makes of a value that is valid under the projected schema."""
+        """The schema of the shaped form of every value that is valid under the projected schema."""
         steps = [projected]
         if self.shaping.select is not None:
             steps.append(selected(steps[-1].schema, self.shaping.select, wrapped=self._wrapped))
@@ -62,7 +49,7 @@ class Reshaping:
         return Derived(steps[-1].schema, precision)
 
     def seen(self, inferred: Schema) -> Derived:
-        """Likewise, of a shaped value that was seen, from the schema that was inferred from it."""
+        """The schema of a shaped value, given the schema that was inferred from it."""
         return shortened(closed(inferred), self._shortening)
 
     def _inner(self, value: Json) -> Json:

@@ -1,17 +1,10 @@
-"""Formats: a text written shorter, so that it says what a reader needs of it.
+"""Formats: texts written shorter, by the name that a view gives. Source: 001 pattern 4; which texts match is ours.
 
-By the name under which a view asks for them::
-
-    minute      2025-01-05T14:32:05.882Z     2025-01-05T14:32
-                2025-01-05T14:32:05+02:00    2025-01-05T14:32+02:00
+    minute      2025-01-05T14:32:05+02:00    2025-01-05T14:32+02:00
     date        2025-01-05T14:32:05.882Z     2025-01-05
     localpart   jdoe@example.com             jdoe
 
-Times are as they are written, never converted. `minute` drops the offset only where it is zero or
-absent, `date` always. A text of another form stays as it is, so of a formatted text hardly more
-can be promised than that it is one, and no longer than it was.
-
-Source: 001 pattern 4; which texts have the form is ours.
+Times are never converted. `minute` drops an offset of zero. A text of another form stays unchanged.
 """
 
 from __future__ import annotations
@@ -26,26 +19,19 @@ if TYPE_CHECKING:
 _DATE = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _OFFSET = rf"[Zz]|[+-]{_MINUTE}"
+# Date and time of RFC 3339; many servers leave its offset out.
 _TIME = re.compile(rf"({_DATE})[Tt ]({_MINUTE}):(?:[0-5][0-9]|60)(?:\.[0-9]+)?({_OFFSET})?")
-"""Date and time of RFC 3339; many servers leave its offset out."""
 
+# A bare address: without a display name and brackets.
 _ADDRESS = re.compile(r"([^\s<>]+)@[^\s<>@]+")
-"""An address alone: without the name and the brackets that can stand around it."""
 
 _ZERO = ("Z", "+00:00", "-00:00")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One way to write texts shorter.
-
-    Args:
-        write: The text in this format; itself, if it has not the form.
-        least: Of a text with so many characters at least so many are left.
-    """
-
     write: Callable[[str], str]
-    least: int
+    least: int  # a text of at least so many characters keeps at least so many
 
 
 def _minute(text: str) -> str:
@@ -67,4 +53,3 @@ def _localpart(text: str) -> str:
 
 
 FORMATS = {"minute": Format(_minute, 16), "date": Format(_date, 10), "localpart": Format(_localpart, 1)}
-"""The formats by name."""

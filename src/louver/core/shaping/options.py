@@ -1,15 +1,10 @@
-"""Shaping: what a view makes of the value that is left, so that it is compact.
-
-What a view says beside its paths, each part optional::
+"""Shaping: the part of a view that makes the kept value compact. Source: 001 pattern 4; the spelling is ours.
 
     {"select": {"ts": {"path": "created", "format": "minute"}, "from": "author.email"}, "at": "messages",
      "maxItems": 20, "maxString": 500, "dropNulls": true}
 
-First members are selected (`louver.core.shaping.select`) and written in a format (`louver.core.shaping.formats`), then
-everything is made shorter (`louver.core.shaping.shorten`). What the paths leave out is gone before that, so a
-shaping never widens anything.
-
-Source: 001 pattern 4; the spelling is ours.
+Members are selected (`select.py`) and written in a format (`formats.py`), then everything is shortened (`shorten.py`).
+The view's paths apply first, so a shaping never widens anything.
 """
 
 from __future__ import annotations
@@ -27,23 +22,15 @@ from louver.limits import MAX_SELECTED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# The keys of a view that are its shaping.
 KEYS = ("select", "at", "maxItems", "maxString", "dropNulls")
-"""What of a view is its shaping."""
 
 Keys = tuple[str, ...]
-"""The way to something within a view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """What becomes of the value that is left. `None` is what is not said.
-
-    Args:
-        select: Which members objects get.
-        max_items: Elements of the longest array.
-        max_string: Characters of the longest text.
-        drop_nulls: Whether members that are null are left out.
-    """
+    """How the kept value is shaped. `None`: not set."""
 
     select: Select | None = None
     max_items: int | None = None
@@ -52,15 +39,7 @@ class Shaping:
 
     @classmethod
     def read(cls, view: str, parts: dict[str, Any]) -> Shaping:
-        """The shaping of a view's JSON form.
-
-        Args:
-            view: The view's name, for errors.
-            parts: The view; other members are passed over.
-
-        Raises:
-            InvalidView: A part has another form; with the way to it.
-        """
+        """The shaping in the JSON form of a view; other members are ignored. `InvalidView` has the keys."""
         reader = _Reader(view)
         if "at" in parts and "select" not in parts:
             raise reader.wrong("'at' says where to select, and there is no 'select'", "at")
@@ -72,11 +51,10 @@ class Shaping:
         )
 
     def __bool__(self) -> bool:
-        """Whether it can change a value."""
         return (self.select, self.max_items, self.max_string) != (None, None, None) or self.drop_nulls is True
 
     def over(self, other: Shaping) -> Shaping:
-        """This shaping, and what it does not say as `other` says it."""
+        """This shaping, with what is not set taken from `other`."""
         return Shaping(
             self.select or other.select,
             self.max_items or other.max_items,
@@ -85,14 +63,14 @@ class Shaping:
         )
 
     def moved(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Shaping:
-        """This shaping at another place."""
+        """This shaping with another place of `select`."""
         if self.select is None:
             return self
         (at,) = change((self.select.at,))
         return replace(self, select=replace(self.select, at=at))
 
     def to_json(self) -> dict[str, Any]:
-        """The canonical JSON form: the parts that do something."""
+        """The canonical JSON form: the parts that have an effect."""
         out: dict[str, Any] = {}
         if self.select is not None:
             out["select"] = {name: _written(source) for name, source in self.select.members}
@@ -107,8 +85,6 @@ def _written(source: Source) -> Json:
 
 
 class _Reader:
-    """Reads the parts of one view."""
-
     def __init__(self, view: str) -> None:
         self._view = view
 

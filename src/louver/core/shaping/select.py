@@ -1,17 +1,10 @@
-"""Selecting: an object becomes one of just the members that a view lists, under names of its own.
-
-::
+"""Selecting: an object becomes one with just the members that a view lists, under new names.
 
     select   {"from": "author.email", "labels": "labels.name"}      at   issues
     value    {"total": 1, "issues": [{"author": {"email": "a@b.c", "id": 7}, "labels": [{"name": "bug"}, {}]}]}
-             {"total": 1, "issues": [{"from": "a@b.c", "labels": ["bug", null]}]}
+    becomes  {"total": 1, "issues": [{"from": "a@b.c", "labels": ["bug", null]}]}
 
-`at` is read as an include reads a path, and what is not there is not touched. At the place it is as if
-the members were asked for (`louver.core.project`): arrays are transparent, null stays null, and a scalar
-is missing: as an element it becomes null, as a member it is dropped. So nothing passes but what is listed.
-
-A path within the place has names only. What it finds in an array is an array of the same length, with null
-for each element that has no such member.
+At the place an include's rules hold (`louver.core.project`): arrays are transparent, null stays, scalars are missing.
 """
 
 from __future__ import annotations
@@ -31,8 +24,8 @@ if TYPE_CHECKING:
 
     from louver.core.paths.path import FieldPath
 
+# The node of the place where members are selected. The nodes around it are those of an exclude.
 PICKED: Final = Mask(exclude=False)
-"""The node of the place where members are selected. Its neighbours are those of an exclude."""
 PICKED.other = NONE
 
 _MISSING: Any = object()
@@ -40,36 +33,21 @@ _MISSING: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a selected member comes from.
-
-    Args:
-        path: From the place; names only.
-        format: The name of a format, in which its texts are written.
-    """
-
-    path: FieldPath
-    format: str | None = None
+    path: FieldPath  # from the place; names only
+    format: str | None = None  # the name of a format for its texts
 
     @property
     def shortening(self) -> Shortening | None:
-        """What the format does to what is found."""
         return None if self.format is None else Shortening.to_format(FORMATS[self.format])
 
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """The members of an object, and where in a value such objects stand.
-
-    Args:
-        members: Name and source, in the order in which they are written.
-        at: The place. No step at all is the root.
-    """
-
-    members: tuple[tuple[str, Source], ...]
-    at: FieldPath
+    members: tuple[tuple[str, Source], ...]  # in the order of the output
+    at: FieldPath  # no steps: the root
 
     def replaces(self, path: FieldPath) -> bool:
-        """Whether `path` leads beyond the place, where only what is selected is left."""
+        """Whether `path` leads below the place, where only selected members are left."""
         at, names = ([step for step in each.steps if step is not None] for each in (self.at, path))
         return len(names) > len(at) and names[: len(at)] == at
 
@@ -89,13 +67,7 @@ def place_mask(at: FieldPath) -> Mask:
 
 
 def select(value: Json, mask: Mask, members: Mapping[str, Source]) -> Json:
-    """`value` with the members selected.
-
-    Args:
-        value: Any JSON value, nested to any depth; not changed.
-        mask: Where: of `place_mask`.
-        members: What.
-    """
+    """`value` with `members` selected where the mask (`place_mask`) says; the input is not changed."""
     if is_missing(value, mask):
         return None
     root: list[Any] = [None]
@@ -119,7 +91,7 @@ def select(value: Json, mask: Mask, members: Mapping[str, Source]) -> Json:
 
 
 def _picked(value: Json, members: Mapping[str, Source], level: int) -> Json:
-    """What is selected of what stands at the place: null, an object, or an array of such, and not missing."""
+    """The selection of a value that stands at the place and is not missing: null, an object, or an array of such."""
     if is_array(value):
         return [
             None if is_missing(element, PICKED, level + 1) else _picked(element, members, level + 1)

@@ -1,18 +1,10 @@
-"""The schema that a value satisfies once its members are selected.
-
-For every value `v` that is valid under a schema `S`, `select(v, mask, members)` is valid under
-`selected(S, select)`, and an object at the place that holds anything else is not::
+"""The schema of values with selected members; an object at the place that holds anything else is not valid.
 
     S        {"type": "object", "required": ["author"], "properties": {"author": {"$ref": "#/$defs/user"}}, ...}
     select   {"from": "author.email"}
-    D        {"type": "object", "required": ["from"], "properties": {"from": {"type": "string"}},
-              "additionalProperties": false}
+    D        {"required": ["from"], "properties": {"from": {"type": "string"}}, "additionalProperties": false, ...}
 
-Down to the place this is the walk of an exclude (`louver.core.schema.derive`) that leaves nothing out. At the place
-all that the schema says, in whichever branch, is read for the paths, and one flat object is written. A
-branch's properties are so told without the branch: looser, never unsound.
-
-Laws: `tests/core/test_shaping_laws.py`.
+Branches merge into one flat object: looser, never unsound. Laws: `tests/core/test_shaping_laws.py`.
 """
 
 from __future__ import annotations
@@ -39,21 +31,12 @@ if TYPE_CHECKING:
     from louver.core.schema.references import Place
     from louver.core.shaping.select import Select, Source
 
+# The names that are left of the path of a source.
 Steps = tuple[str | None, ...]
-"""What is left of the path of a source: names."""
 
 
 def selected(schema: Schema, members: Select, *, wrapped: bool = False) -> Derived:
-    """The schema of everything that selecting can make of a valid value.
-
-    Args:
-        schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
-        members: What is selected, and where.
-        wrapped: Whether the values are wrapped, and the place is one in what the wrapper holds.
-
-    Returns:
-        One self-contained document of draft 2020-12, without annotations.
-    """
+    """The schema of everything that `select` makes of a valid value: one self-contained 2020-12 document."""
     mask = place_mask(members.at)
     if wrapped:
         inner, mask = mask, Mask(exclude=True)
@@ -65,7 +48,7 @@ def selected(schema: Schema, members: Select, *, wrapped: bool = False) -> Deriv
 
 
 class _Selection(Derivation):
-    """One derivation down to the place, and what is read there."""
+    """Down to the place the derivation of an exclude that leaves nothing out; there the sources are read."""
 
     def __init__(self, members: Select) -> None:
         super().__init__()
@@ -87,7 +70,6 @@ class _Selection(Derivation):
         return {**_closed(type_bounds.STRUCTURE, properties, []), "items": self.shape(PICKED)}
 
     def _picked(self, place: Place) -> Schema:
-        """What is selected of a value at the place."""
         if place.schema is True or self.leads_back(place):
             return self.shape(PICKED)
         admitted = self.kinds(place) & type_bounds.STRUCTURE
@@ -109,7 +91,7 @@ class _Selection(Derivation):
         return out
 
     def _found(self, place: Place, steps: Steps, source: Source) -> Schema:
-        """What the names `steps` lead to from a value at `place`, if to anything."""
+        """The schema of what the names `steps` lead to from a value at `place`; `False` if they lead nowhere."""
         if not steps:
             by = source.shortening
             return self.copy(place) if by is None else Shortened(by, self).at(place)
@@ -127,8 +109,6 @@ class _Selection(Derivation):
             return or_null(schema) if admitted & type_bounds.NULL else schema
 
     def _in_object(self, place: Place, steps: Steps, source: Source) -> Schema:
-        """Likewise, from an object."""
-
         def said(part: Place) -> Schema:
             if not self.kinds(part) & type_bounds.OBJECT:
                 return False
@@ -138,16 +118,16 @@ class _Selection(Derivation):
         return self._everywhere(place, said)
 
     def _element(self, place: Place, steps: Steps, source: Source) -> Schema:
-        """What the names lead to from an element; null where that is nothing."""
+        """The same, from an element: null where the names lead nowhere."""
         found = self._found(place, steps, source)
         is_sure = not self.kinds(place) & type_bounds.CAN_BE_MISSING and self._is_sure(place, steps)
         return found if is_sure else or_null(found)
 
     def _elements(self, place: Place, key: object, element: Callable[[Place], Schema]) -> Schema:
-        """What is said of the elements of an array at `place`, once each is what `element` makes of its schema."""
+        """An array at `place`, with `element` of the schema of each element."""
 
         def linked(below: Place) -> Schema:
-            # An array can be an element of itself.
+            # A schema can be recursive: an array of such arrays.
             return self.definitions.link((below.key, key), lambda: element(below))
 
         def said(part: Place) -> Schema:
@@ -163,7 +143,7 @@ class _Selection(Derivation):
         return self._everywhere(place, said)
 
     def _everywhere(self, place: Place, said: Callable[[Place], Schema]) -> Schema:
-        """What is said at `place`, by its own keywords and those of every schema that applies there."""
+        """What `said` returns at `place`: for its own keywords, and for every schema that applies there."""
         with self.budget.deeper():
             parts = [said(place)]
             parts += [self._everywhere(part, said) for part in self._conjuncts(place)]
@@ -173,14 +153,13 @@ class _Selection(Derivation):
             return both(parts)
 
     def _is_sure(self, place: Place, steps: Steps) -> bool:
-        """Whether the names lead to something from every value at `place`: to null from null, never from a scalar."""
+        """Whether the names lead somewhere from every value at `place`; null leads to null, a scalar nowhere."""
         admitted = self.kinds(place)
         if admitted & type_bounds.SCALAR:
             return False
         return not admitted & type_bounds.OBJECT or self._is_sure_in_object(place, steps)
 
     def _is_sure_in_object(self, place: Place, steps: Steps) -> bool:
-        """Likewise, from every object."""
         if self.leads_back(place):
             return False
         if not self.kinds(place) & type_bounds.OBJECT:
@@ -203,7 +182,6 @@ class _Selection(Derivation):
 
 
 def _closed(kinds: int, properties: dict[str, Schema], required: list[str]) -> dict[str, Any]:
-    """An object of just the selected members, if an object can stand there."""
     if not kinds & type_bounds.OBJECT:
         return typed(kinds)
     needs = {"required": required} if required else {}

@@ -1,7 +1,7 @@
-"""What is left of each keyword at a place where something becomes shorter.
+"""The shortened form of each keyword, at a place where something becomes shorter.
 
-One function a group of keywords, and two tables. Each rule states why it is sound: if a value satisfies the
-keyword, then the shorter value satisfies what the rule returns. What is in no rule is dropped.
+One function for each group of keywords, and two tables. The docstring of a rule says why it is sound: if a value
+satisfies the keyword, then the shorter value satisfies the result. Other keywords are dropped.
 """
 
 from __future__ import annotations
@@ -27,54 +27,36 @@ _NOT_NULL = type_bounds.ANY & ~type_bounds.NULL
 
 
 class Walk(Protocol):
-    """What a rule asks for the parts of its keyword (`louver.core.shaping.shortened_schema`)."""
+    """What a rule needs of the walk (`louver.core.shaping.shortened_schema`)."""
 
     by: Shortening
     tools: Derivation
 
-    def at(self, place: Place, there: int = type_bounds.ANY, *, bounds: bool = True) -> Schema:
-        """The shortened schema of a place."""
-        ...
+    def at(self, place: Place, there: int = type_bounds.ANY, *, bounds: bool = True) -> Schema: ...
 
-    def member(self, place: Place, there: int) -> Schema:
-        """The shortened schema of a member of an object."""
-        ...
+    def member(self, place: Place, there: int) -> Schema: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """One place of the walk.
-
-    Attributes:
-        walk: For the parts.
-        place: The schema.
-        words: Its keywords.
-        there: The kinds of value that are left there.
-        duty: Who says the bounds: the keyword whose schemas do, "self", or nobody.
-    """
-
     walk: Walk
     place: Place
     words: Keywords
-    there: int
-    duty: str | None
+    there: int  # the kinds of value that are left there
+    duty: str | None  # the keyword with the schemas that state the bounds, "self" (these keywords), or no duty
 
     @property
     def by(self) -> Shortening:
-        """What becomes shorter."""
         return self.walk.by
 
     def kept(self, *keywords: str) -> Keywords:
-        """The keywords that are there, as they are."""
         return {keyword: self.words[keyword] for keyword in keywords if keyword in self.words}
 
     def count(self, keyword: str) -> int | float | None:
-        """The number that a keyword gives, if it gives one."""
         value: Any = self.words.get(keyword)
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def in_place(self, place: Place, duty: str, *, first: bool = True) -> Schema:
-        """The shortened schema of another schema for this very place."""
         return self.walk.at(place, self.there, bounds=self.duty == duty and first)
 
 
@@ -88,10 +70,7 @@ def _type(here: Here) -> Keywords:
 
 
 def _values(here: Here) -> Keywords:
-    """What a listed value becomes is what one of the listed values becomes.
-
-    There is one: where none is of a kind that is left there, the walk goes no further.
-    """
+    """What a listed value becomes is what one of the listed values becomes."""
 
     def short(value: Json) -> Json:
         here.walk.tools.weigh(value)
@@ -105,7 +84,7 @@ def _numbers(here: Here) -> Keywords:
 
 
 def _texts(here: Here) -> Keywords:
-    """A text that is longer than it may be keeps nothing but some of its length; no text grows."""
+    """A text that may be too long keeps only some of its length; no text grows."""
     longest = here.count("maxLength")
     if here.by.text is None or (here.by.most is not None and longest is not None and longest <= here.by.most):
         return here.kept("minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType")
@@ -127,7 +106,7 @@ def _members(here: Here) -> Keywords:
     for schema in here.place.below("additionalProperties"):
         out["additionalProperties"] = here.walk.member(schema, there)
     if out.get("additionalProperties") is False and "patternProperties" not in out and "properties" in out:
-        # A member that could only be null is like one that is not listed.
+        # A member that could only be null need not be listed.
         out["properties"] = {name: schema for name, schema in out["properties"].items() if schema is not False}
     return out
 
@@ -138,14 +117,13 @@ def _required(here: Here) -> Keywords:
 
 
 def _stays(here: Here, name: str) -> bool:
-    """Whether a member that is there surely is not left out."""
     tools = here.walk.tools
     below = schemas_of(here.place, name, tools.matches)[0] if here.by.drops_nulls else []
     return not here.by.drops_nulls or not all(tools.kinds(schema) & type_bounds.NULL for schema in below)
 
 
 def _dependents(here: Here) -> Keywords:
-    """A member that is left was there before, and with it what it requires."""
+    """A member that is left was present before, and with it what it requires."""
     out: Keywords = {}
     needs = members(here.words.get("dependentRequired"))
     kept = {name: [other for other in strings(others) if _stays(here, other)] for name, others in needs.items()}
@@ -167,7 +145,7 @@ def _member_counts(here: Here) -> Keywords:
 
 
 def _elements(here: Here) -> Keywords:
-    """Elements keep their positions, and are null where they were."""
+    """Elements keep their positions, and nulls stay."""
     out: Keywords = {}
     if positions := here.place.below("prefixItems"):
         out["prefixItems"] = [here.walk.at(schema) for schema in positions]
@@ -177,7 +155,7 @@ def _elements(here: Here) -> Keywords:
 
 
 def _lengths(here: Here) -> Keywords:
-    """An array is cut at its end; what it surely contained can be gone then, unless it was never too long."""
+    """An array is cut at its end; what it contained can be gone, unless it was never too long."""
     most, longest, shortest = here.by.max_items, here.count("maxItems"), here.count("minItems")
     out: Keywords = bounds_of(here.by, type_bounds.ARRAY) if _givesbounds_of(here, type_bounds.ARRAY) else {}
     if longest is not None:
@@ -186,7 +164,7 @@ def _lengths(here: Here) -> Keywords:
         out["minItems"] = shortest if most is None else min(shortest, most)
     if most is None or (longest is not None and longest <= most):
         for schema in here.place.below("contains"):
-            # More elements can be like it now, so there is no upper bound.
+            # More elements can match now, so there is no upper bound.
             out |= {"contains": here.walk.at(schema, bounds=False), **here.kept("minContains")}
     return out
 
@@ -204,7 +182,7 @@ def _all_of(here: Here) -> list[Schema]:
 
 
 def _branches(here: Here) -> list[Schema]:
-    """Of one branch and no other a shorter value can satisfy several: at least one."""
+    """A value satisfies one branch of `oneOf`, its shorter form possibly several: at least one."""
     return [
         either([here.in_place(part, keyword) for part in here.place.below(keyword)])
         for keyword in ("anyOf", "oneOf")
@@ -213,7 +191,6 @@ def _branches(here: Here) -> list[Schema]:
 
 
 def _conditional(here: Here) -> list[Schema]:
-    """A value satisfies `if` and `then`, or else `else`."""
     taken, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
     if not taken or not other:
         return []
@@ -236,11 +213,12 @@ def _givesbounds_of(here: Here, kinds: int) -> bool:
 
 
 def bounds_of(by: Shortening, kinds: int) -> Keywords:
-    """How long what is left is at most, for values of `kinds`."""
+    """The bounds of length that shortening guarantees, for values of `kinds`."""
     longest = {"maxLength": by.most} if kinds & type_bounds.STRING and by.most is not None else {}
     return longest | ({"maxItems": by.max_items} if kinds & type_bounds.ARRAY and by.max_items is not None else {})
 
 
+# The rules of keywords that describe the value themselves.
 OWN: tuple[Callable[[Here], Keywords], ...] = (
     _type,
     _values,
@@ -254,7 +232,6 @@ OWN: tuple[Callable[[Here], Keywords], ...] = (
     _lengths,
     _unique,
 )
-"""The rules of keywords that say something of the value themselves."""
 
+# The rules of keywords with further schemas for the same value, all of which it satisfies.
 IN_PLACE: tuple[Callable[[Here], list[Schema]], ...] = (_reference, _all_of, _branches, _conditional)
-"""The rules of keywords that hold other schemas for the same value: those, to be satisfied all at once."""

@@ -1,18 +1,10 @@
-"""The schema that a value satisfies once it is shorter.
+"""The schema of shorter values: `shorten(v, by)` of every value `v` valid under `S` is valid under `shortened(S, by)`.
 
-For every value `v` that is valid under a schema `S`, `shorten(v, by)` is valid under `shortened(S, by)`::
-
-    S    {"type": "object", "required": ["name", "nick"], "properties": {
-            "name": {"type": "string", "minLength": 1, "pattern": "^[A-Z]"}, "nick": {"type": ["string", "null"]}}}
     by   maxString 500, dropNulls
-    D    {"type": "object", "required": ["name"], "properties": {
-            "name": {"type": "string", "minLength": 1, "maxLength": 500}, "nick": {"type": "string", "maxLength": 500}}}
+    S    "name": {"type": "string", "minLength": 1, "pattern": "^[A-Z]"},  "nick": {"type": ["string", "null"]}
+    D    "name": {"type": "string", "minLength": 1, "maxLength": 500},     "nick": {"type": "string", "maxLength": 500}
 
-Bounds stand wherever the schema describes something. Of what it leaves open nothing is said below the
-place itself. One function a group of keywords (`shortened_keywords`) says what is left of each; what cannot change
- (a place where only numbers stand) is carried over whole.
-
-Laws: `tests/core/test_shaping_laws.py`.
+Bounds stand wherever the schema describes something. Laws: `tests/core/test_shaping_laws.py`.
 """
 
 from __future__ import annotations
@@ -37,16 +29,7 @@ if TYPE_CHECKING:
 
 
 def shortened(schema: Schema, by: Shortening, *, wrapped: bool = False) -> Derived:
-    """The schema of everything that shortening can make of a valid value.
-
-    Args:
-        schema: A JSON Schema of draft 2020-12, 2019-09 or 7; nothing is ever fetched for it.
-        by: What becomes shorter.
-        wrapped: Whether the values are wrapped, and what the wrapper holds becomes shorter.
-
-    Returns:
-        One self-contained document of draft 2020-12, without annotations.
-    """
+    """The schema of everything that `shorten` makes of a valid value: one self-contained 2020-12 document."""
     try:
         return Derived(Shortened(by, Derivation()).document(document(schema), wrapped), "exact")
     except (OverBudget, UnknownDialect):
@@ -54,30 +37,18 @@ def shortened(schema: Schema, by: Shortening, *, wrapped: bool = False) -> Deriv
 
 
 class Shortened:
-    """One walk over a schema; each reference target is dealt with once.
-
-    Args:
-        by: What becomes shorter.
-        tools: What walks have in common; a walk that this one is part of.
-    """
+    """One walk over a schema, each reference target visited once; `tools` may be those of a walk around it."""
 
     def __init__(self, by: Shortening, tools: Derivation) -> None:
         self.by = by
         self.tools = tools
 
     def document(self, root: Place, wrapped: bool) -> Schema:
-        """The whole document; a wrapper stays as it is."""
         schema = self._wrapper(root) if wrapped else self.at(root)
         return self.tools.definitions.finish(schema, MAX_WRITTEN_SIZE)
 
     def at(self, place: Place, there: int = type_bounds.ANY, *, bounds: bool = True) -> Schema:
-        """The shortened schema of a place.
-
-        Args:
-            place: The schema.
-            there: The kinds of value that are left there: a member can lose null.
-            bounds: Whether it says how long a text or an array is at most.
-        """
+        """The shortened schema of a place. `there`: the kinds that are left; `bounds`: state the bounds of length."""
         if place.schema is False:
             return False
         with self.tools.budget.deeper():
@@ -92,7 +63,6 @@ class Shortened:
             return self._ruled(place, there, bounds)
 
     def member(self, place: Place, there: int) -> Schema:
-        """The shortened schema of a member of an object."""
         return self.at(place, there) if self.by.enters_objects else self.tools.copy(place)
 
     def _ruled(self, place: Place, there: int, bounds: bool) -> Schema:
