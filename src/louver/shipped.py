@@ -8,9 +8,6 @@ _PACKAGE = Path(__file__).parent
 
 
 def folder(name: str) -> Path:
-    """The folder of `name`: `schemas`, `views`, `tool_descriptions`, `vectors` or `conformance`."""
+    """The folder of `name`: `schemas`, `views` or `tool_descriptions`."""
     shipped = _PACKAGE / "_data" / name
-    if shipped.is_dir():
-        return shipped
-    checkout = _PACKAGE.parents[1]
-    return checkout / "conformance" / "vectors" if name == "vectors" else checkout / name
+    return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name

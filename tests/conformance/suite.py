@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fixtures.forking import PYTHON
-from louver.conformance.checks import GROUPS
-from louver.conformance.fixture import Fixture
-from louver.conformance.peer import HANDSHAKE, STATELESS, Target
-from louver.conformance.run import run
+from louver_conformance.checks import GROUPS
+from louver_conformance.fixture import Fixture
+from louver_conformance.run import run
+from louver_conformance.session import HANDSHAKE, STATELESS, Target
 
 BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 OLD, NEW = HANDSHAKE, STATELESS

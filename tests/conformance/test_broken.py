@@ -5,9 +5,9 @@ import json
 import pytest
 
 from conformance.suite import BROKEN, NEW, OLD, broken, found, in_groups
-from louver.conformance.checks import all_checks
-from louver.conformance.fixture import Fixture
-from louver.conformance.run import run
+from louver_conformance.checks import all_checks
+from louver_conformance.fixture import Fixture
+from louver_conformance.run import run
 
 EXPECTED = json.loads((BROKEN / "expected.json").read_text("utf-8"))
 CHECKS = {check.id: check.group for check in all_checks()}

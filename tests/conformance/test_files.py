@@ -7,11 +7,11 @@ import pytest
 
 from conformance.suite import BROKEN
 from louver.cli import _GROUPS
-from louver.conformance import baseline
-from louver.conformance.checks import FUNCTIONS, GROUPS, all_checks
-from louver.conformance.fixture import Fixture, Witness
-from louver.conformance.run import run
 from louver.errors import InvalidInput
+from louver_conformance import baseline
+from louver_conformance.checks import FUNCTIONS, GROUPS, all_checks
+from louver_conformance.fixture import Fixture, Witness
+from louver_conformance.run import run
 
 CHECKS = all_checks()
 

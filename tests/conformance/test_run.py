@@ -9,10 +9,10 @@ from conformance.suite import BROKEN, LOUVER, NEW, OLD, PEOPLE, broken, failures
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import gateway
-from louver.conformance import peer
-from louver.conformance.fixture import Fixture
-from louver.conformance.peer import Target
-from louver.conformance.run import run, with_baseline
+from louver_conformance import session
+from louver_conformance.fixture import Fixture
+from louver_conformance.run import run, with_baseline
+from louver_conformance.session import Target
 from stock.run import python_with
 
 HERE = Path(__file__).parent
@@ -95,7 +95,7 @@ async def test_a_vector_server_over_http_passes_too():
 
 async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkeypatch, tmp_path):
     """Ours: public servers have a clock, and a tool that shows how long a call can take."""
-    monkeypatch.setattr(peer, "CONFORMANCE_ANSWER_S", 2.0)
+    monkeypatch.setattr(session, "CONFORMANCE_ANSWER_S", 2.0)
     odd = Target(command=(PYTHON, str(HERE / "odd_example.py"), str(tmp_path / "calls")))
     fixture = Fixture({"ticks": [{}], **PEOPLE.arguments})
     report = await run(odd, eras=[OLD], groups=["projection", "schema", "isolation"], fixture=fixture)
@@ -105,7 +105,7 @@ async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkey
 
 async def test_tools_that_have_not_answered_are_named(monkeypatch):
     """Ours: where nothing else is left."""
-    monkeypatch.setattr(peer, "CONFORMANCE_ANSWER_S", 1.0)
+    monkeypatch.setattr(session, "CONFORMANCE_ANSWER_S", 1.0)
     mute = (
         "def answered(self, message):\n"
         "  while message['method'] == 'tools/call': message = json.loads(input())\n"
@@ -214,7 +214,7 @@ async def test_what_is_no_server_fails_to_connect(code):
 @pytest.mark.parametrize("era", [OLD, NEW])
 async def test_who_does_not_answer_is_not_waited_for(monkeypatch, era):
     """Ours: for longer than is said."""
-    monkeypatch.setattr(peer, "CONFORMANCE_OPENING_S", 0.2)
+    monkeypatch.setattr(session, "CONFORMANCE_OPENING_S", 0.2)
     report = await run(inline("import sys; sys.stdin.read()"), eras=[era])
     (outcome,) = report.outcomes
     assert (outcome.check.id, outcome.detail) == ("connects", "the target has not answered for 0.2 seconds")
@@ -222,7 +222,7 @@ async def test_who_does_not_answer_is_not_waited_for(monkeypatch, era):
 
 async def test_what_is_left_when_time_is_up_fails(monkeypatch):
     """Ours: a target that takes long for each answer does not take for ever."""
-    monkeypatch.setattr(peer.Clock.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr(session.Clock.__init__, "__defaults__", (0.0,))
     assert await failures(broken("honest"), OLD) == {"connects"}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# Equal to `louver.conformance.checks.GROUPS`; a test compares them.
+# Equal to `louver_conformance.checks.GROUPS`, which need not be installed; a test compares them.
 _GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
 
 # Replace closed standard streams: an empty input, an output that cannot be written, an error stream that drops text.

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -103,3 +104,13 @@ def test_what_is_not_there_fails_to_connect():
     done = conformance("no-such-command")
     assert done.returncode == 1
     assert done.stdout.count("the target cannot be started") == 4
+
+
+def test_without_the_suite_the_command_says_how_to_get_it(monkeypatch):
+    """Ours: it is a package of its own. That comes before anything else, and the options are told all the same."""
+    monkeypatch.setitem(sys.modules, "louver_conformance", None)
+    done = conformance("'", "--fixture", "nothing.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'pip install louver-conformance'" in done.stderr
+    assert "'uv run --with louver-conformance louver conformance ...'" in done.stderr
+    assert conformance("--help").returncode == 0

@@ -2,11 +2,14 @@
 
 louver conformance "python server.py" --fixture arguments.json
 louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection --junit report.xml
+
+The suite is a distribution of its own, `louver-conformance`. This module prints what it reports.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,24 +18,33 @@ from rich.table import Table
 from louver.cli import signals, terminal
 from louver.cli.request import write
 from louver.client.target import url_or_words
-from louver.conformance import baseline
-from louver.conformance.fixture import Fixture
-from louver.conformance.peer import Target
-from louver.conformance.report import as_json, as_junit
-from louver.conformance.run import line_of, with_baseline
-from louver.conformance.run import run as check
 from louver.errors import InvalidInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from louver.conformance.run import Outcome, Report
+    from louver_conformance.run import Outcome, Report
+    from louver_conformance.session import Target
 
+_PACKAGE = "louver_conformance"
+_NOT_INSTALLED = (
+    "the conformance suite is not installed: it is the package 'louver-conformance'. Install it with "
+    "'pip install louver-conformance', or run 'uv run --with louver-conformance louver conformance ...'"
+)
 _STYLES = {"pass": "green", "fail": "red", "warn": "yellow", "known": "yellow"}
 
 
 def run(arguments: Namespace) -> int:
     """Print the outcome of each check; return 1 if a check fails that the baseline does not list."""
+    if find_spec(_PACKAGE) is None:
+        raise InvalidInput(_NOT_INSTALLED)
+    # Here, for the suite need not be installed.
+    from louver_conformance import baseline
+    from louver_conformance.fixture import Fixture
+    from louver_conformance.report import as_json, as_junit
+    from louver_conformance.run import run as check
+    from louver_conformance.run import with_baseline
+
     server = _target(arguments.target)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
@@ -52,6 +64,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _target(text: str) -> Target:
+    from louver_conformance.session import Target
+
     found = url_or_words(text)
     return Target(url=found) if isinstance(found, str) else Target(command=tuple(found))
 
@@ -73,7 +87,7 @@ def _show(report: Report) -> None:
     console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
     for outcome in report.outcomes:
         if outcome.status == "fail":
-            said = terminal.plain(f"{line_of(outcome)}: {outcome.detail}")
+            said = terminal.plain(f"{outcome.line}: {outcome.detail}")
             console.print("[red]fail[/red]", said, f"[dim]{', '.join(outcome.check.requirements)}[/dim]")
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import parse
-from louver.shipped import folder
+from louver_conformance.data import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
 
     Function = Callable[[Talk], Awaitable[None]]
 
@@ -63,7 +63,7 @@ class Check:
 
 def all_checks() -> list[Check]:
     """The checks, in the order in which they are tried."""
-    written: dict[str, Any] = parse((folder("conformance") / "checks.json").read_text("utf-8"))
+    written: dict[str, Any] = parse((DATA / "checks.json").read_text("utf-8"))
     return [
         Check(
             **{member: each[member] for member in ("id", "group", "level", "says")},

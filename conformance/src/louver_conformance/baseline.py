@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver.conformance.checks import all_checks
-from louver.conformance.peer import ERAS
 from louver.errors import InvalidInput
+from louver_conformance.checks import all_checks
+from louver_conformance.session import ERAS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,22 +10,22 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from louver.conformance.peer import Peer
-from louver.conformance.sample import Sample, leaves, output_of
-from louver.conformance.tools import Tool, grants_in
 from louver.core import json
 from louver.core.json import NotJson, is_array, is_object, members
 from louver.errors import Broken, UpstreamError, UpstreamTimeout
 from louver.limits import CONFORMANCE_SAMPLE_BYTES, CONFORMANCE_SAMPLES, CONFORMANCE_TRIED, MAX_TOOLS_READ
 from louver.protocol.descriptions import is_about_descriptions
 from louver.protocol.names import DISCLOSURE, PROJECTION, PROJECTION_LITERAL
+from louver_conformance.sample import Sample, leaves, output_of
+from louver_conformance.session import Peer
+from louver_conformance.tools import Tool, grants_in
 
 if TYPE_CHECKING:
-    from louver.conformance.aside import Judge
-    from louver.conformance.fixture import Fixture
-    from louver.conformance.frames import Answer
-    from louver.conformance.peer import Clock, Target
     from louver.core.json import Json
+    from louver_conformance.fixture import Fixture
+    from louver_conformance.session import Clock, Target
+    from louver_conformance.transports.messages import Answer
+    from louver_conformance.validator_process import Judge
 
 EVERYTHING: Final = {"mode": "include", "fields": ["*"]}
 """What is asked for to get past a default view."""
@@ -42,7 +42,7 @@ class Talk:
         read: What that resource holds.
         stock: What a stock client made of answers, once that was tried (`groups/stock.py`).
         late: The names of tools that have not answered in time.
-        onlooker: A conversation in which nothing is asked for (`steady.py`), once there is one.
+        onlooker: A conversation in which nothing is asked for (`stability.py`), once there is one.
         unread: What a tool answered before its description was read, with its name; `None` if none was called.
     """
 

@@ -8,17 +8,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from louver.conformance.asked import exclude, include
-from louver.conformance.checks import check
 from louver.core import json
 from louver.core.json import members
 from louver.errors import Broken, NotOffered, UpstreamInvalidOutput, UpstreamTimeout
 from louver.limits import CONFORMANCE_STOCK_S
 from louver.protocol.names import PROJECTION_LITERAL
+from louver_conformance.assertions import exclude, include
+from louver_conformance.checks import check
 
 if TYPE_CHECKING:
-    from louver.conformance.sample import Sample
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
+    from louver_conformance.sample import Sample
 
 _SAMPLES = 3
 """Samples that the client is tried on."""
@@ -80,7 +80,7 @@ def _uri(talk: Talk, names: list[str]) -> str | None:
 async def _aside(job: bytes) -> list[str]:
     """In a process of its own: this client reads whatever a target sends, and runs its patterns."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "louver.conformance.stock_client"),
+        *(sys.executable, "-m", "louver_conformance.stock_client"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -21,8 +21,8 @@ from louver.limits import CONFORMANCE_LEAVES, MAX_PATH_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from louver.conformance.tools import Tool
     from louver.core.json import Json
+    from louver_conformance.tools import Tool
 
 _DEEPEST = 6
 """Names in a field that is asked for: every server takes so many."""

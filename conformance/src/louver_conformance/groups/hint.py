@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver.conformance.asked import include, kept_of, receipt_of, result_of, same
-from louver.conformance.checks import check
 from louver.core.json import is_array, is_object, members
 from louver.core.paths.path import FieldPath
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
 from louver.errors import Broken, LouverError, NotOffered
 from louver.protocol.names import HINT, HINT_LITERAL, PROJECTION
+from louver_conformance.assertions import include, kept_of, receipt_of, result_of, same
+from louver_conformance.checks import check
 
 if TYPE_CHECKING:
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
 
 
 @check("hint-given")

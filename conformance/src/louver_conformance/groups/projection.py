@@ -5,7 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from louver.conformance.asked import (
+from louver.core.json import compact, is_array, levels, members, strings
+from louver.core.projection.request import Projection
+from louver.errors import Broken, LouverError, NotOffered
+from louver.limits import CONFORMANCE_LEAVES
+from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver_conformance.assertions import (
     differing,
     exclude,
     first,
@@ -16,19 +21,14 @@ from louver.conformance.asked import (
     result_of,
     same,
 )
-from louver.conformance.checks import check
-from louver.conformance.picked import in_top_array, is_closed, nested, parent, plain_name
-from louver.conformance.sample import json_in, output_of, texts_of
-from louver.core.json import compact, is_array, levels, members, strings
-from louver.core.projection.request import Projection
-from louver.errors import Broken, LouverError, NotOffered
-from louver.limits import CONFORMANCE_LEAVES
-from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver_conformance.checks import check
+from louver_conformance.field_picks import in_top_array, is_closed, nested, parent, plain_name
+from louver_conformance.sample import json_in, output_of, texts_of
 
 if TYPE_CHECKING:
-    from louver.conformance.sample import Sample
-    from louver.conformance.talk import Talk
     from louver.core.json import Json
+    from louver_conformance.context import Talk
+    from louver_conformance.sample import Sample
 
 _SHORTEST_TOLD = 6
 """Characters of a text that is looked for in an answer from which it was left out: shorter ones are there by chance."""

@@ -16,21 +16,21 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from louver.conformance.aside import Judge
-from louver.conformance.checks import FUNCTIONS, GROUPS, Check, all_checks
-from louver.conformance.fixture import Fixture
-from louver.conformance.peer import ERAS, Clock
-from louver.conformance.steady import settle
-from louver.conformance.talk import Talk
 from louver.core.json import members
 from louver.errors import Broken, NotOffered, NotTried, UpstreamError
 from louver.limits import CONFORMANCE_TOLD
 from louver.protocol.names import DISCLOSURE, FILTERING_LITERAL, SEARCH
+from louver_conformance.checks import FUNCTIONS, GROUPS, Check, all_checks
+from louver_conformance.context import Talk
+from louver_conformance.fixture import Fixture
+from louver_conformance.session import ERAS, Clock
+from louver_conformance.stability import settle
+from louver_conformance.validator_process import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from louver.conformance.peer import Target
+    from louver_conformance.session import Target
 
 Status = Literal["pass", "fail", "warn", "known", "not offered", "not tried"]
 
@@ -52,6 +52,11 @@ class Outcome:
     era: str
     status: Status
     detail: str = ""
+
+    @property
+    def line(self) -> str:
+        """The line of a baseline that lists the check as known to fail."""
+        return f"{self.era} {self.check.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ async def run(
         fixture: Arguments for its tools.
     """
     for group in GROUPS:
-        import_module(f"louver.conformance.groups.{group}")
+        import_module(f"louver_conformance.groups.{group}")
     wanted = _Wanted(all_checks(), frozenset(groups))
     outcomes: list[Outcome] = []
     unspoken: dict[str, str] = {}
@@ -218,16 +223,11 @@ def with_baseline(report: Report, known: Collection[str]) -> Report:
 
     Args:
         report: The report.
-        known: Lines of a baseline, as `line_of` makes them.
+        known: Lines of a baseline, as `Outcome.line` has them.
     """
     outcomes = [
-        replace(outcome, status="known") if outcome.status == "fail" and line_of(outcome) in known else outcome
+        replace(outcome, status="known") if outcome.status == "fail" and outcome.line in known else outcome
         for outcome in report.outcomes
     ]
-    passed = {line_of(outcome) for outcome in report.outcomes if outcome.status == "pass"}
+    passed = {outcome.line for outcome in report.outcomes if outcome.status == "pass"}
     return Report(tuple(outcomes), report.unspoken, tuple(line for line in known if line in passed))
-
-
-def line_of(outcome: Outcome) -> str:
-    """The line of a baseline that says that a check is known to fail."""
-    return f"{outcome.era} {outcome.check.id}"

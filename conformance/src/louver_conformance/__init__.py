@@ -10,5 +10,5 @@ What is checked stands in `conformance/checks.json`, a check an entry, each with
 Frames are written and read as they are: a client library would strip what is checked.
 
 A target may be hostile. What it sends is bounded in size and in time, and is judged in a process of its own where
-judging could take for ever (`aside.py`). No message holds a value of what a tool answered.
+judging could take for ever (`validator_process.py`). No message holds a value of what a tool answered.
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 if TYPE_CHECKING:
-    from louver.conformance.run import Outcome, Report
+    from louver_conformance.run import Outcome, Report
 
 _NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

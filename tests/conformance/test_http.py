@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from conformance.suite import OLD, failures
-from louver.conformance.peer import Clock, Peer, Target
-from louver.conformance.run import run
+from louver_conformance.run import run
+from louver_conformance.session import Clock, Peer, Target
 
 pytestmark = pytest.mark.anyio
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver.conformance.asked import first, include, kept_of, refusal_of, result_of, same
-from louver.conformance.checks import check
 from louver.core.json import members
 from louver.errors import Broken, NotOffered
 from louver.protocol.names import DISCLOSURE, PROJECTION_LITERAL
+from louver_conformance.assertions import first, include, kept_of, refusal_of, result_of, same
+from louver_conformance.checks import check
 
 if TYPE_CHECKING:
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
 
 
 @check("request-is-of-one-call")

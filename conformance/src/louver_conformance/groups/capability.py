@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver.conformance.asked import first, must_have_extension
-from louver.conformance.checks import check
 from louver.core.json import is_array, is_object, members
 from louver.errors import Broken, NotOffered, NotTried
 from louver.protocol.names import PROJECTION
+from louver_conformance.assertions import first, must_have_extension
+from louver_conformance.checks import check
 
 if TYPE_CHECKING:
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
 
 _MODES = ("include", "exclude", "view")
 _DEEPEST_TRIED = 32

@@ -8,8 +8,8 @@ from louver.core.json import is_array, members
 from louver.core.paths.path import FieldPath
 
 if TYPE_CHECKING:
-    from louver.conformance.sample import Sample
     from louver.core.json import Json
+    from louver_conformance.sample import Sample
 
 
 def parent(sample: Sample) -> tuple[str, ...]:

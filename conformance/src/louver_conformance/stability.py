@@ -11,17 +11,17 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from louver.conformance.asked import same
-from louver.conformance.sample import output_of
-from louver.conformance.talk import EVERYTHING
 from louver.core.json import members
 from louver.errors import Broken, UpstreamError
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver_conformance.assertions import same
+from louver_conformance.context import EVERYTHING
+from louver_conformance.sample import output_of
 
 if TYPE_CHECKING:
-    from louver.conformance.peer import Peer
-    from louver.conformance.sample import Sample
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
+    from louver_conformance.sample import Sample
+    from louver_conformance.session import Peer
 
 
 async def settle(talk: Talk) -> bool:

@@ -25,8 +25,6 @@ from mcp.shared.inbound import (
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from louver import __version__
-from louver.conformance.pipe import Pipe
-from louver.conformance.post import Post
 from louver.core.json import is_array, is_object, members, strings
 from louver.errors import NotSpoken, UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge
 from louver.limits import (
@@ -37,11 +35,13 @@ from louver.limits import (
     MAX_TOOL_PAGES,
 )
 from louver.protocol.names import PROJECTION
+from louver_conformance.transports.http import Post
+from louver_conformance.transports.stdio import Pipe
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from louver.conformance.frames import Answer, Link
+    from louver_conformance.transports.messages import Answer, Link
 
 HANDSHAKE: Final = "2025-11-25"
 STATELESS: Final = "2026-07-28"

@@ -58,7 +58,7 @@ class Judge:
     async def _answer(self, job: bytes) -> list[bool]:
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "louver.conformance.aside"),
+                *(sys.executable, "-m", "louver_conformance.validator_process"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -18,9 +18,9 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 
-from louver.conformance.peer import HANDSHAKE
-from louver.conformance.tools import grants_in
 from louver.core import json
+from louver_conformance.session import HANDSHAKE
+from louver_conformance.tools import grants_in
 
 
 async def _run(job: dict[str, Any]) -> list[str]:

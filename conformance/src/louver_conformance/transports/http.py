@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
-from louver.conformance import frames
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.limits import CONFORMANCE_BYTES, CONFORMANCE_STRAYS
+from louver_conformance.transports import messages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from louver.conformance.frames import Answer
+    from louver_conformance.transports.messages import Answer
 
 _STREAM: Final = "text/event-stream"
 _SESSION: Final = "mcp-session-id"
@@ -39,7 +39,7 @@ class Post:
 
     async def ask(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
         """The answer to a request."""
-        body = frames.request(number, method, params)
+        body = messages.request(number, method, params)
         try:
             async with self._client.stream("POST", self._url, content=body, headers=self._all(headers)) as response:
                 found = await _answer(response, number)
@@ -52,7 +52,7 @@ class Post:
     async def tell(self, method: str, headers: Mapping[str, str]) -> None:
         """Send a notification."""
         try:
-            body = frames.notification(method)
+            body = messages.notification(method)
             async with self._client.stream("POST", self._url, content=body, headers=self._all(headers)):
                 pass
         except httpx2.HTTPError as error:
@@ -77,10 +77,10 @@ async def _answer(response: httpx2.Response, number: int) -> Answer:
         return await _streamed(response, number, headers)
     body = b"".join([piece async for piece in _bounded(response)])
     try:
-        message = frames.read(body)
+        message = messages.read(body)
         # An error before the request was read can have no id.
         if message.get("id") == number or "error" in message:
-            return frames.answer(message, headers)
+            return messages.answer(message, headers)
     except UpstreamError:
         if response.status_code == 200:
             raise
@@ -92,9 +92,9 @@ async def _answer(response: httpx2.Response, number: int) -> Answer:
 async def _streamed(response: httpx2.Response, number: int, headers: Mapping[str, str]) -> Answer:
     count = 0
     async for data in _events(response):
-        message = frames.read(data)
+        message = messages.read(data)
         if "method" not in message and message.get("id") == number:
-            return frames.answer(message, headers)
+            return messages.answer(message, headers)
         count += 1
         if count > CONFORMANCE_STRAYS:
             break

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from louver.conformance.asked import refusal_of
-from louver.conformance.checks import check
-from louver.conformance.talk import text_of_read
 from louver.core.json import compact, is_array, is_object, members
 from louver.errors import Broken, NotOffered
 from louver.protocol.names import DISCLOSURE, GRANT_ARGUMENT
+from louver_conformance.assertions import refusal_of
+from louver_conformance.checks import check
+from louver_conformance.context import text_of_read
 
 if TYPE_CHECKING:
-    from louver.conformance.frames import Answer
-    from louver.conformance.talk import Talk
-    from louver.conformance.tools import Tool
+    from louver_conformance.context import Talk
+    from louver_conformance.tools import Tool
+    from louver_conformance.transports.messages import Answer
 
 _REQUIRED = "TOOL_DESCRIPTION_REQUIRED"
 _UNKNOWN = "no_such_tool"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.conformance.asked import (
+from louver.core.json import members
+from louver.errors import Broken, NotOffered
+from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver_conformance.assertions import (
     INVALID_PARAMS,
     first,
     include,
@@ -13,14 +16,11 @@ from louver.conformance.asked import (
     receipt_of,
     refusal_of,
 )
-from louver.conformance.checks import check
-from louver.conformance.sample import output_of
-from louver.core.json import members
-from louver.errors import Broken, NotOffered
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver_conformance.checks import check
+from louver_conformance.sample import output_of
 
 if TYPE_CHECKING:
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
 
 _UNKNOWN = "no_such_member"
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.conformance.sample import json_in, output_of
 from louver.core.json import canonical, is_object, members
 from louver.errors import Broken, NotOffered
 from louver.protocol.names import ERROR, PROJECTION, PROJECTION_LITERAL
+from louver_conformance.sample import json_in, output_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from louver.conformance.frames import Answer
-    from louver.conformance.sample import Sample
-    from louver.conformance.talk import Talk
     from louver.core.json import Json
+    from louver_conformance.context import Talk
+    from louver_conformance.sample import Sample
+    from louver_conformance.transports.messages import Answer
 
 INVALID_PARAMS: Final = -32602
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from louver.conformance.asked import refusal_of
-from louver.conformance.checks import check
 from louver.core.json import members, strings
 from louver.errors import Broken, NotOffered, UpstreamError
 from louver.protocol.names import FILTERING_LITERAL, QUERY, SEARCH
+from louver_conformance.assertions import refusal_of
+from louver_conformance.checks import check
 
 if TYPE_CHECKING:
-    from louver.conformance.talk import Talk
+    from louver_conformance.context import Talk
 
 _NONSENSE = "qzxvkjwq"
 _HOSTILE = ('{"name": "a"}', "' OR 1=1; --", 'a" NEAR b*', "name:x AND (y", "$(ls)", "*", "../../etc", "[a-z]{9}")

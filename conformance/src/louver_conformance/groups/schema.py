@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.conformance.asked import exclude, first, include, kept_of, must_have_extension, receipt_of, result_of, same
-from louver.conformance.checks import check
-from louver.conformance.talk import text_of_read
 from louver.core.json import digest, is_array, is_object, levels, members
 from louver.errors import Broken, NotOffered
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver_conformance.assertions import (
+    exclude,
+    first,
+    include,
+    kept_of,
+    must_have_extension,
+    receipt_of,
+    result_of,
+    same,
+)
+from louver_conformance.checks import check
+from louver_conformance.context import text_of_read
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from louver.conformance.sample import Sample
-    from louver.conformance.talk import Talk
     from louver.core.json import Json
+    from louver_conformance.context import Talk
+    from louver_conformance.sample import Sample
 
 _FORMS = {"inline": {"projectedSchema", "schemaDigest"}, "digest": {"schemaDigest"}, "none": set[str]()}
 """Form of the schema -> members of the receipt."""

@@ -11,14 +11,14 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from louver.conformance import frames
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.limits import CONFORMANCE_BYTES, CONFORMANCE_ENDING_S, CONFORMANCE_STRAYS
+from louver_conformance.transports import messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from louver.conformance.frames import Answer
+    from louver_conformance.transports.messages import Answer
 
 
 class Pipe:
@@ -59,19 +59,19 @@ class Pipe:
 
     async def ask(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
         """The answer to a request; `headers` are for HTTP."""
-        await self._write(frames.request(number, method, params))
+        await self._write(messages.request(number, method, params))
         for _ in range(CONFORMANCE_STRAYS):
-            message = frames.read(await self._line())
+            message = messages.read(await self._line())
             if "method" in message:
                 if "id" in message:
-                    await self._write(frames.reply(message["id"], str(message["method"])))
+                    await self._write(messages.reply(message["id"], str(message["method"])))
             elif message.get("id") == number:
-                return frames.answer(message)
+                return messages.answer(message)
         raise UpstreamInvalidOutput(f"the target sends {CONFORMANCE_STRAYS} messages and no answer")
 
     async def tell(self, method: str, headers: Mapping[str, str]) -> None:
         """Send a notification."""
-        await self._write(frames.notification(method))
+        await self._write(messages.notification(method))
 
     async def close(self) -> None:
         """End the process, and what it has started."""
