@@ -181,22 +181,6 @@ class ToolChanged(UpstreamError):
     code = "TOOL_CHANGED"
 
 
-class NotSpoken(UpstreamError):
-    """A tested server that answers, but does not support the protocol revision."""
-
-
-class Broken(LouverError):
-    """A requirement of the specification that a tested server does not meet."""
-
-
-class NotOffered(LouverError):
-    """An optional requirement that cannot be tested: the server does not offer what it needs."""
-
-
-class NotTried(LouverError):
-    """A tested server on which no requirement can be tested."""
-
-
 class InvalidInput(LouverError):
     """Input of the command line, or of the client, that cannot be read."""
 

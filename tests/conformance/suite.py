@@ -53,6 +53,6 @@ in_groups = pytest.mark.parametrize(
 """Without the stock client, which takes longer to start than all else together; and with it."""
 
 
-async def failures(target, *eras, groups=(), fixture=None):
+async def failures(target, *revisions, groups=(), fixture=None):
     """The checks that a target does not pass."""
-    return found(await run(target, eras=eras, groups=groups, fixture=fixture), "fail", "warn")
+    return found(await run(target, revisions=revisions, groups=groups, fixture=fixture), "fail", "warn")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("era", [OLD, NEW])
 async def test_the_honest_server_passes_every_check(era, groups):
     """Ours: so that what fails beside it is the one change."""
-    report = await run(broken("honest"), eras=[era], groups=groups, fixture=FIXTURE)
+    report = await run(broken("honest"), revisions=[era], groups=groups, fixture=FIXTURE)
     assert found(report, "fail", "warn", "not tried") == set()
     assert found(report, "not offered") == ({"grant-in-the-schema"} if era == OLD else set())
 
@@ -32,7 +32,7 @@ async def test_the_honest_server_passes_every_check(era, groups):
 async def test_a_broken_server_fails_the_check_of_its_sentence_and_no_other(name, groups):
     """Ours: STYLE, "a test that proves a guard shows it biting"."""
     expected = EXPECTED[name]
-    report = await run(broken(name), eras=[expected.get("era", OLD)], groups=groups, fixture=FIXTURE)
+    report = await run(broken(name), revisions=[expected.get("era", OLD)], groups=groups, fixture=FIXTURE)
     is_tried = not groups or CHECKS[expected["fails"]] in groups
     assert found(report, "fail", "warn") == ({expected["fails"]} if is_tried else set())
     told = " ".join(outcome.detail for outcome in report.outcomes)

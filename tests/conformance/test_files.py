@@ -2,9 +2,13 @@
 
 import json
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
+import louver
+import louver_conformance
 from conformance.suite import BROKEN
 from louver.cli import _GROUPS
 from louver.errors import InvalidInput
@@ -75,9 +79,9 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 )
 def test_arguments_are_made_of_what_a_schema_gives(schema, sets):
     """Ours: of tools that only read; others are called only if they are named."""
-    assert Fixture().arguments_of("t", schema, only_reads=True) == sets
-    assert Fixture().arguments_of("t", schema, only_reads=False) == []
-    assert Fixture({"t": [{"z": 1}]}).arguments_of("t", schema, only_reads=False) == [{"z": 1}]
+    assert Fixture().arguments_of("t", schema, is_read_only=True) == sets
+    assert Fixture().arguments_of("t", schema, is_read_only=False) == []
+    assert Fixture({"t": [{"z": 1}]}).arguments_of("t", schema, is_read_only=False) == [{"z": 1}]
 
 
 def test_a_baseline_is_lines(tmp_path):
@@ -126,3 +130,10 @@ def test_every_broken_server_says_what_it_breaks():
     for name, entry in expected.items():
         assert re.match(r'"""[A-Z][^\n]+\."""\n', (BROKEN / f"{name}.py").read_text("utf-8")), name
         assert entry["fails"] in {check.id for check in CHECKS}
+
+
+def test_both_distributions_have_one_version():
+    """Ours: in their packages and in their project files."""
+    projects = [Path(__file__).parents[2] / "pyproject.toml", BROKEN.parent / "pyproject.toml"]
+    written = {tomllib.loads(project.read_text("utf-8"))["project"]["version"] for project in projects}
+    assert written == {louver.__version__} == {louver_conformance.__version__}

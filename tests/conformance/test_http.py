@@ -8,7 +8,7 @@ import pytest
 
 from conformance.suite import OLD, failures
 from louver_conformance.run import run
-from louver_conformance.session import Clock, Peer, Target
+from louver_conformance.session import Deadline, Session, Target
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +58,7 @@ def answer(number, result):
 async def test_what_is_no_endpoint_fails_to_connect(sent, said):
     """Ours: and is no error of the suite."""
     async with endpoint(sent) as url:
-        (outcome,) = (await run(Target(url=url), eras=[OLD])).outcomes
+        (outcome,) = (await run(Target(url=url), revisions=[OLD])).outcomes
     assert (outcome.check.id, outcome.status, outcome.detail) == ("connects", "fail", said)
 
 
@@ -69,16 +69,16 @@ async def test_an_answer_in_a_stream_of_events_is_found(ends):
     first, rest = (text := answer(1, OPENING))[:10], text[10:]
     stream = before + b"event: message\ndata: " + first + b"\ndata: " + rest + b"\n\n"
     async with endpoint(response(stream.replace(b"\n", ends), "text/event-stream"), response(b"")) as url:
-        peer = await Peer.open(Target(url=url), OLD, Clock())
-        await peer.close()
-    assert peer.capabilities == {"tools": {}}
+        session = await Session.open(Target(url=url), OLD, Deadline())
+        await session.close()
+    assert session.capabilities == {"tools": {}}
 
 
 async def test_an_error_with_a_status_is_that_error():
     """2025-11-25 over HTTP: the body says more than the status."""
     error = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no"}}).encode()
     async with endpoint(response(error, status="400 Bad Request")) as url:
-        (outcome,) = (await run(Target(url=url), eras=[OLD])).outcomes
+        (outcome,) = (await run(Target(url=url), revisions=[OLD])).outcomes
     assert outcome.detail == "the target refuses to open in this revision"
 
 

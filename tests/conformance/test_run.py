@@ -28,7 +28,7 @@ async def test_the_example_passes_in_both_revisions():
     """Ours: over standard input and output."""
     report = await run(Target(command=(*LOUVER, "serve", "--example")), fixture=PEOPLE)
     assert found(report, "fail", "warn", "not tried") == set()
-    assert {outcome.era for outcome in report.outcomes} == {OLD, NEW}
+    assert {outcome.revision for outcome in report.outcomes} == {OLD, NEW}
     assert {outcome.check.group for outcome in report.outcomes if outcome.status == "not offered"} >= {"search"}
 
 
@@ -78,7 +78,7 @@ async def test_the_vector_server_passes_with_a_witness():
     """Ours: what a refused call leaves behind is seen."""
     fixture = Fixture.read(HERE / "vectors.fixture.json")
     vectors = script(HERE.parent / "fixtures" / "vector_server.py")
-    report = await run(vectors, eras=[OLD], groups=["errors"], fixture=fixture)
+    report = await run(vectors, revisions=[OLD], groups=["errors"], fixture=fixture)
     assert found(report, "fail", "warn") == set()
     assert "nothing-has-run" in found(report, "pass")
 
@@ -95,23 +95,23 @@ async def test_a_vector_server_over_http_passes_too():
 
 async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkeypatch, tmp_path):
     """Ours: public servers have a clock, and a tool that shows how long a call can take."""
-    monkeypatch.setattr(session, "CONFORMANCE_ANSWER_S", 2.0)
+    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 2.0)
     odd = Target(command=(PYTHON, str(HERE / "odd_example.py"), str(tmp_path / "calls")))
     fixture = Fixture({"ticks": [{}], **PEOPLE.arguments})
-    report = await run(odd, eras=[OLD], groups=["projection", "schema", "isolation"], fixture=fixture)
+    report = await run(odd, revisions=[OLD], groups=["projection", "schema", "isolation"], fixture=fixture)
     assert found(report, "fail", "warn", "not tried") == set()
     assert (tmp_path / "calls").stat().st_size > 2
 
 
 async def test_tools_that_have_not_answered_are_named(monkeypatch):
     """Ours: where nothing else is left."""
-    monkeypatch.setattr(session, "CONFORMANCE_ANSWER_S", 1.0)
+    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 1.0)
     mute = (
         "def answered(self, message):\n"
         "  while message['method'] == 'tools/call': message = json.loads(input())\n"
         "  return super().answered(message)\n"
     )
-    report = await run(inline(f"{_HONEST}{mute}Server().serve()"), eras=[OLD], groups=["capability"])
+    report = await run(inline(f"{_HONEST}{mute}Server().serve()"), revisions=[OLD], groups=["capability"])
     (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "tools-answer"]
     assert outcome.status == "fail"
     assert outcome.detail.endswith("These have not answered in time: 'get_person', 'say_hello', 'runs'")
@@ -128,7 +128,9 @@ async def test_tools_that_have_not_answered_are_named(monkeypatch):
 )
 async def test_a_server_on_which_nothing_can_be_tried_does_not_fail(method):
     """HOSTS.md: no sentence is broken, and the report says that nothing was tried, and why."""
-    report = await run(inline(f"import time\n{_HONEST}{method}\nServer().serve()"), eras=[OLD], groups=["capability"])
+    report = await run(
+        inline(f"import time\n{_HONEST}{method}\nServer().serve()"), revisions=[OLD], groups=["capability"]
+    )
     assert found(report, "fail") == set()
     (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "tools-answer"]
     assert outcome.status == "not tried"
@@ -137,7 +139,7 @@ async def test_a_server_on_which_nothing_can_be_tried_does_not_fail(method):
 
 async def test_the_tool_that_ends_a_server_is_named():
     """Ours: what its maintainer has to look at."""
-    report = await run(inline(f"{_HONEST}def call_tool(self, params): sys.exit()\nServer().serve()"), eras=[OLD])
+    report = await run(inline(f"{_HONEST}def call_tool(self, params): sys.exit()\nServer().serve()"), revisions=[OLD])
     (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "tools-answer"]
     assert outcome.detail == "the target's process has ended, when 'get_person' was called"
 
@@ -151,12 +153,12 @@ async def test_a_server_that_knows_nothing_of_projection_fails_to_declare_it():
     assert found(report, "fail", "warn") == {"capability-declared"}
     assert "stock-client-accepts-full" in found(report, "pass")
     assert "stock-client-accepts-projected" in found(report, "not offered")
-    assert {outcome.era for outcome in report.outcomes} == {OLD, NEW}
+    assert {outcome.revision for outcome in report.outcomes} == {OLD, NEW}
 
 
 async def test_a_group_that_is_named_must_be_offered():
     """Ours: a missing prerequisite fails."""
-    report = await run(Target(command=PLAIN), eras=[OLD], groups=["search", "errors"], fixture=PEOPLE)
+    report = await run(Target(command=PLAIN), revisions=[OLD], groups=["search", "errors"], fixture=PEOPLE)
     assert {outcome.check.group for outcome in report.outcomes} == {"search", "errors"}
     assert {outcome.status for outcome in report.outcomes} == {"fail", "warn"}
 
@@ -177,8 +179,8 @@ async def test_a_server_of_one_revision_is_checked_in_that():
     fixture = Fixture.read(BROKEN / "fixture.json")
     report = await run(old, fixture=fixture, groups=["hint"])
     assert report.is_passed
-    assert {outcome.era for outcome in report.outcomes} == {OLD}
-    assert report.unspoken.keys() == {NEW}
+    assert {outcome.revision for outcome in report.outcomes} == {OLD}
+    assert report.unsupported.keys() == {NEW}
     assert await failures(old, NEW, groups=["hint"], fixture=fixture) == {"connects"}
 
 
@@ -214,15 +216,15 @@ async def test_what_is_no_server_fails_to_connect(code):
 @pytest.mark.parametrize("era", [OLD, NEW])
 async def test_who_does_not_answer_is_not_waited_for(monkeypatch, era):
     """Ours: for longer than is said."""
-    monkeypatch.setattr(session, "CONFORMANCE_OPENING_S", 0.2)
-    report = await run(inline("import sys; sys.stdin.read()"), eras=[era])
+    monkeypatch.setattr(session, "OPENING_TIMEOUT_S", 0.2)
+    report = await run(inline("import sys; sys.stdin.read()"), revisions=[era])
     (outcome,) = report.outcomes
     assert (outcome.check.id, outcome.detail) == ("connects", "the target has not answered for 0.2 seconds")
 
 
 async def test_what_is_left_when_time_is_up_fails(monkeypatch):
     """Ours: a target that takes long for each answer does not take for ever."""
-    monkeypatch.setattr(session.Clock.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr(session.Deadline.__init__, "__defaults__", (0.0,))
     assert await failures(broken("honest"), OLD) == {"connects"}
 
 
@@ -247,7 +249,7 @@ async def test_what_is_not_there_fails_to_connect(target):
 )
 async def test_a_server_whose_tools_cannot_be_used_fails_to_answer(method):
     """Ours: whatever it sends."""
-    report = await run(inline(f"{_HONEST}{method}\nServer().serve()"), eras=[OLD], groups=["projection"])
+    report = await run(inline(f"{_HONEST}{method}\nServer().serve()"), revisions=[OLD], groups=["projection"])
     assert found(report, "fail") == {"tools-answer"}
 
 
@@ -267,7 +269,7 @@ async def test_whatever_a_server_answers_is_a_failure_of_checks(method):
     fixture = Fixture.read(BROKEN / "fixture.json")
     server = inline(f"{_HONEST}{method}\nServer().serve()")
     report = await run(
-        server, eras=[OLD], groups=["capability", "hint", "projection", "schema", "errors"], fixture=fixture
+        server, revisions=[OLD], groups=["capability", "hint", "projection", "schema", "errors"], fixture=fixture
     )
     assert not report.is_passed
 
@@ -279,7 +281,7 @@ async def test_a_schema_that_cannot_be_judged_fails_in_time():
         "  names = {f'l{n}': {'allOf': [{'$ref': f'#/$defs/l{n + 1}'}] * 2} for n in range(40)}\n"
         "  return {'$ref': '#/$defs/l0', '$defs': {**names, 'l40': {'type': 'object'}}}"
     )
-    report = await run(inline(f"{_HONEST}{bomb}\nServer().serve()"), eras=[OLD], groups=["schema"])
+    report = await run(inline(f"{_HONEST}{bomb}\nServer().serve()"), revisions=[OLD], groups=["schema"])
     (outcome,) = [outcome for outcome in report.outcomes if outcome.check.id == "schema-accepts-what-is-left"]
     assert outcome.status == "fail"
 
@@ -289,7 +291,7 @@ async def test_a_schema_that_cannot_be_judged_fails_in_time():
 
 async def test_a_known_failure_does_not_count_and_one_that_passes_is_told():
     """Ours."""
-    report = await run(broken("exclude_adds"), eras=[OLD], groups=["projection"])
+    report = await run(broken("exclude_adds"), revisions=[OLD], groups=["projection"])
     assert not report.is_passed
     failing, passing = f"{OLD} exclude-leaves-out", f"{OLD} include-keeps-named"
     known = with_baseline(report, [failing, passing])

@@ -1,14 +1,10 @@
-"""A conformance suite for any server: sentences of the specification, tried on the wire.
+"""A conformance suite for any MCP server: each sentence of the specification, checked on the wire.
 
-::
+`checks.json` names the checks and the sentences of `requirements.yaml` that each holds a server to; `groups/` has
+their functions, a file a group. The suite writes and reads messages itself: client libraries strip what is checked.
 
-    louver conformance "python server.py"
-    louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection --json
-
-What is checked stands in `conformance/checks.json`, a check an entry, each with the sentences of
-`conformance/requirements.yaml` that it holds a server to. How it is checked stands in `groups/`, a file a group.
-Frames are written and read as they are: a client library would strip what is checked.
-
-A target may be hostile. What it sends is bounded in size and in time, and is judged in a process of its own where
-judging could take for ever (`validator_process.py`). No message holds a value of what a tool answered.
+A target may be hostile. Messages are bounded in size and time, schemas are validated in a process that can be killed
+(`validator_process.py`), and no output of the suite holds a value of a tool's answer.
 """
+
+__version__ = "0.1.0"

@@ -1,33 +1,29 @@
-"""What checks have in common: asking for a projection, and looking at what comes."""
+"""What checks share: requests for a projection, and assertions on the answers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import canonical, is_object, members
-from louver.errors import Broken, NotOffered
 from louver.protocol.names import ERROR, PROJECTION, PROJECTION_LITERAL
+from louver_conformance.errors import CheckFailed, NotOffered
 from louver_conformance.sample import json_in, output_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.core.json import Json
-    from louver_conformance.context import Talk
+    from louver_conformance.context import Context
     from louver_conformance.sample import Sample
     from louver_conformance.transports.messages import Answer
 
 INVALID_PARAMS: Final = -32602
 
 
-def first(talk: Talk, wanted: Callable[[Sample], object] = lambda _: True, *, lacks: str = "") -> Sample:
-    """The first sample of a projectable tool that has what is wanted.
-
-    Raises:
-        NotOffered: There is none; `lacks` says what it would have.
-    """
-    for sample in talk.samples:
-        if (sample.tool.is_projectable or not talk.samples[0].tool.is_projectable) and wanted(sample):
+def first(context: Context, fits: Callable[[Sample], object] = lambda _: True, *, lacks: str = "") -> Sample:
+    """The first fitting sample of a projectable tool; `lacks` tells in the error which property no sample has."""
+    for sample in context.samples:
+        if (sample.tool.is_projectable or not context.samples[0].tool.is_projectable) and fits(sample):
             return sample
     raise NotOffered(f"no answer to try it on {lacks}".rstrip())
 
@@ -42,18 +38,10 @@ def exclude(sample: Sample) -> dict[str, Any]:
     return {**include(sample), "mode": "exclude"}
 
 
-def result_of(answer: Answer, asked: str) -> dict[str, Any]:
-    """The result of an answer.
-
-    Args:
-        answer: The answer.
-        asked: What was asked for, as `include of 'id'`.
-
-    Raises:
-        Broken: It is an error of either kind.
-    """
+def result_of(answer: Answer, request: str) -> dict[str, Any]:
+    """The result of an answer that must not be an error; `request` describes the request, as `include of 'id'`."""
     if answer.result is None or answer.is_error_result:
-        raise Broken(f"{asked} is refused{_code(answer)}")
+        raise CheckFailed(f"{request} is refused{_code(answer)}")
     return answer.result
 
 
@@ -63,17 +51,16 @@ def receipt_of(answer: Answer, key: str = PROJECTION_LITERAL) -> dict[str, Any]:
 
 
 def kept_of(result: dict[str, Any]) -> Json:
-    """The output that a projected result holds."""
     return output_of(result) if "structuredContent" not in result else result["structuredContent"]
 
 
 def same(one: Json, other: Json) -> bool:
-    """Whether two JSON values are equal, whatever the order of members; `1` and `true` are not."""
+    """Whether two JSON values are equal in any order of members; `1` and `true` are not."""
     return canonical(one) == canonical(other)
 
 
-def differing(found: Json, expected: Json, where: str = "the answer") -> str:
-    """Where two values differ, told by the names of members."""
+def difference(found: Json, expected: Json, where: str = "the answer") -> str:
+    """Where two values differ, by the names of members."""
     if is_object(found) and is_object(expected):
         if more := [name for name in found if name not in expected]:
             return f"{where} has {_named(more[0])}, which should not be there"
@@ -81,47 +68,38 @@ def differing(found: Json, expected: Json, where: str = "the answer") -> str:
             return f"{where} lacks {_named(fewer[0])}"
         for name, member in expected.items():
             if not same(found[name], member):
-                return differing(found[name], member, f"{_named(name)} in {where}")
+                return difference(found[name], member, f"{_named(name)} in {where}")
     if isinstance(found, list) and isinstance(expected, list):
         pairs: list[tuple[Any, Any]] = list(zip(found, expected, strict=False))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         for one, other in pairs:
             if not same(one, other):
-                return differing(one, other, f"an element of {where}")
+                return difference(one, other, f"an element of {where}")
     return f"{where} is not what was asked for"
 
 
 def _named(name: str) -> str:
-    """A member's name; not where it looks like data, as keys of a map do."""
+    # A name that looks like data, as keys of a map do, is not shown.
     return repr(name) if name.isidentifier() and len(name) <= 64 else "a member"
 
 
 def refusal_of(answer: Answer) -> dict[str, Any]:
-    """The error object of a refusal, wherever it stands; empty if there is none."""
+    """The error object of a refusal, in any of its places; empty if there is none."""
     found = members(members(answer.error.get("data")).get("error"))
     if not found and answer.is_error_result:
         found = members(answer.meta.get(ERROR)) or members(members(json_in(members(answer.result))).get("error"))
     return found
 
 
-def must_refuse(answer: Answer, asked: str) -> None:
-    """See that something was refused, by an error of either kind.
-
-    Raises:
-        Broken: It was answered.
-    """
+def must_refuse(answer: Answer, request: str) -> None:
+    """Fail unless the answer is an error of either kind."""
     if answer.result is not None and not answer.is_error_result:
-        raise Broken(f"{asked} is answered, and should be refused")
+        raise CheckFailed(f"{request} is answered, and should be refused")
     if "structuredContent" in members(answer.result):
-        raise Broken(f"{asked} is refused with structured content")
+        raise CheckFailed(f"{request} is refused with structured content")
 
 
-def must_have_extension(talk: Talk) -> None:
-    """See that the target has our extension.
-
-    Raises:
-        NotOffered: It does not declare it.
-    """
-    if PROJECTION not in talk.extensions:
+def must_have_extension(context: Context) -> None:
+    if PROJECTION not in context.extensions:
         raise NotOffered(f"'{PROJECTION}' is not declared in 'capabilities.extensions'")
 
 

@@ -1,12 +1,11 @@
-"""Checks: what each is called, what it holds a server to, and which function carries it out.
+"""Checks as `checks.json` declares them, and the registry of their functions.
 
-An entry of `conformance/checks.json`::
+::
 
     {"id": "content-is-the-same", "group": "projection", "level": "MUST", "requirements": ["004-4-content"],
      "after": ["receipt-given"], "says": "The content tells what the structured content tells, and no more."}
 
-A check whose `after` has not passed is not carried out: one fault of a server is told once. Its function takes the
-`Talk` and returns if the sentence is kept; it raises `Broken` if not, `NotOffered` if there is nothing to try it on.
+A function takes the `Context` and returns if the sentence holds; else it raises `CheckFailed` or `NotOffered`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ from louver_conformance.data import DATA
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver_conformance.context import Talk
+    from louver_conformance.context import Context
 
-    Function = Callable[[Talk], Awaitable[None]]
+    Function = Callable[[Context], Awaitable[None]]
 
+# In the order in which they run.
 GROUPS: Final = (
     "capability",
     "hint",
@@ -35,52 +35,42 @@ GROUPS: Final = (
     "search",
     "stock",
 )
-"""The groups, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check.
-
-    Args:
-        id: Its name.
-        group: Its group.
-        level: `MUST`: who does not keep it fails. `SHOULD`: is warned of.
-        requirements: Ids of the sentences that it holds a server to.
-        says: What holds.
-        after: Checks that must have passed.
-        eras: The revisions in which it is tried; empty: each.
-    """
-
     id: str
     group: str
+    # `MUST` fails a target that breaks it, `SHOULD` warns.
     level: str
     requirements: tuple[str, ...]
     says: str
+    # Checks that must have passed, so that one fault is reported once.
     after: tuple[str, ...] = ()
-    eras: tuple[str, ...] = ()
+    # Empty: each.
+    revisions: tuple[str, ...] = ()
 
 
 def all_checks() -> list[Check]:
-    """The checks, in the order in which they are tried."""
-    written: dict[str, Any] = parse((DATA / "checks.json").read_text("utf-8"))
+    """The checks, in the order in which they run."""
+    declared: dict[str, Any] = parse((DATA / "checks.json").read_text("utf-8"))
     return [
         Check(
             **{member: each[member] for member in ("id", "group", "level", "says")},
             requirements=tuple(each["requirements"]),
             after=tuple(each.get("after", ())),
-            eras=tuple(each.get("eras", ())),
+            revisions=tuple(each.get("eras", ())),
         )
-        for each in written["checks"]
+        for each in declared["checks"]
     ]
 
 
+# By the id of the check; the modules of `groups` fill it.
 FUNCTIONS: Final[dict[str, Function]] = {}
-"""Id of a check -> what carries it out. Filled by the modules of `groups`."""
 
 
 def check(name: str) -> Callable[[Function], Function]:
-    """Say that a function carries out the check `name`."""
+    """Register the function of the check `name`."""
 
     def add(function: Function) -> Function:
         FUNCTIONS[name] = function

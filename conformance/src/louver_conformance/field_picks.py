@@ -1,4 +1,4 @@
-"""Fields of an answer to ask for, by where they lie."""
+"""Fields of a sample to request, picked by their place in it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def parent(sample: Sample) -> tuple[str, ...]:
-    """A member that is an object, and a field in it; nothing if there is none."""
+    """A member that is an object, and a field in it; empty if there is none."""
     found = [path for path in sample.fields if len(path.steps) > 1]
     return (str(FieldPath(found[0].steps[:1])), str(found[0])) if found else ()
 
 
 def nested(sample: Sample, *, through_array: bool | None) -> str:
-    """A field that lies within objects, or within an array, or either; empty if there is none."""
+    """A field within objects, within an array, or in either (`None`); empty if there is none."""
     for path in sample.fields:
         if len(path.steps) > 1 and (through_array is None or _meets_array(sample.value, path.steps) is through_array):
             return str(path)
@@ -27,7 +27,7 @@ def nested(sample: Sample, *, through_array: bool | None) -> str:
 
 
 def in_top_array(sample: Sample) -> tuple[str, ...]:
-    """An array of objects that is a member, and a member of its elements."""
+    """A member that is an array of objects, and a member of its elements."""
     for path in sample.fields:
         if len(path.steps) == 2 and is_array(members(sample.value).get(path.steps[0] or "")):
             return tuple(str(FieldPath((step,))) for step in path.steps)
@@ -35,13 +35,12 @@ def in_top_array(sample: Sample) -> tuple[str, ...]:
 
 
 def plain_name(sample: Sample) -> str:
-    """A member of the output that is an identifier; empty if there is none."""
     names = [str(path) for path in sample.fields if len(path.steps) == 1]
     return next((name for name in names if name.isidentifier()), "")
 
 
 def is_closed(sample: Sample) -> bool:
-    """Whether the listed schema says which members there are, and leaves no room for others."""
+    """Whether the listed schema names all members that there can be."""
     schema = sample.tool.output_schema
     if schema is None or schema.get("additionalProperties", False) is not False or "$ref" in schema:
         return False

@@ -1,7 +1,4 @@
-"""A report as data, for programs.
-
-JSON, and JUnit as continuous integration reads it: a suite a revision, a case a check.
-"""
+"""Reports as JSON, and as JUnit XML: one suite a protocol revision, one case a check."""
 
 from __future__ import annotations
 
@@ -17,32 +14,30 @@ _NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as one JSON object."""
     statuses = ("pass", "fail", "warn", "known", "not offered", "not tried")
     return {
         "passed": report.is_passed,
         "counts": {status: report.count(status) for status in statuses},
-        "unspoken": report.unspoken,
+        "unspoken": report.unsupported,
         "fixed": list(report.fixed),
         "outcomes": [_outcome(outcome) for outcome in report.outcomes],
     }
 
 
 def as_junit(report: Report) -> bytes:
-    """The report as XML."""
     root = Xml.Element("testsuites", name="louver conformance")
-    for era, outcomes in groupby(report.outcomes, key=lambda outcome: outcome.era):
-        _suite(root, era, list(outcomes))
+    for revision, outcomes in groupby(report.outcomes, key=lambda outcome: outcome.revision):
+        _suite(root, revision, list(outcomes))
     return Xml.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
-def _suite(root: Xml.Element, era: str, outcomes: list[Outcome]) -> None:
+def _suite(root: Xml.Element, revision: str, outcomes: list[Outcome]) -> None:
     failures = sum(outcome.status == "fail" for outcome in outcomes)
     skipped = sum(outcome.status in ("known", "not offered", "not tried") for outcome in outcomes)
     counts = {"tests": str(len(outcomes)), "failures": str(failures), "skipped": str(skipped)}
-    suite = Xml.SubElement(root, "testsuite", {"name": era, **counts})
+    suite = Xml.SubElement(root, "testsuite", {"name": revision, **counts})
     for outcome in outcomes:
-        case = Xml.SubElement(suite, "testcase", classname=f"{era}.{outcome.check.group}", name=outcome.check.id)
+        case = Xml.SubElement(suite, "testcase", classname=f"{revision}.{outcome.check.group}", name=outcome.check.id)
         detail = _NOT_OF_XML.sub("�", outcome.detail)
         if outcome.status == "fail":
             Xml.SubElement(case, "failure", message=detail).text = " ".join(outcome.check.requirements)
@@ -56,7 +51,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     return {
         "check": outcome.check.id,
         "group": outcome.check.group,
-        "era": outcome.era,
+        "era": outcome.revision,
         "level": outcome.check.level,
         "status": outcome.status,
         "detail": outcome.detail,

@@ -1,14 +1,4 @@
-"""Carrying out the checks: each protocol revision in turn, each check after those that it depends on.
-
-What becomes of a check::
-
-    pass          the sentence is kept
-    fail          it is not, and is a MUST; or what the check needs is missing
-    warn          it is not, and is a SHOULD
-    known         it is not, and the baseline says so
-    not offered   the target does not say that it can do this, or has nothing to try it on
-    not tried     a check that comes before it has not passed
-"""
+"""Running the checks in each protocol revision, and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,217 +7,203 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from louver.core.json import members
-from louver.errors import Broken, NotOffered, NotTried, UpstreamError
-from louver.limits import CONFORMANCE_TOLD
 from louver.protocol.names import DISCLOSURE, FILTERING_LITERAL, SEARCH
 from louver_conformance.checks import FUNCTIONS, GROUPS, Check, all_checks
-from louver_conformance.context import Talk
+from louver_conformance.context import Context
+from louver_conformance.errors import CheckFailed, NotOffered, NotTried, TargetError
 from louver_conformance.fixture import Fixture
-from louver_conformance.session import ERAS, Clock
-from louver_conformance.stability import settle
-from louver_conformance.validator_process import Judge
+from louver_conformance.limits import MAX_DETAIL_CHARACTERS
+from louver_conformance.session import REVISIONS, Deadline
+from louver_conformance.stability import drop_unstable_samples
+from louver_conformance.validator_process import ValidatorProcess
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from louver_conformance.session import Target
 
-Status = Literal["pass", "fail", "warn", "known", "not offered", "not tried"]
+Status = Literal[
+    "pass",
+    "fail",  # a MUST is broken, or a group that was named is not offered
+    "warn",  # a SHOULD is broken
+    "known",  # a failure that the baseline lists
+    "not offered",  # the target does not declare the feature, or has nothing to try it on
+    "not tried",  # a check in `after` has not passed
+]
 
 _CONNECTS, _ANSWERS = "connects", "tools-answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one check in one revision.
-
-    Args:
-        check: The check.
-        era: The revision.
-        status: See above.
-        detail: Why, unless it has passed; without a value of what a tool answered.
-    """
+    """The outcome of one check in one protocol revision."""
 
     check: Check
-    era: str
+    revision: str
     status: Status
+    # The reason, unless it has passed. It never holds a value of a tool's answer.
     detail: str = ""
 
     @property
     def line(self) -> str:
-        """The line of a baseline that lists the check as known to fail."""
-        return f"{self.era} {self.check.id}"
+        """The line for it in a baseline."""
+        return f"{self.revision} {self.check.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All outcomes.
-
-    Args:
-        outcomes: In the order in which they came.
-        unspoken: Revision -> why nothing was checked in it.
-        fixed: Known failures, as lines of the baseline, that are none any more.
-    """
-
     outcomes: tuple[Outcome, ...]
-    unspoken: dict[str, str]
+    # Protocol revision -> the reason why nothing was checked in it.
+    unsupported: dict[str, str]
+    # Lines of the baseline whose checks pass.
     fixed: tuple[str, ...] = ()
 
     @property
     def is_passed(self) -> bool:
-        """Whether no check has failed that was not known to."""
+        """Whether every failure is a known one."""
         return all(outcome.status != "fail" for outcome in self.outcomes)
 
     def count(self, status: Status) -> int:
-        """How many checks came out so."""
         return sum(outcome.status == status for outcome in self.outcomes)
 
 
 async def run(
     target: Target,
     *,
-    eras: Sequence[str] = (),
+    revisions: Sequence[str] = (),
     groups: Collection[str] = (),
     fixture: Fixture | None = None,
 ) -> Report:
-    """Check a target.
+    """Check a target in the revisions that it must speak, and on the groups that it must offer.
 
-    Args:
-        target: What is checked.
-        eras: The revisions that it must speak; by default those that it does, and at least one.
-        groups: The groups that are checked, which it must offer; by default those that it offers.
-        fixture: Arguments for its tools.
+    By default these are the revisions that it speaks, at least one, and the groups that it offers.
     """
     for group in GROUPS:
         import_module(f"louver_conformance.groups.{group}")
-    wanted = _Wanted(all_checks(), frozenset(groups))
+    selection = _Selection(all_checks(), frozenset(groups))
     outcomes: list[Outcome] = []
-    unspoken: dict[str, str] = {}
-    judge = Judge()
+    unsupported: dict[str, str] = {}
+    validator = ValidatorProcess()
     try:
-        for era in eras or ERAS:
-            talk = Talk(target, era, fixture or Fixture(), judge, Clock())
+        for revision in revisions or REVISIONS:
+            context = Context(target, revision, fixture or Fixture(), validator, Deadline())
             try:
-                await talk.open()
-            except UpstreamError as error:
-                unspoken[era] = error.message
+                await context.open()
+            except TargetError as error:
+                unsupported[revision] = error.message
                 continue
             try:
-                outcomes += await _checked(talk, wanted)
+                outcomes += await _run_checks(context, selection)
             finally:
-                await talk.close()
+                await context.close()
     finally:
-        await judge.close()
-    missing = unspoken if eras or not outcomes else {}
-    first = [Outcome(wanted.by_id[_CONNECTS], era, "fail", why) for era, why in missing.items()]
-    return Report((*first, *outcomes), {era: why for era, why in unspoken.items() if era not in missing})
+        await validator.close()
+    missing = unsupported if revisions or not outcomes else {}
+    first = [Outcome(selection.by_id[_CONNECTS], revision, "fail", why) for revision, why in missing.items()]
+    return Report(
+        (*first, *outcomes), {revision: why for revision, why in unsupported.items() if revision not in missing}
+    )
 
 
-class _Wanted:
-    """Which checks are carried out, and which of them are told."""
+class _Selection:
+    """The checks to run, and the outcomes to report."""
 
     def __init__(self, checks: list[Check], groups: frozenset[str]) -> None:
         self.by_id = {each.id: each for each in checks}
         self.groups = groups
         needed = {each.id for each in checks if not groups or each.group in groups} | {_CONNECTS, _ANSWERS}
-        # A check stands after those which it depends on.
+        # A check comes after those that it depends on.
         for each in reversed(checks):
             if each.id in needed:
                 needed.update(each.after)
         self.checks = [each for each in checks if each.id in needed]
 
-    def tells(self, outcome: Outcome) -> bool:
-        """Whether an outcome is told: one of another group only if it has failed."""
+    def reports(self, outcome: Outcome) -> bool:
+        """Whether to report an outcome: of other groups only failures."""
         return not self.groups or outcome.check.group in self.groups or outcome.status == "fail"
 
 
-async def _checked(talk: Talk, wanted: _Wanted) -> list[Outcome]:
+async def _run_checks(context: Context, selection: _Selection) -> list[Outcome]:
     statuses: dict[str, Status] = {}
     outcomes: list[Outcome] = []
     problem = ""
-    for each in wanted.checks:
-        if each.eras and talk.era not in each.eras:
+    for each in selection.checks:
+        if each.revisions and context.revision not in each.revisions:
             continue
-        outcome = await _outcome(talk, each, wanted, statuses, problem)
+        outcome = await _outcome(context, each, selection, statuses, problem)
         if each.id == _CONNECTS:
-            problem = await _learnt(talk)
+            problem = await _discover(context)
         statuses[each.id] = outcome.status
-        if wanted.tells(outcome):
+        if selection.reports(outcome):
             outcomes.append(outcome)
     return outcomes
 
 
-async def _outcome(talk: Talk, check: Check, wanted: _Wanted, statuses: dict[str, Status], problem: str) -> Outcome:
+async def _outcome(
+    context: Context, check: Check, selection: _Selection, statuses: dict[str, Status], problem: str
+) -> Outcome:
     failed: Status = "fail" if check.level == "MUST" else "warn"
     if problem:
-        return Outcome(check, talk.era, "fail" if check.id == _ANSWERS else "not tried", problem)
-    if (lacking := _lacking(talk, check)) is not None:
-        is_named = check.group in wanted.groups
-        return Outcome(check, talk.era, failed if is_named else "not offered", lacking)
+        return Outcome(check, context.revision, "fail" if check.id == _ANSWERS else "not tried", problem)
+    if (missing := _missing_feature(context, check)) is not None:
+        is_named = check.group in selection.groups
+        return Outcome(check, context.revision, failed if is_named else "not offered", missing)
     for name in check.after:
         if statuses.get(name, "pass") not in ("pass", "not offered"):
-            return Outcome(check, talk.era, "not tried", f"{name!r} has not passed")
+            return Outcome(check, context.revision, "not tried", f"{name!r} has not passed")
     try:
-        await _carry_out(check, talk)
+        await _call(check, context)
     except NotOffered as error:
-        return Outcome(check, talk.era, "not offered", error.message[:CONFORMANCE_TOLD])
+        return Outcome(check, context.revision, "not offered", error.message[:MAX_DETAIL_CHARACTERS])
     except NotTried as error:
-        return Outcome(check, talk.era, "not tried", error.message[:CONFORMANCE_TOLD])
-    except (Broken, UpstreamError) as error:
-        return Outcome(check, talk.era, failed, error.message[:CONFORMANCE_TOLD])
-    except Exception as error:  # noqa: BLE001 - whatever a hostile target makes a check raise, the sentence is not kept
-        return Outcome(check, talk.era, failed, f"what the target answers cannot be judged: {type(error).__name__}")
-    return Outcome(check, talk.era, "pass")
+        return Outcome(check, context.revision, "not tried", error.message[:MAX_DETAIL_CHARACTERS])
+    except (CheckFailed, TargetError) as error:
+        return Outcome(check, context.revision, failed, error.message[:MAX_DETAIL_CHARACTERS])
+    except Exception as error:  # noqa: BLE001 - whatever a hostile target makes a check raise, the sentence is broken
+        return Outcome(
+            check, context.revision, failed, f"what the target answers cannot be judged: {type(error).__name__}"
+        )
+    return Outcome(check, context.revision, "pass")
 
 
-async def _carry_out(check: Check, talk: Talk) -> None:
-    """Carry out a check; once more if what it was tried on changes by itself.
-
-    Raises:
-        Broken: The sentence is not kept.
-        NotOffered: There is nothing to try it on.
-    """
+async def _call(check: Check, context: Context) -> None:
+    """Call the function of a check; again if samples have changed by themselves."""
     try:
-        await FUNCTIONS[check.id](talk)
-    except Broken:
-        if not await settle(talk):
+        await FUNCTIONS[check.id](context)
+    except CheckFailed:
+        if not await drop_unstable_samples(context):
             raise
-        await _carry_out(check, talk)
+        await _call(check, context)
 
 
-async def _learnt(talk: Talk) -> str:
-    """What keeps everything else from being checked; empty if nothing does."""
+async def _discover(context: Context) -> str:
+    """The problem that keeps all other checks from being run; empty without one."""
     try:
-        await talk.learn()
-    except (Broken, UpstreamError) as error:
+        await context.discover()
+    except (CheckFailed, TargetError) as error:
         return error.message
-    except Exception as error:  # noqa: BLE001 - whatever a hostile target sends, the sentence is not kept
+    except Exception as error:  # noqa: BLE001 - whatever a hostile target sends, the sentence is broken
         return f"what the target answers cannot be read: {type(error).__name__}"
     return ""
 
 
-def _lacking(talk: Talk, check: Check) -> str | None:
-    """What the target does not say that it can do, and would have to for this check."""
-    tools = members(talk.peer.capabilities.get("tools"))
-    if check.group in ("hint", "projection", "schema", "errors", "isolation") and not talk.can_project:
+def _missing_feature(context: Context, check: Check) -> str | None:
+    """The feature that the check needs and the target does not declare."""
+    tools = members(context.session.capabilities.get("tools"))
+    if check.group in ("hint", "projection", "schema", "errors", "isolation") and not context.can_project:
         return "the target does not say that answers can be projected"
-    if check.group == "disclosure" and not talk.descriptions and DISCLOSURE not in talk.extensions:
+    if check.group == "disclosure" and not context.descriptions_resource and DISCLOSURE not in context.extensions:
         return "there is no resource of tool descriptions"
-    if check.group == "search" and FILTERING_LITERAL not in tools and SEARCH not in talk.extensions:
+    if check.group == "search" and FILTERING_LITERAL not in tools and SEARCH not in context.extensions:
         return "the target does not say that tools can be searched"
     return None
 
 
 def with_baseline(report: Report, known: Collection[str]) -> Report:
-    """A report in which failures that are known do not count.
-
-    Args:
-        report: The report.
-        known: Lines of a baseline, as `Outcome.line` has them.
-    """
+    """The report with the failures in `known`, lines of a baseline, marked as known."""
     outcomes = [
         replace(outcome, status="known") if outcome.status == "fail" and outcome.line in known else outcome
         for outcome in report.outcomes
     ]
     passed = {outcome.line for outcome in report.outcomes if outcome.status == "pass"}
-    return Report(tuple(outcomes), report.unspoken, tuple(line for line in known if line in passed))
+    return Report(tuple(outcomes), report.unsupported, tuple(line for line in known if line in passed))

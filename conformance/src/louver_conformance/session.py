@@ -1,9 +1,9 @@
-"""One conversation with a target, in one protocol revision.
+"""One session with a target, in one protocol revision.
 
-In 2025-11-25 a connection is opened once, in 2026-07-28 each request says itself who asks::
+A session of 2025-11-25 opens with a handshake; in 2026-07-28 each request carries the client's identity::
 
-    2025   initialize {...}, notifications/initialized    then   tools/list {}
-    2026   server/discover {"_meta": {who asks}}          then   tools/list {"_meta": {who asks}}
+    2025-11-25   initialize {...}, notifications/initialized    then   tools/list {}
+    2026-07-28   server/discover {"_meta": {client}}            then   tools/list {"_meta": {client}}
 """
 
 from __future__ import annotations
@@ -24,29 +24,28 @@ from mcp.shared.inbound import (
 )
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
-from louver import __version__
 from louver.core.json import is_array, is_object, members, strings
-from louver.errors import NotSpoken, UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge
-from louver.limits import (
-    CONFORMANCE_ANSWER_S,
-    CONFORMANCE_LISTED,
-    CONFORMANCE_OPENING_S,
-    CONFORMANCE_RUN_S,
-    MAX_TOOL_PAGES,
-)
 from louver.protocol.names import PROJECTION
-from louver_conformance.transports.http import Post
-from louver_conformance.transports.stdio import Pipe
+from louver_conformance import __version__
+from louver_conformance.errors import TargetError, TargetTimeout
+from louver_conformance.limits import (
+    ANSWER_TIMEOUT_S,
+    MAX_LIST_PAGES,
+    MAX_LISTED,
+    OPENING_TIMEOUT_S,
+    REVISION_TIMEOUT_S,
+)
+from louver_conformance.transports.http import HttpTransport
+from louver_conformance.transports.stdio import StdioTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from louver_conformance.transports.messages import Answer, Link
+    from louver_conformance.transports.messages import Answer, Transport
 
 HANDSHAKE: Final = "2025-11-25"
 STATELESS: Final = "2026-07-28"
-ERAS: Final = (HANDSHAKE, STATELESS)
-"""The revisions in which a target can be spoken to."""
+REVISIONS: Final = (HANDSHAKE, STATELESS)
 
 _T = TypeVar("_T")
 _CLIENT: Final = {"name": "louver-conformance", "version": __version__}
@@ -54,55 +53,38 @@ _CLIENT: Final = {"name": "louver-conformance", "version": __version__}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is checked: a URL, or the command that starts it.
+    """The server to check: its URL, or the command that starts it."""
 
-    Args:
-        url: Where it is; empty where it is a command.
-        command: The program and its arguments.
-    """
-
+    # Empty for a command.
     url: str = ""
     command: tuple[str, ...] = ()
 
 
-class Clock:
-    """The time that is left for one revision.
+class Deadline:
+    """The time left for one protocol revision."""
 
-    Args:
-        seconds: How much there is.
-    """
-
-    def __init__(self, seconds: float = CONFORMANCE_RUN_S) -> None:
+    def __init__(self, seconds: float = REVISION_TIMEOUT_S) -> None:
         self._until = asyncio.get_running_loop().time() + seconds
 
-    async def wait(self, asked: Awaitable[_T], most: float) -> _T:
-        """What is waited for, for at most so many seconds.
-
-        Raises:
-            UpstreamTimeout: It takes longer, or there is no time left.
-        """
+    async def wait(self, awaited: Awaitable[_T], timeout_s: float) -> _T:
+        """The awaited value, within the timeout and the time left."""
         left = self._until - asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(max(0.0, min(most, left))):
-                return await asked
+            async with asyncio.timeout(max(0.0, min(timeout_s, left))):
+                return await awaited
         except TimeoutError:
-            if left < most:
-                raise UpstreamTimeout("there is no time left for the target") from None
-            raise UpstreamTimeout(f"the target has not answered for {most:g} seconds") from None
+            if left < timeout_s:
+                raise TargetTimeout("there is no time left for the target") from None
+            raise TargetTimeout(f"the target has not answered for {timeout_s:g} seconds") from None
 
 
-class Peer:
-    """A conversation. Made by `open`.
+class Session:
+    """Requests to a target, and what it declared when the session was opened. Made by `open`."""
 
-    Attributes:
-        capabilities: What the target says that it can do.
-        instructions: What it tells models.
-    """
-
-    def __init__(self, link: Link, era: str, clock: Clock, *, declares: bool) -> None:
-        self._link = link
-        self._era = era
-        self._clock = clock
+    def __init__(self, transport: Transport, revision: str, deadline: Deadline, *, declares: bool) -> None:
+        self._transport = transport
+        self._revision = revision
+        self._deadline = deadline
         self._number = 0
         self._client_capabilities: dict[str, Any] = {"extensions": {PROJECTION: {}}} if declares else {}
         self._headers: dict[str, str] = {}
@@ -110,41 +92,24 @@ class Peer:
         self.instructions = ""
 
     @classmethod
-    async def open(cls, target: Target, era: str, clock: Clock, *, declares: bool = True) -> Peer:
-        """A new conversation.
-
-        Args:
-            target: With whom.
-            era: The protocol revision.
-            clock: The time that is left.
-            declares: Whether it tells that it knows of projections, as clients that ask for them should.
-
-        Raises:
-            NotSpoken: The target does not speak the revision.
-            UpstreamError: It cannot be reached, or answers nothing that can be read.
-        """
-        link = Post(target.url) if target.url else await Pipe.open(target.command)
-        peer = cls(link, era, clock, declares=declares)
+    async def open(cls, target: Target, revision: str, deadline: Deadline, *, declares: bool = True) -> Session:
+        """A new session; `declares` is whether the client declares the projection extension."""
+        transport = HttpTransport(target.url) if target.url else await StdioTransport.open(target.command)
+        session = cls(transport, revision, deadline, declares=declares)
         try:
-            await (peer._initialize() if era == HANDSHAKE else peer._discover())
-        except BaseException:  # whoever is cancelled leaves no link open either
-            await link.close()
+            await (session._initialize() if revision == HANDSHAKE else session._discover())
+        except BaseException:  # a cancelled session closes its transport too
+            await transport.close()
             raise
-        return peer
+        return session
 
     async def close(self) -> None:
-        """End it."""
-        await self._link.close()
+        await self._transport.close()
 
-    async def ask(
+    async def request(
         self, method: str, params: dict[str, Any] | None = None, *, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """The answer to a request.
-
-        Raises:
-            UpstreamError: There is none that can be read.
-        """
-        return await self._ask(method, params or {}, CONFORMANCE_ANSWER_S, headers or {})
+        return await self._send(method, params or {}, ANSWER_TIMEOUT_S, headers or {})
 
     async def call(
         self,
@@ -153,47 +118,33 @@ class Peer:
         meta: dict[str, Any] | None = None,
         schema: dict[str, Any] | None = None,
     ) -> Answer:
-        """The answer of a tool.
-
-        Args:
-            name: The tool's.
-            arguments: Those of the call.
-            meta: The `_meta` of the call.
-            schema: The tool's input schema, which may say that arguments are to be sent as headers too.
-
-        Raises:
-            UpstreamError: There is none that can be read.
-        """
+        """The answer of a tool; its input schema may name arguments to send as headers too."""
         params: dict[str, Any] = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
-        wanted = schema or {}
-        marked = x_mcp_header_map(wanted) if find_invalid_x_mcp_header(wanted) is None else {}
-        headers = mcp_param_headers(marked, arguments) if self._era == STATELESS else {}
+        input_schema = schema or {}
+        header_names = x_mcp_header_map(input_schema) if find_invalid_x_mcp_header(input_schema) is None else {}
+        headers = mcp_param_headers(header_names, arguments) if self._revision == STATELESS else {}
         try:
-            return await self.ask("tools/call", params, headers=headers)
-        except UpstreamError as error:
+            return await self.request("tools/call", params, headers=headers)
+        except TargetError as error:
             raise type(error)(f"{error.message}, when {name!r} was called") from None
 
     async def pages(self, method: str, key: str, params: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-        """The objects of all pages of a list, in their order.
-
-        Raises:
-            UpstreamError: It is refused, or is no list.
-        """
+        """The objects of all pages of a list."""
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
-        for _ in range(MAX_TOOL_PAGES):
-            answer = await self.ask(method, {**(params or {}), **cursor})
+        for _ in range(MAX_LIST_PAGES):
+            answer = await self.request(method, {**(params or {}), **cursor})
             listed: Any = members(answer.result).get(key)
             if not is_array(listed):
-                raise UpstreamInvalidOutput(f"the target answers {method} without a list of {key}")
+                raise TargetError(f"the target answers {method} without a list of {key}")
             found += [each for each in listed if is_object(each)]
-            if len(found) > CONFORMANCE_LISTED:
-                raise UpstreamTooLarge(f"the target's list of {key} has over {CONFORMANCE_LISTED}")
+            if len(found) > MAX_LISTED:
+                raise TargetError(f"the target's list of {key} has over {MAX_LISTED}")
             following: Any = members(answer.result).get("nextCursor")
             if not isinstance(following, str):
                 return found
             cursor = {"cursor": following}
-        raise UpstreamInvalidOutput(f"the target's list of {key} has over {MAX_TOOL_PAGES} pages")
+        raise TargetError(f"the target's list of {key} has over {MAX_LIST_PAGES} pages")
 
     # Opening
 
@@ -203,36 +154,36 @@ class Peer:
             "capabilities": self._client_capabilities,
             "clientInfo": _CLIENT,
         }
-        result = _opened(await self._ask("initialize", params, CONFORMANCE_OPENING_S, {}))
+        result = _opened(await self._send("initialize", params, OPENING_TIMEOUT_S, {}))
         if result.get("protocolVersion") != HANDSHAKE:
-            raise NotSpoken(f"the target agrees on another revision than {HANDSHAKE}")
-        self._learn(result)
+            raise TargetError(f"the target agrees on another revision than {HANDSHAKE}")
+        self._set_declared(result)
         self._headers = {MCP_PROTOCOL_VERSION_HEADER: HANDSHAKE}
-        told = self._link.tell("notifications/initialized", self._headers)
-        await self._clock.wait(told, CONFORMANCE_ANSWER_S)
+        notified = self._transport.notify("notifications/initialized", self._headers)
+        await self._deadline.wait(notified, ANSWER_TIMEOUT_S)
 
     async def _discover(self) -> None:
-        result = _opened(await self._ask("server/discover", {}, CONFORMANCE_OPENING_S, {}))
+        result = _opened(await self._send("server/discover", {}, OPENING_TIMEOUT_S, {}))
         if STATELESS not in strings(result.get("supportedVersions")):
-            raise NotSpoken(f"the target does not list {STATELESS} among the revisions that it speaks")
-        self._learn(result)
+            raise TargetError(f"the target does not list {STATELESS} among the revisions that it speaks")
+        self._set_declared(result)
 
-    def _learn(self, result: dict[str, Any]) -> None:
+    def _set_declared(self, result: dict[str, Any]) -> None:
         self.capabilities = members(result.get("capabilities"))
-        told = result.get("instructions")
-        self.instructions = told if isinstance(told, str) else ""
+        instructions = result.get("instructions")
+        self.instructions = instructions if isinstance(instructions, str) else ""
 
-    # Asking
+    # Sending
 
-    async def _ask(self, method: str, params: dict[str, Any], most: float, more: Mapping[str, str]) -> Answer:
+    async def _send(self, method: str, params: dict[str, Any], timeout_s: float, more: Mapping[str, str]) -> Answer:
         self._number += 1
         headers = {**self._headers, **more}
-        if self._era == STATELESS:
-            params = {**params, "_meta": {**members(params.get("_meta")), **self._envelope()}}
+        if self._revision == STATELESS:
+            params = {**params, "_meta": {**members(params.get("_meta")), **self._client_meta()}}
             headers |= _routing(method, params)
-        return await self._clock.wait(self._link.ask(self._number, method, params, headers), most)
+        return await self._deadline.wait(self._transport.request(self._number, method, params, headers), timeout_s)
 
-    def _envelope(self) -> dict[str, Any]:
+    def _client_meta(self) -> dict[str, Any]:
         return {
             PROTOCOL_VERSION_META_KEY: STATELESS,
             CLIENT_INFO_META_KEY: _CLIENT,
@@ -242,12 +193,12 @@ class Peer:
 
 def _opened(answer: Answer) -> dict[str, Any]:
     if answer.result is None:
-        raise NotSpoken("the target refuses to open in this revision")
+        raise TargetError("the target refuses to open in this revision")
     return answer.result
 
 
 def _routing(method: str, params: dict[str, Any]) -> dict[str, str]:
-    """The headers by which 2026-07-28 lets a request be routed without reading it."""
+    """The headers by which intermediaries route a request of 2026-07-28 without reading it."""
     name = params.get(NAME_BEARING_METHODS.get(method, ""))
     named = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
     return {MCP_PROTOCOL_VERSION_HEADER: STATELESS, MCP_METHOD_HEADER: method, **named}

@@ -1,8 +1,8 @@
-"""Whether tools still answer as they did when their samples were taken.
+"""Samples whose tools no longer answer as they did.
 
-A clock answers twice the same within one second, and then it does not: what is compared with its first answer differs,
-and no sentence is broken. So after a check that fails the samples are asked for once more, in a conversation in which
-no projection was ever asked for; those that have changed go, and the check is carried out on the others.
+A tool that tells the time answers twice the same within a second, and later differs: no sentence is broken. After a
+failed check each sample is called again, in a session without projections. Changed samples are dropped, and the check
+runs on the others.
 """
 
 from __future__ import annotations
@@ -12,43 +12,39 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from louver.core.json import members
-from louver.errors import Broken, UpstreamError
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import same
 from louver_conformance.context import EVERYTHING
+from louver_conformance.errors import CheckFailed, TargetError
 from louver_conformance.sample import output_of
 
 if TYPE_CHECKING:
-    from louver_conformance.context import Talk
+    from louver_conformance.context import Context
     from louver_conformance.sample import Sample
-    from louver_conformance.session import Peer
+    from louver_conformance.session import Session
 
 
-async def settle(talk: Talk) -> bool:
-    """Let those samples go whose tools answer otherwise by now.
-
-    Returns:
-        Whether there were any, and others are left.
-    """
-    if len(talk.samples) < 2:
+async def drop_unstable_samples(context: Context) -> bool:
+    """Whether some samples were dropped, and others are left."""
+    if len(context.samples) < 2:
         return False
-    with suppress(Broken, UpstreamError):
-        talk.onlooker = talk.onlooker or await talk.another()
-        tools = await talk.described(talk.onlooker) if talk.descriptions else talk.tools
-        named = {tool.name: tool for tool in tools}
-        steady = [
+    with suppress(CheckFailed, TargetError):
+        context.plain_session = context.plain_session or await context.open_session()
+        tools = await context.describe_tools(context.plain_session) if context.descriptions_resource else context.tools
+        by_name = {tool.name: tool for tool in tools}
+        stable = [
             sample
-            for sample in talk.samples
-            if await _is_steady(talk, replace(sample, tool=named[sample.tool.name]), talk.onlooker)
+            for sample in context.samples
+            if await _is_stable(context, replace(sample, tool=by_name[sample.tool.name]), context.plain_session)
         ]
-        if 0 < len(steady) < len(talk.samples):
-            talk.keep(steady)
+        if 0 < len(stable) < len(context.samples):
+            context.reset_samples(stable)
             return True
     return False
 
 
-async def _is_steady(talk: Talk, sample: Sample, peer: Peer) -> bool:
-    answer = await talk.call_with(sample, {}, peer=peer)
+async def _is_stable(context: Context, sample: Sample, session: Session) -> bool:
+    answer = await context.call_with(sample, {}, session=session)
     if PROJECTION_LITERAL in answer.meta or PROJECTION in answer.meta:
-        answer = await talk.call_with(sample, {PROJECTION_LITERAL: EVERYTHING}, peer=peer)
+        answer = await context.call_with(sample, {PROJECTION_LITERAL: EVERYTHING}, session=session)
     return same(output_of(members(answer.result)), sample.value)

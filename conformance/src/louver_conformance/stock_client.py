@@ -1,12 +1,12 @@
-"""Calls of tools by the client of the installed `mcp` SDK: one job on standard input, one line on standard output.
+"""Tool calls by the client of the installed `mcp` SDK: one job on standard input, one line on standard output.
 
 ::
 
-    <- {"url": "", "command": ["python", "server.py"], "era": "2025-11-25", "descriptions": null,
+    <- {"url": "", "command": ["python", "server.py"], "revision": "2025-11-25", "descriptions": null,
         "calls": [{"tool": "get_user", "arguments": {"id": 7}, "meta": {"projection": {...}}}]}
     -> {"thrown": ["", "RuntimeError"]}
 
-What it throws is told by its name alone, since its messages quote answers.
+An exception is named without its message, which may quote an answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from louver_conformance.tools import grants_in
 async def _run(job: dict[str, Any]) -> list[str]:
     command = job["command"]
     target: Any = job["url"] or StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with Client(target, mode="legacy" if job["era"] == HANDSHAKE else "auto") as client:
+    async with Client(target, mode="legacy" if job["revision"] == HANDSHAKE else "auto") as client:
         await client.list_tools()
         grant: dict[str, Any] = {}
         if job["descriptions"] is not None:
@@ -38,7 +38,7 @@ async def _thrown(client: Client, call: dict[str, Any], grant: dict[str, Any]) -
     meta: Any = {**grant, **call["meta"]}
     try:
         answer = await client.call_tool(call["tool"], call["arguments"], meta=meta)
-    except Exception as error:  # noqa: BLE001 - that it throws is what is to be seen
+    except Exception as error:  # noqa: BLE001 - any exception is the finding
         return type(error).__name__
     return "no exception, and takes an error" if answer.is_error else ""
 

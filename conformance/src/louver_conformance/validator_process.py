@@ -1,7 +1,6 @@
-"""What could take for ever, in a process of its own that can be ended.
+"""JSON Schema validation in a process that can be killed.
 
-A schema of a target can be made so that judging it never ends, and no thread can be stopped. So it is judged over
-there, a line a job::
+A hostile schema can take forever to validate, and no thread can be stopped. One line a job::
 
     -> {"schema": {...}, "values": [..., ...]}
     <- [true, false]
@@ -16,38 +15,33 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core import json
 from louver.core.schema.validate import validator
-from louver.errors import UpstreamTimeout
-from louver.limits import CONFORMANCE_BYTES, CONFORMANCE_JUDGING_S
+from louver_conformance.errors import TargetTimeout
+from louver_conformance.limits import MAX_MESSAGE_BYTES, VALIDATION_TIMEOUT_S
 
 if TYPE_CHECKING:
     from louver.core.json import Json, Schema
 
 
-class Judge:
-    """Says whether values satisfy a schema. Its process is started when it is first asked."""
+class ValidatorProcess:
+    """Validates values against schemas of a target. The process starts with the first job."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
 
     async def accepts(self, schema: Schema, *values: Json) -> list[bool]:
-        """Whether each value satisfies the schema.
-
-        Raises:
-            UpstreamTimeout: That cannot be said in reasonable time.
-        """
+        """Whether each value satisfies the schema."""
         job = json.compact({"schema": schema, "values": values}).encode() + b"\n"
         try:
-            async with asyncio.timeout(CONFORMANCE_JUDGING_S):
-                return await self._answer(job)
+            async with asyncio.timeout(VALIDATION_TIMEOUT_S):
+                return await self._run(job)
         except (TimeoutError, ConnectionError, ValueError):
             await self.close()
             message = (
-                f"whether a schema of the target accepts a value cannot be said in {CONFORMANCE_JUDGING_S:g} seconds"
+                f"whether a schema of the target accepts a value cannot be said in {VALIDATION_TIMEOUT_S:g} seconds"
             )
-            raise UpstreamTimeout(message) from None
+            raise TargetTimeout(message) from None
 
     async def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process is not None:
             with suppress(ProcessLookupError):
@@ -55,14 +49,14 @@ class Judge:
             # Its pipe is closed only when it has been read to its end.
             await process.communicate()
 
-    async def _answer(self, job: bytes) -> list[bool]:
+    async def _run(self, job: bytes) -> list[bool]:
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "louver_conformance.validator_process"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                limit=CONFORMANCE_BYTES,
+                limit=MAX_MESSAGE_BYTES,
             )
         process = self._process
         assert process.stdin is not None
@@ -75,9 +69,9 @@ class Judge:
 def _serve() -> None:
     for line in sys.stdin.buffer:
         job: dict[str, Any] = json.parse(line.decode(), deepest=1000)
-        ready = validator(job["schema"])
-        said = [ready.is_valid(value) for value in job["values"]]
-        sys.stdout.write(json.compact(said) + "\n")
+        schema = validator(job["schema"])
+        verdicts = [schema.is_valid(value) for value in job["values"]]
+        sys.stdout.write(json.compact(verdicts) + "\n")
         sys.stdout.flush()
 
 

@@ -1,1 +1,1 @@
-"""The checks, a file a group."""
+"""The functions of the checks, a file a group."""

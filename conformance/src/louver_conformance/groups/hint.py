@@ -1,74 +1,74 @@
-"""What tools say of their own projection."""
+"""Projection hints of tools, and their views."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from louver import Projection, compile_projection
 from louver.core.json import is_array, is_object, members
 from louver.core.paths.path import FieldPath
-from louver.core.projection.plan import compile_projection
-from louver.core.projection.request import Projection
-from louver.errors import Broken, LouverError, NotOffered
+from louver.errors import LouverError
 from louver.protocol.names import HINT, HINT_LITERAL, PROJECTION
 from louver_conformance.assertions import include, kept_of, receipt_of, result_of, same
 from louver_conformance.checks import check
+from louver_conformance.errors import CheckFailed, NotOffered
 
 if TYPE_CHECKING:
-    from louver_conformance.context import Talk
+    from louver_conformance.context import Context
 
 
 @check("hint-given")
-async def hint_given(talk: Talk) -> None:
+async def hint_given(context: Context) -> None:
     with_schema = [
-        sample for sample in talk.samples if sample.tool.output_schema or "outputSchema" in sample.tool.described
+        sample for sample in context.samples if sample.tool.output_schema or "outputSchema" in sample.tool.described
     ]
     if not with_schema:
         raise NotOffered("no tool that was called has an output schema")
     for sample in with_schema:
-        answer = await talk.call(sample, include(sample))
+        answer = await context.call(sample, include(sample))
         if receipt_of(answer).get("applied") is True and sample.tool.hint.get("supported") is not True:
-            raise Broken(f"{sample.tool.name!r} can be projected and has no '{HINT_LITERAL}' that says so")
+            raise CheckFailed(f"{sample.tool.name!r} can be projected and has no '{HINT_LITERAL}' that says so")
 
 
 @check("hint-form")
-async def hint_form(talk: Talk) -> None:
-    hints = {tool.name: members(tool.listed.get("annotations")).get(HINT_LITERAL) for tool in talk.tools}
+async def hint_form(context: Context) -> None:
+    hints = {tool.name: members(tool.listed.get("annotations")).get(HINT_LITERAL) for tool in context.tools}
     given = {name: hint for name, hint in hints.items() if hint is not None}
     if not given:
         raise NotOffered(f"no tool has a '{HINT_LITERAL}'")
     for name, hint in given.items():
         where = f"the '{HINT_LITERAL}' of {name!r}"
         if not is_object(hint) or not isinstance(hint.get("supported"), bool):
-            raise Broken(f"{where} does not say 'supported', true or false")
+            raise CheckFailed(f"{where} does not say 'supported', true or false")
         views = hint.get("recommendedViews", {})
         if not is_object(views):
-            raise Broken(f"'recommendedViews' in {where} is no object")
+            raise CheckFailed(f"'recommendedViews' in {where} is no object")
         for view, paths in views.items():
             if not is_array(paths) or not paths or not all(_is_path(path) for path in paths):
-                raise Broken(f"the view {view!r} in {where} is no list of field paths")
+                raise CheckFailed(f"the view {view!r} in {where} is no list of field paths")
 
 
 @check("hint-is-true")
-async def hint_is_true(talk: Talk) -> None:
-    for sample in talk.samples:
+async def hint_is_true(context: Context) -> None:
+    for sample in context.samples:
         if sample.tool.is_projectable:
-            answer = await talk.call(sample, include(sample))
-            asked = f"include of {str(sample.fields[0])!r} of {sample.tool.name!r}"
-            result = result_of(answer, asked)
+            answer = await context.call(sample, include(sample))
+            description = f"include of {str(sample.fields[0])!r} of {sample.tool.name!r}"
+            result = result_of(answer, description)
             if receipt_of(answer).get("applied") is not True and same(kept_of(result), sample.value):
-                raise Broken(f"{asked} is not projected, and its hint says that it can be")
+                raise CheckFailed(f"{description} is not projected, and its hint says that it can be")
 
 
 @check("views-fit")
-async def views_fit(talk: Talk) -> None:
+async def views_fit(context: Context) -> None:
     tried = False
-    for tool in talk.tools:
+    for tool in context.tools:
         schema = members(tool.described.get("outputSchema")) or tool.output_schema
         for name, paths in tool.views.items() if schema else ():
             tried = True
             unmatched = _unmatched(paths, schema)
             if unmatched:
-                raise Broken(
+                raise CheckFailed(
                     f"the view {name!r} of {tool.name!r} names {unmatched[0]!r}, which its schema does not know"
                 )
     if not tried:
@@ -76,16 +76,16 @@ async def views_fit(talk: Talk) -> None:
 
 
 @check("hint-extension")
-async def hint_extension(talk: Talk) -> None:
-    hinted = [tool for tool in talk.tools if tool.hint and tool.extension_hint]
-    if PROJECTION not in talk.extensions or not [tool for tool in talk.tools if tool.hint]:
+async def hint_extension(context: Context) -> None:
+    hinted = [tool for tool in context.tools if tool.hint and tool.extension_hint]
+    if PROJECTION not in context.extensions or not [tool for tool in context.tools if tool.hint]:
         raise NotOffered(f"no tool has a hint, or '{PROJECTION}' is not declared")
-    if missing := [tool for tool in talk.tools if tool.hint and not tool.extension_hint]:
-        raise Broken(f"{missing[0].name!r} has no hint in '_meta[\"{HINT}\"]', which typed clients keep")
+    if missing := [tool for tool in context.tools if tool.hint and not tool.extension_hint]:
+        raise CheckFailed(f"{missing[0].name!r} has no hint in '_meta[\"{HINT}\"]', which typed clients keep")
     for tool in hinted:
         for member in ("supported", "recommendedViews"):
             if tool.hint.get(member) != tool.extension_hint.get(member):
-                raise Broken(f"{member!r} is not the same in both hints of {tool.name!r}")
+                raise CheckFailed(f"{member!r} is not the same in both hints of {tool.name!r}")
 
 
 def _is_path(path: object) -> bool:

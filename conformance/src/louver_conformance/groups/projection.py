@@ -1,17 +1,16 @@
-"""What is left of an answer, and what is told of that."""
+"""The kept value of a projected answer, and its receipt."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from louver import Projection
 from louver.core.json import compact, is_array, levels, members, strings
-from louver.core.projection.request import Projection
-from louver.errors import Broken, LouverError, NotOffered
-from louver.limits import CONFORMANCE_LEAVES
+from louver.errors import LouverError
 from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import (
-    differing,
+    difference,
     exclude,
     first,
     include,
@@ -22,268 +21,272 @@ from louver_conformance.assertions import (
     same,
 )
 from louver_conformance.checks import check
+from louver_conformance.errors import CheckFailed, NotOffered
 from louver_conformance.field_picks import in_top_array, is_closed, nested, parent, plain_name
+from louver_conformance.limits import MAX_FIELDS
 from louver_conformance.sample import json_in, output_of, texts_of
 
 if TYPE_CHECKING:
     from louver.core.json import Json
-    from louver_conformance.context import Talk
+    from louver_conformance.context import Context
     from louver_conformance.sample import Sample
 
-_SHORTEST_TOLD = 6
-"""Characters of a text that is looked for in an answer from which it was left out: shorter ones are there by chance."""
+# Characters of a left-out text that is looked for in the answer: shorter ones are there by chance.
+_SHORTEST = 6
 
 
-# What is told
+# The receipt
 
 
 @check("receipt-given")
-async def receipt_given(talk: Talk) -> None:
-    for sample in talk.samples:
+async def receipt_given(context: Context) -> None:
+    for sample in context.samples:
         if sample.tool.is_projectable:
-            receipt = receipt_of(await talk.call(sample, include(sample)))
+            receipt = receipt_of(await context.call(sample, include(sample)))
             if not isinstance(receipt.get("applied"), bool):
-                raise Broken(f"'_meta.projection' of the answer of {sample.tool.name!r} does not say 'applied'")
+                raise CheckFailed(f"'_meta.projection' of the answer of {sample.tool.name!r} does not say 'applied'")
 
 
 @check("applied-is-trimmed")
-async def applied_is_trimmed(talk: Talk) -> None:
-    sample = first(talk)
-    answer = await talk.call(sample, include(sample))
+async def applied_is_trimmed(context: Context) -> None:
+    sample = first(context)
+    answer = await context.call(sample, include(sample))
     if receipt_of(answer).get("applied") is True and same(kept_of(result_of(answer, "include")), sample.value):
-        raise Broken("'applied' is true, and nothing is left out")
+        raise CheckFailed("'applied' is true, and nothing is left out")
 
 
 @check("not-applied-is-whole")
-async def not_applied_is_whole(talk: Talk) -> None:
-    for sample in talk.samples:
-        answer = await talk.call(sample, include(sample))
+async def not_applied_is_whole(context: Context) -> None:
+    for sample in context.samples:
+        answer = await context.call(sample, include(sample))
         if receipt_of(answer).get("applied") is False and answer.result is not None and not answer.is_error_result:
             kept = kept_of(answer.result)
             if kept is not None and not same(kept, sample.value):
-                raise Broken(f"'applied' is false, and the answer of {sample.tool.name!r} is not whole")
+                raise CheckFailed(f"'applied' is false, and the answer of {sample.tool.name!r} is not whole")
 
 
 @check("receipt-repeats")
-async def receipt_repeats(talk: Talk) -> None:
-    sample = first(talk)
+async def receipt_repeats(context: Context) -> None:
+    sample = first(context)
     for request in (include(sample), exclude(sample)):
-        receipt = receipt_of(await talk.call(sample, request))
+        receipt = receipt_of(await context.call(sample, request))
         mode = request["mode"]
         if receipt.get("mode") != mode:
-            raise Broken(f"the receipt of mode {mode!r} says another 'mode'")
+            raise CheckFailed(f"the receipt of mode {mode!r} says another 'mode'")
         fields = receipt.get("fields")
         if not is_array(fields) or _read(mode, fields) != _read(mode, request["fields"]):
-            raise Broken(f"'fields' in the receipt of mode {mode!r} are not those that were asked for")
+            raise CheckFailed(f"'fields' in the receipt of mode {mode!r} are not those that were asked for")
 
 
 @check("fields-canonical")
-async def fields_canonical(talk: Talk) -> None:
-    must_have_extension(talk)
-    sample = first(talk, parent, lacks="has an object in it")
+async def fields_canonical(context: Context) -> None:
+    must_have_extension(context)
+    sample = first(context, parent, lacks="has an object in it")
     above, child = parent(sample)
-    receipt = receipt_of(await talk.call(sample, {"mode": "include", "fields": [child, above, above]}))
+    receipt = receipt_of(await context.call(sample, {"mode": "include", "fields": [child, above, above]}))
     if receipt.get("fields") != [above]:
-        raise Broken("'fields' in the receipt do not name each field once, and a parent instead of its children")
+        raise CheckFailed("'fields' in the receipt do not name each field once, and a parent instead of its children")
 
 
 @check("partial-told")
-async def partial_told(talk: Talk) -> None:
-    must_have_extension(talk)
-    sample = first(talk)
+async def partial_reveals(context: Context) -> None:
+    must_have_extension(context)
+    sample = first(context)
     for request, partial in ((include(sample), True), ({"mode": "include", "fields": ["*"]}, False)):
-        if receipt_of(await talk.call(sample, request)).get("partial") is not partial:
+        if receipt_of(await context.call(sample, request)).get("partial") is not partial:
             left_out = "something" if partial else "nothing"
-            raise Broken(f"'partial' in the receipt is not {str(partial).lower()}, and {left_out} is left out")
+            raise CheckFailed(f"'partial' in the receipt is not {str(partial).lower()}, and {left_out} is left out")
 
 
 @check("unmatched-told")
-async def unmatched_told(talk: Talk) -> None:
-    must_have_extension(talk)
-    sample = first(talk, is_closed, lacks="has a schema that says which members there are")
+async def unmatched_reveals(context: Context) -> None:
+    must_have_extension(context)
+    sample = first(context, is_closed, lacks="has a schema that says which members there are")
     unknown = "no_such_member"
-    receipt = receipt_of(await talk.call(sample, {"mode": "include", "fields": [unknown, str(sample.fields[0])]}))
+    receipt = receipt_of(await context.call(sample, {"mode": "include", "fields": [unknown, str(sample.fields[0])]}))
     if unknown not in strings(receipt.get("unmatched")):
-        raise Broken("'unmatched' in the receipt does not name the field that the schema does not know")
+        raise CheckFailed("'unmatched' in the receipt does not name the field that the schema does not know")
 
 
-# What is left
+# The kept value
 
 
 @check("include-keeps-named")
-async def include_keeps_named(talk: Talk) -> None:
-    for sample in talk.samples:
+async def include_keeps_named(context: Context) -> None:
+    for sample in context.samples:
         if sample.tool.is_projectable:
-            await _holds(talk, sample, include(sample), sample.included(str(sample.fields[0])))
+            await _holds(context, sample, include(sample), sample.included(str(sample.fields[0])))
 
 
 @check("exclude-leaves-out")
-async def exclude_leaves_out(talk: Talk) -> None:
-    for sample in talk.samples:
+async def exclude_leaves_out(context: Context) -> None:
+    for sample in context.samples:
         if sample.tool.is_projectable:
-            await _holds(talk, sample, exclude(sample), sample.excluded(str(sample.fields[0])))
+            await _holds(context, sample, exclude(sample), sample.excluded(str(sample.fields[0])))
 
 
 @check("view-keeps-its-fields")
-async def view_keeps_its_fields(talk: Talk) -> None:
-    if "view" not in (talk.capability.get("modes") or ()):
+async def view_keeps_its_fields(context: Context) -> None:
+    if "view" not in (context.capability.get("modes") or ()):
         raise NotOffered("'modes' has no 'view'")
-    sample = first(talk, lambda sample: sample.tool.views, lacks="has a recommended view")
+    sample = first(context, lambda sample: sample.tool.views, lacks="has a recommended view")
     for name, paths in sample.tool.views.items():
         request = {"mode": "view", "view": name}
-        answer = await talk.call(sample, request)
+        answer = await context.call(sample, request)
         if "shaped" not in receipt_of(answer):
-            await _holds(talk, sample, request, sample.included(*paths))
+            await _holds(context, sample, request, sample.included(*paths))
 
 
 @check("path-of-a-member")
-async def path_of_a_member(talk: Talk) -> None:
-    sample = first(talk, lambda sample: nested(sample, through_array=False), lacks="has an object in it")
-    await _keeps(talk, sample, nested(sample, through_array=False))
+async def path_of_a_member(context: Context) -> None:
+    sample = first(context, lambda sample: nested(sample, through_array=False), lacks="has an object in it")
+    await _keeps(context, sample, nested(sample, through_array=False))
 
 
 @check("path-through-an-array")
-async def path_through_an_array(talk: Talk) -> None:
-    sample = first(talk, lambda sample: nested(sample, through_array=True), lacks="has an array of objects in it")
-    await _keeps(talk, sample, nested(sample, through_array=True))
+async def path_through_an_array(context: Context) -> None:
+    sample = first(context, lambda sample: nested(sample, through_array=True), lacks="has an array of objects in it")
+    await _keeps(context, sample, nested(sample, through_array=True))
 
 
 @check("path-with-a-wildcard")
-async def path_with_a_wildcard(talk: Talk) -> None:
-    sample = first(talk, in_top_array, lacks="has an array of objects in it")
+async def path_with_a_wildcard(context: Context) -> None:
+    sample = first(context, in_top_array, lacks="has an array of objects in it")
     name, member = in_top_array(sample)
     for path in (f"{name}[*].{member}", f"{name}.*.{member}"):
-        await _keeps(talk, sample, path)
+        await _keeps(context, sample, path)
 
 
 @check("path-in-other-forms")
-async def path_in_other_forms(talk: Talk) -> None:
-    must_have_extension(talk)
-    sample = first(talk, plain_name, lacks="has a member with a plain name")
+async def path_in_other_forms(context: Context) -> None:
+    must_have_extension(context)
+    sample = first(context, plain_name, lacks="has a member with a plain name")
     name = plain_name(sample)
     for path in (f"/{name}", f"$.{name}", f"`{name}`", f"['{name}']"):
-        await _holds(talk, sample, {"mode": "include", "fields": [path]}, sample.included(name))
+        await _holds(context, sample, {"mode": "include", "fields": [path]}, sample.included(name))
 
 
 @check("exclude-at-any-depth")
-async def exclude_at_any_depth(talk: Talk) -> None:
-    must_have_extension(talk)
-    sample = first(talk, lambda sample: nested(sample, through_array=None), lacks="has a field within another one")
+async def exclude_at_any_depth(context: Context) -> None:
+    must_have_extension(context)
+    sample = first(context, lambda sample: nested(sample, through_array=None), lacks="has a field within another one")
     path = f"**.{nested(sample, through_array=None).rpartition('.')[2]}"
-    await _holds(talk, sample, {"mode": "exclude", "fields": [path]}, sample.excluded(path))
+    await _holds(context, sample, {"mode": "exclude", "fields": [path]}, sample.excluded(path))
 
 
-# Where else it could stand
+# Other places of the answer
 
 
 @check("content-is-the-same")
-async def content_is_the_same(talk: Talk) -> None:
-    for sample in talk.samples:
+async def content_is_the_same(context: Context) -> None:
+    for sample in context.samples:
         if not sample.tool.is_projectable or sample.tool.extension_hint.get("content") == "keep":
             continue
-        result = result_of(await talk.call(sample, include(sample)), "include")
+        result = result_of(await context.call(sample, include(sample)), "include")
         if "structuredContent" not in result:
             continue
-        told = json_in(result)
+        content_json = json_in(result)
         for text in texts_of(result):
-            if told is None and _told(text, _left_out(sample, result)):
-                raise Broken(f"the content of {sample.tool.name!r} tells what the structured content leaves out")
-        if told is not None and not same(told, result["structuredContent"]):
+            if content_json is None and _reveals(text, _left_out(sample, result)):
+                raise CheckFailed(f"the content of {sample.tool.name!r} tells what the structured content leaves out")
+        if content_json is not None and not same(content_json, result["structuredContent"]):
             where = f"the content of {sample.tool.name!r}, beside the structured content,"
-            raise Broken(differing(told, result["structuredContent"], where))
+            raise CheckFailed(difference(content_json, result["structuredContent"], where))
 
 
 @check("nothing-is-told-elsewhere")
-async def nothing_is_told_elsewhere(talk: Talk) -> None:
-    for sample in talk.samples:
+async def nothing_is_told_elsewhere(context: Context) -> None:
+    for sample in context.samples:
         if sample.tool.is_projectable and sample.tool.extension_hint.get("content") != "keep":
-            result = result_of(await talk.call(sample, include(sample)), "include")
+            result = result_of(await context.call(sample, include(sample)), "include")
             rest = compact({member: value for member, value in result.items() if member != "structuredContent"})
             known = compact([sample.tool.listed, sample.tool.described, sample.result.get("_meta")])
-            if _told(rest, {text for text in _left_out(sample, result) if _as_json(text) not in known}):
-                raise Broken(f"the answer of {sample.tool.name!r} tells a value elsewhere that was left out")
+            if _reveals(rest, {text for text in _left_out(sample, result) if _as_json(text) not in known}):
+                raise CheckFailed(f"the answer of {sample.tool.name!r} tells a value elsewhere that was left out")
 
 
-# How it is asked for
+# Forms of the request
 
 
 @check("without-request-as-ever")
-async def without_request_as_ever(talk: Talk) -> None:
-    for sample in talk.samples:
-        answer = await talk.call(sample)
+async def without_request_as_ever(context: Context) -> None:
+    for sample in context.samples:
+        answer = await context.call(sample)
         default = receipt_of(answer).get("view") or receipt_of(answer, PROJECTION).get("view")
         if default is None and (PROJECTION_LITERAL in answer.meta or PROJECTION in answer.meta):
-            raise Broken(f"a call of {sample.tool.name!r} that asks for nothing gets a receipt")
+            raise CheckFailed(f"a call of {sample.tool.name!r} that asks for nothing gets a receipt")
         schema = sample.tool.output_schema
         if default is None and schema is not None and "structuredContent" in sample.result:
-            (fits,) = await talk.judge.accepts(schema, sample.result["structuredContent"])
+            (fits,) = await context.validator.accepts(schema, sample.result["structuredContent"])
             if not fits:
-                raise Broken(f"a whole answer of {sample.tool.name!r} does not satisfy the schema that is listed")
+                raise CheckFailed(f"a whole answer of {sample.tool.name!r} does not satisfy the schema that is listed")
 
 
 @check("degrades-to-full-output")
-async def degrades_to_full_output(talk: Talk) -> None:
-    others = [tool for tool in talk.tools if not tool.is_projectable]
+async def degrades_to_full_output(context: Context) -> None:
+    others = [tool for tool in context.tools if not tool.is_projectable]
     for tool in others:
-        sets = talk.fixture.arguments_of(tool.name, tool.input_schema, only_reads=tool.only_reads)
+        sets = context.fixture.arguments_of(tool.name, tool.input_schema, is_read_only=tool.is_read_only)
         if not sets:
             continue
-        plain = await talk.peer.call(tool.name, sets[0], {**tool.grant}, tool.input_schema)
+        plain = await context.session.call(tool.name, sets[0], {**tool.grant}, tool.input_schema)
         if plain.result is None or plain.is_error_result:
             continue
         request = {PROJECTION_LITERAL: {"mode": "include", "fields": ["no_such_member"]}}
-        answer = await talk.peer.call(tool.name, sets[0], {**tool.grant, **request}, tool.input_schema)
+        answer = await context.session.call(tool.name, sets[0], {**tool.grant, **request}, tool.input_schema)
         result = result_of(answer, f"a projection of {tool.name!r}, which does not say that it can be projected,")
         if receipt_of(answer).get("applied") is not True and not same(output_of(result), output_of(plain.result)):
-            raise Broken(f"a projection of {tool.name!r} is not applied, and the answer is not whole")
+            raise CheckFailed(f"a projection of {tool.name!r} is not applied, and the answer is not whole")
         return
     raise NotOffered("no tool that can be called lacks a hint")
 
 
 @check("extension-key")
-async def extension_key(talk: Talk) -> None:
-    must_have_extension(talk)
-    sample = first(talk)
-    answer = await talk.call(sample, include(sample), key=PROJECTION)
+async def extension_key(context: Context) -> None:
+    must_have_extension(context)
+    sample = first(context)
+    answer = await context.call(sample, include(sample), key=PROJECTION)
     if receipt_of(answer, PROJECTION).get("applied") is not True or PROJECTION_LITERAL in answer.meta:
-        raise Broken(f"a request under '{PROJECTION}' has no receipt under that key alone")
+        raise CheckFailed(f"a request under '{PROJECTION}' has no receipt under that key alone")
 
 
 @check("argument-asks")
-async def argument_asks(talk: Talk) -> None:
-    if members(talk.extensions.get(PROJECTION)).get("argument") != ARGUMENT:
+async def argument_asks(context: Context) -> None:
+    if members(context.extensions.get(PROJECTION)).get("argument") != ARGUMENT:
         raise NotOffered("no argument is declared")
-    sample = first(talk, lambda sample: sample.tool.takes_argument, lacks=f"comes of a tool with '{ARGUMENT}'")
+    sample = first(context, lambda sample: sample.tool.takes_argument, lacks=f"comes of a tool with '{ARGUMENT}'")
     path = str(sample.fields[0])
-    for asked in ([path], {"mode": "include", "fields": [path]}):
-        answer = await talk.call_with(sample, {}, {**sample.arguments, ARGUMENT: asked})
+    for argument in ([path], {"mode": "include", "fields": [path]}):
+        answer = await context.call_with(sample, {}, {**sample.arguments, ARGUMENT: argument})
         result = result_of(answer, f"the argument '{ARGUMENT}'")
         if not same(kept_of(result), sample.included(path)):
-            raise Broken(f"the argument '{ARGUMENT}' is not heeded")
+            raise CheckFailed(f"the argument '{ARGUMENT}' is not heeded")
 
 
 @check("progress-beside")
-async def progress_beside(talk: Talk) -> None:
-    sample = first(talk)
+async def progress_beside(context: Context) -> None:
+    sample = first(context)
     meta = {"progressToken": "louver-conformance", PROJECTION_LITERAL: include(sample)}
-    result = result_of(await talk.call_with(sample, meta), "include beside a progress token")
+    result = result_of(await context.call_with(sample, meta), "include beside a progress token")
     if not same(kept_of(result), sample.included(str(sample.fields[0]))):
-        raise Broken("beside a progress token the answer is not projected")
+        raise CheckFailed("beside a progress token the answer is not projected")
 
 
-# What is seen
+# Assertions
 
 
-async def _keeps(talk: Talk, sample: Sample, path: str) -> None:
-    await _holds(talk, sample, {"mode": "include", "fields": [path]}, sample.included(path))
+async def _keeps(context: Context, sample: Sample, path: str) -> None:
+    await _holds(context, sample, {"mode": "include", "fields": [path]}, sample.included(path))
 
 
-async def _holds(talk: Talk, sample: Sample, request: dict[str, Any], expected: Json) -> None:
-    asked = f"mode {request['mode']!r} with {request.get('view') or request['fields'][0]!r} of {sample.tool.name!r}"
-    result = result_of(await talk.call(sample, request), asked)
+async def _holds(context: Context, sample: Sample, request: dict[str, Any], expected: Json) -> None:
+    description = (
+        f"mode {request['mode']!r} with {request.get('view') or request['fields'][0]!r} of {sample.tool.name!r}"
+    )
+    result = result_of(await context.call(sample, request), description)
     kept = kept_of(result)
     if not same(kept, expected):
-        raise Broken(f"{asked}: {differing(kept, expected)}")
+        raise CheckFailed(f"{description}: {difference(kept, expected)}")
 
 
 def _read(mode: str, fields: list[Any]) -> object:
@@ -294,14 +297,14 @@ def _read(mode: str, fields: list[Any]) -> object:
 
 
 def _left_out(sample: Sample, result: dict[str, Any]) -> set[str]:
-    """Some texts of the whole output that stand nowhere in what is left of it."""
+    """Some texts of the whole output that are nowhere in the kept value."""
     kept = compact(result.get("structuredContent"))
     texts = (part for level in levels(sample.value) for part in level if isinstance(part, str))
-    long = islice((text for text in texts if len(text) >= _SHORTEST_TOLD), CONFORMANCE_LEAVES)
+    long = islice((text for text in texts if len(text) >= _SHORTEST), MAX_FIELDS)
     return {text for text in long if _as_json(text) not in kept}
 
 
-def _told(text: str, left_out: set[str]) -> bool:
+def _reveals(text: str, left_out: set[str]) -> bool:
     return any(value in text or _as_json(value) in text for value in left_out)
 
 

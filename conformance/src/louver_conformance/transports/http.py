@@ -1,7 +1,6 @@
-"""A target that is a Streamable HTTP endpoint, one message a POST.
+"""A target that is a Streamable HTTP endpoint: one POST a message, answered by the body or an event of a stream.
 
-The answer is the body, or an event of a stream. A redirect is not followed, a cookie not kept, no proxy taken from
-the environment.
+Redirects are not followed, and proxies of the environment are not used.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
-from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.limits import CONFORMANCE_BYTES, CONFORMANCE_STRAYS
+from louver_conformance.errors import TargetError
+from louver_conformance.limits import MAX_MESSAGE_BYTES, MAX_OTHER_MESSAGES
 from louver_conformance.transports import messages
 
 if TYPE_CHECKING:
@@ -24,48 +23,42 @@ _STREAM: Final = "text/event-stream"
 _SESSION: Final = "mcp-session-id"
 
 
-class Post:
-    """One endpoint.
-
-    Args:
-        url: Where it is; `http` or `https`.
-    """
-
+class HttpTransport:
     def __init__(self, url: str) -> None:
         self._url = url
         self._session: dict[str, str] = {}
-        # Whoever asks sees to the time.
+        # The session sets the timeout.
         self._client = httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=None)
 
-    async def ask(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
-        """The answer to a request."""
+    async def request(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
         body = messages.request(number, method, params)
         try:
-            async with self._client.stream("POST", self._url, content=body, headers=self._all(headers)) as response:
+            async with self._client.stream(
+                "POST", self._url, content=body, headers=self._with_own(headers)
+            ) as response:
                 found = await _answer(response, number)
                 if method == "initialize" and (session := response.headers.get(_SESSION)):
                     self._session = {_SESSION: session}
                 return found
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise UpstreamUnavailable(f"the target cannot be reached: {type(error).__name__}") from None
+            raise TargetError(f"the target cannot be reached: {type(error).__name__}") from None
 
-    async def tell(self, method: str, headers: Mapping[str, str]) -> None:
-        """Send a notification."""
+    async def notify(self, method: str, headers: Mapping[str, str]) -> None:
         try:
             body = messages.notification(method)
-            async with self._client.stream("POST", self._url, content=body, headers=self._all(headers)):
+            async with self._client.stream("POST", self._url, content=body, headers=self._with_own(headers)):
                 pass
         except httpx2.HTTPError as error:
-            raise UpstreamUnavailable(f"the target cannot be reached: {type(error).__name__}") from None
+            raise TargetError(f"the target cannot be reached: {type(error).__name__}") from None
 
     async def close(self) -> None:
-        """End the session of the protocol, and the connection."""
+        """End the MCP session and the connection."""
         with suppress(httpx2.HTTPError):
             if self._session:
                 await self._client.delete(self._url, headers=self._session, timeout=1)
         await self._client.aclose()
 
-    def _all(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def _with_own(self, headers: Mapping[str, str]) -> dict[str, str]:
         own = {"accept": f"application/json, {_STREAM}", "content-type": "application/json"}
         return {**own, **self._session, **headers}
 
@@ -81,12 +74,12 @@ async def _answer(response: httpx2.Response, number: int) -> Answer:
         # An error before the request was read can have no id.
         if message.get("id") == number or "error" in message:
             return messages.answer(message, headers)
-    except UpstreamError:
+    except TargetError:
         if response.status_code == 200:
             raise
     if response.status_code == 200:
-        raise UpstreamInvalidOutput("the target answers another request than it was sent")
-    raise UpstreamUnavailable(f"the target answers with HTTP {response.status_code}")
+        raise TargetError("the target answers another request than it was sent")
+    raise TargetError(f"the target answers with HTTP {response.status_code}")
 
 
 async def _streamed(response: httpx2.Response, number: int, headers: Mapping[str, str]) -> Answer:
@@ -96,9 +89,9 @@ async def _streamed(response: httpx2.Response, number: int, headers: Mapping[str
         if "method" not in message and message.get("id") == number:
             return messages.answer(message, headers)
         count += 1
-        if count > CONFORMANCE_STRAYS:
+        if count > MAX_OTHER_MESSAGES:
             break
-    raise UpstreamUnavailable("the target's stream has ended without an answer")
+    raise TargetError("the target's stream has ended without an answer")
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[bytes]:
@@ -120,6 +113,6 @@ async def _bounded(response: httpx2.Response) -> AsyncGenerator[bytes]:
     size = 0
     async for piece in response.aiter_bytes():
         size += len(piece)
-        if size > CONFORMANCE_BYTES:
-            raise UpstreamTooLarge(f"the target sends a message over {CONFORMANCE_BYTES} bytes")
+        if size > MAX_MESSAGE_BYTES:
+            raise TargetError(f"the target sends a message over {MAX_MESSAGE_BYTES} bytes")
         yield piece

@@ -1,7 +1,4 @@
-"""A target that is a process, spoken to in lines.
-
-Its standard error goes nowhere: the suite tells what it found, not what the target says of itself.
-"""
+"""A target that is a process, over its standard streams. Its standard error is dropped."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.limits import CONFORMANCE_BYTES, CONFORMANCE_ENDING_S, CONFORMANCE_STRAYS
+from louver_conformance.errors import TargetError
+from louver_conformance.limits import EXIT_TIMEOUT_S, MAX_MESSAGE_BYTES, MAX_OTHER_MESSAGES
 from louver_conformance.transports import messages
 
 if TYPE_CHECKING:
@@ -21,13 +18,7 @@ if TYPE_CHECKING:
     from louver_conformance.transports.messages import Answer
 
 
-class Pipe:
-    """A process of our own.
-
-    Args:
-        process: The process, with pipes.
-    """
-
+class StdioTransport:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -36,52 +27,45 @@ class Pipe:
         self._output = process.stdout
 
     @classmethod
-    async def open(cls, command: Sequence[str]) -> Pipe:
-        """A new process.
-
-        Raises:
-            UpstreamUnavailable: It cannot be started.
-        """
+    async def open(cls, command: Sequence[str]) -> StdioTransport:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                limit=CONFORMANCE_BYTES,
-                # A group of its own, so that what it starts can be ended with it.
+                limit=MAX_MESSAGE_BYTES,
+                # A process group, so that its children end with it.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no command"
-            raise UpstreamUnavailable(f"the target cannot be started: {reason}") from None
+            raise TargetError(f"the target cannot be started: {reason}") from None
         return cls(process)
 
-    async def ask(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
-        """The answer to a request; `headers` are for HTTP."""
+    async def request(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
         await self._write(messages.request(number, method, params))
-        for _ in range(CONFORMANCE_STRAYS):
+        for _ in range(MAX_OTHER_MESSAGES):
             message = messages.read(await self._line())
             if "method" in message:
                 if "id" in message:
                     await self._write(messages.reply(message["id"], str(message["method"])))
             elif message.get("id") == number:
                 return messages.answer(message)
-        raise UpstreamInvalidOutput(f"the target sends {CONFORMANCE_STRAYS} messages and no answer")
+        raise TargetError(f"the target sends {MAX_OTHER_MESSAGES} messages and no answer")
 
-    async def tell(self, method: str, headers: Mapping[str, str]) -> None:
-        """Send a notification."""
+    async def notify(self, method: str, headers: Mapping[str, str]) -> None:
         await self._write(messages.notification(method))
 
     async def close(self) -> None:
-        """End the process, and what it has started."""
+        """End the process and its children."""
         self._input.close()
         for number in (None, signal.SIGTERM, signal.SIGKILL):
             if number is not None:
                 self._signal(number)
             with suppress(TimeoutError):
-                async with asyncio.timeout(CONFORMANCE_ENDING_S):
-                    # What it still says has to be read, or a full pipe keeps it from ending.
+                async with asyncio.timeout(EXIT_TIMEOUT_S):
+                    # A full pipe would keep it from ending.
                     while await self._output.read(65_536):
                         pass
                     await self._process.wait()
@@ -97,15 +81,15 @@ class Pipe:
             self._input.write(message + b"\n")
             await self._input.drain()
         except (ConnectionError, RuntimeError):
-            raise UpstreamUnavailable("the target's process has ended") from None
+            raise TargetError("the target's process has ended") from None
 
     async def _line(self) -> bytes:
         while True:
             try:
                 line = await self._output.readline()
             except ValueError:
-                raise UpstreamTooLarge(f"the target sends a message over {CONFORMANCE_BYTES} bytes") from None
+                raise TargetError(f"the target sends a message over {MAX_MESSAGE_BYTES} bytes") from None
             if not line:
-                raise UpstreamUnavailable("the target's process has ended")
+                raise TargetError("the target's process has ended")
             if line.strip():
                 return line

@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        signals.run(check(server, eras=arguments.era, groups=arguments.group, fixture=fixture)), known
+        signals.run(check(server, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known
     )
     if arguments.json:
         write(as_json(report))
@@ -79,28 +79,28 @@ def _write(path: Path, report: bytes) -> None:
 
 def _show(report: Report) -> None:
     console = terminal.console()
-    for era in dict.fromkeys(outcome.era for outcome in report.outcomes):
-        console.print(_table(era, [outcome for outcome in report.outcomes if outcome.era == era]))
-    for era, why in report.unspoken.items():
-        console.print(terminal.plain(f"{era} is not spoken: {why}"))
+    for revision in dict.fromkeys(outcome.revision for outcome in report.outcomes):
+        console.print(_table(revision, [outcome for outcome in report.outcomes if outcome.revision == revision]))
+    for revision, why in report.unsupported.items():
+        console.print(terminal.plain(f"{revision} is not spoken: {why}"))
     counts = {outcome.status: report.count(outcome.status) for outcome in report.outcomes}
     console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
     for outcome in report.outcomes:
         if outcome.status == "fail":
-            said = terminal.plain(f"{outcome.line}: {outcome.detail}")
-            console.print("[red]fail[/red]", said, f"[dim]{', '.join(outcome.check.requirements)}[/dim]")
+            failure = terminal.plain(f"{outcome.line}: {outcome.detail}")
+            console.print("[red]fail[/red]", failure, f"[dim]{', '.join(outcome.check.requirements)}[/dim]")
 
 
-def _table(era: str, outcomes: list[Outcome]) -> Table:
-    table = Table(title=f"protocol {era}", title_justify="left", title_style="bold")
+def _table(revision: str, outcomes: list[Outcome]) -> Table:
+    table = Table(title=f"protocol {revision}", title_justify="left", title_style="bold")
     table.add_column("group")
     table.add_column("check", overflow="fold")
     table.add_column("")
     table.add_column("", overflow="fold")
     for outcome in _shortened(outcomes):
         style = _STYLES.get(outcome.status, "dim")
-        said = terminal.plain(outcome.detail or outcome.check.says, "dim")
-        table.add_row(outcome.check.group, outcome.check.id, terminal.plain(outcome.status, style), said)
+        text = terminal.plain(outcome.detail or outcome.check.says, "dim")
+        table.add_row(outcome.check.group, outcome.check.id, terminal.plain(outcome.status, style), text)
     return table
 
 
