@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parent
 
 
 def folder(name: str) -> Path:
-    """The folder of `name`: `schemas`, `views`, `tool_descriptions`, `vectors` or `conformance`."""
+    """The folder of `name`: `schemas`, `views`, `vectors` or `conformance`."""
     shipped = _PACKAGE / "_data" / name
     if shipped.is_dir():
         return shipped

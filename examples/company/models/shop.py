@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from louver.example.models.base import Address, Count, Email, Id, Money, Phone, Record
+from examples.company.models.base import Address, Count, Email, Id, Money, Phone, Record
 
 Status = Literal["placed", "shipped", "delivered", "cancelled"]
 

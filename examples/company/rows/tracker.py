@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver.example.rows import make, words
-from louver.example.rows.counts import ISSUES, USERS
+from examples.company.rows import make, words
+from examples.company.rows.counts import ISSUES, USERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from louver.example.rows.make import Row
+    from examples.company.rows.make import Row
 
 PACE = 12 * 60
 """Time from one issue to the next, in minutes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from louver.example.rows import words
+from examples.company.rows import words
 
 if TYPE_CHECKING:
     from random import Random

@@ -1,4 +1,4 @@
-"""The example server as a client sees it: answers, schemas, errors, sizes."""
+"""The example company as a client sees it: answers, schemas, errors, sizes."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from louver.example import build_server
-from louver.example.rows.counts import ISSUES, ORDERS, USERS
+from examples.company import build_server
+from examples.company.rows.counts import ISSUES, ORDERS, USERS
 
 pytestmark = pytest.mark.anyio
 

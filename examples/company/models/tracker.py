@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from louver.example.models.base import Count, Id, Record, Url
+from examples.company.models.base import Count, Id, Record, Url
 
 
 class Account(Record):

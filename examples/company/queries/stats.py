@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.example.queries.nest import nest
+from examples.company.queries.nest import nest
 
 if TYPE_CHECKING:
-    from louver.example.data import Database
+    from examples.company.data import Database
 
 STATS = """
     SELECT

@@ -1,4 +1,4 @@
-"""The views that ship under `views/`, held against the example server."""
+"""The views of the example company, held against its server."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,12 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 
 import louver
+from examples.company import build_server
 from louver.catalogue.files.views import ViewFile, ViewFolder
-from louver.example import build_server
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "views").glob("*.views.json"))
+FOLDER = ROOT / "examples" / "company" / "views"
+FILES = sorted(FOLDER.glob("*.views.json"))
 NAMES = [path.name.removesuffix(".views.json") for path in FILES]
 
 CALLS = {
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 def views_of(tool):
-    return json.loads((ROOT / "views" / f"{tool}.views.json").read_text("utf-8"))["views"]
+    return json.loads((FOLDER / f"{tool}.views.json").read_text("utf-8"))["views"]
 
 
 VIEWS = [(tool, view) for tool in NAMES for view in views_of(tool)]
@@ -35,7 +36,7 @@ VIEWS = [(tool, view) for tool in NAMES for view in views_of(tool)]
 def test_there_are_views_for_these_tools():
     """Ours."""
     assert sorted(CALLS) == NAMES
-    assert ViewFolder(ROOT / "views").tools() == NAMES
+    assert ViewFolder(FOLDER).tools() == NAMES
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
@@ -50,7 +51,7 @@ def test_a_file_satisfies_its_schema_and_is_named_as_its_tool(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-async def test_a_file_fits_the_schema_that_the_example_lists(path):
+async def test_a_file_fits_the_schema_that_the_company_lists(path):
     """Ours: every path in it names a field."""
     file = ViewFile.read(path)
     async with Client(build_server()) as client:
@@ -63,7 +64,7 @@ async def test_a_file_fits_the_schema_that_the_example_lists(path):
 async def test_a_view_is_answered_with_what_it_names(tool, view, mode):
     """#1704, "Key Features": view (named presets)."""
     server = build_server()
-    louver.attach(server, views=ROOT / "views")
+    louver.attach(server, views=FOLDER)
     async with Client(server, mode=mode) as client:
         for arguments in CALLS[tool]:
             whole = await client.call_tool(tool, arguments)
@@ -83,7 +84,7 @@ async def test_a_view_is_answered_with_what_it_names(tool, view, mode):
 async def test_a_minimal_view_is_a_small_share_and_a_public_one_names_no_address(tool):
     """#1704, "Performance & Cost Impact" and "Security & Privacy Benefits"."""
     server = build_server()
-    louver.attach(server, views=ROOT / "views")
+    louver.attach(server, views=FOLDER)
     arguments = CALLS[tool][0]
     async with Client(server) as client:
         whole = (await client.call_tool(tool, arguments)).structured_content
@@ -100,7 +101,7 @@ async def test_a_minimal_view_is_a_small_share_and_a_public_one_names_no_address
 async def test_a_page_keeps_its_cursor_in_every_view_that_includes():
     """Ours: `always`; without the cursor a client could not go on."""
     server = build_server()
-    louver.attach(server, views=ROOT / "views")
+    louver.attach(server, views=FOLDER)
     async with Client(server) as client:
         for view in views_of("list_issues"):
             meta = {"projection": {"mode": "view", "view": view}}

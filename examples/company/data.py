@@ -18,8 +18,8 @@ import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from louver.example import tables
-from louver.example.rows import content
+from examples.company import tables
+from examples.company.rows import content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

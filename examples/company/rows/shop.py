@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver.example.rows import make, words
-from louver.example.rows.counts import CUSTOMERS, TREES
+from examples.company.rows import make, words
+from examples.company.rows.counts import CUSTOMERS, TREES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from louver.example.rows.make import Row
+    from examples.company.rows.make import Row
 
 PACE = 20 * 60
 """Time from one order to the next, in minutes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from louver.example.models import OrderNode, OrderSearch
-from louver.example.queries.nest import group, nest
+from examples.company.models import OrderNode, OrderSearch
+from examples.company.queries.nest import group, nest
 
 if TYPE_CHECKING:
-    from louver.example.data import Database
+    from examples.company.data import Database
 
 TOTAL_CENTS = "(SELECT sum(i.quantity * i.unit_price_cents) FROM order_items i WHERE i.order_id = o.id)"
 

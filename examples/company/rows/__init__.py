@@ -9,12 +9,12 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from louver.example.rows import people, shop, tracker
+from examples.company.rows import people, shop, tracker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from louver.example.rows.make import Row
+    from examples.company.rows.make import Row
 
 SEED = "louver"
 

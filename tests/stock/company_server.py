@@ -1,15 +1,20 @@
-"""The example server with projection, but with `relax` switched off: tools list their exact output schema.
+"""The example company with projection; with `--exact`, tools list their exact output schema.
 
-It shows what the relaxed listing is for: every stock client throws at a projected answer of this server.
+The second shows what the relaxed listing is for: every stock client throws at a projected answer of that server.
 """
 
 import socket
 import sys
+from pathlib import Path
 
 import uvicorn
 
 import louver
-from louver.example import build_server
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from examples.company import build_server  # noqa: E402
 
 server = build_server()
 exact = {}
@@ -31,9 +36,11 @@ async def restore(ctx, call_next):
     return answer
 
 
-server.middleware.insert(0, remember)
-louver.attach(server)
-server.middleware.insert(0, restore)
+if "--exact" in sys.argv:
+    server.middleware.insert(0, remember)
+louver.attach(server, views=ROOT / "examples" / "company" / "views")
+if "--exact" in sys.argv:
+    server.middleware.insert(0, restore)
 
 if "--http" in sys.argv:
     with socket.create_server(("127.0.0.1", 0)) as listener:

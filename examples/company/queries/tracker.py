@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from louver.example.models import Issue, IssuePage, Label
-from louver.example.queries.nest import group, nest
+from examples.company.models import Issue, IssuePage, Label
+from examples.company.queries.nest import group, nest
 
 if TYPE_CHECKING:
-    from louver.example.data import Database
+    from examples.company.data import Database
 
 API = "https://api.code.example.com/repos/lantern/harbor"
 

@@ -16,10 +16,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from louver.example.data import Database, shared
-from louver.example.models import Issue, IssuePage, Label, OrderNode, OrderSearch, UserProfile
-from louver.example.queries import people, shop, stats, tracker
-from louver.example.rows.counts import ISSUES, ORDERS, USERS
+from examples.company.data import Database, shared
+from examples.company.models import Issue, IssuePage, Label, OrderNode, OrderSearch, UserProfile
+from examples.company.queries import people, shop, stats, tracker
+from examples.company.rows.counts import ISSUES, ORDERS, USERS
 
 INSTRUCTIONS = f"""\
 Read-only access to an invented company: its people, the issue tracker of its product, and its shop.

@@ -5,8 +5,8 @@ member is required, so that a schema says all that an answer can hold; a member 
 be unknown is `null`, never absent.
 """
 
-from louver.example.models.people import UserProfile
-from louver.example.models.shop import Order, OrderNode, OrderSearch
-from louver.example.models.tracker import Issue, IssuePage, Label
+from examples.company.models.people import UserProfile
+from examples.company.models.shop import Order, OrderNode, OrderSearch
+from examples.company.models.tracker import Issue, IssuePage, Label
 
 __all__ = ["Issue", "IssuePage", "Label", "Order", "OrderNode", "OrderSearch", "UserProfile"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from louver.example.models import UserProfile
-from louver.example.queries.nest import nest
+from examples.company.models import UserProfile
+from examples.company.queries.nest import nest
 
 if TYPE_CHECKING:
-    from louver.example.data import Database
+    from examples.company.data import Database
 
 PROFILE = """
     SELECT

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from louver.example.rows import make, words
-from louver.example.rows.counts import ISSUES, ORDERS, USERS
+from examples.company.rows import make, words
+from examples.company.rows.counts import ISSUES, ORDERS, USERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from louver.example.rows.make import Row
+    from examples.company.rows.make import Row
 
 LEADERS = 5
 """The first users, who report to nobody."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from louver.example.models.base import Address, Count, Email, Id, Money, Phone, Record
+from examples.company.models.base import Address, Count, Email, Id, Money, Phone, Record
 
 
 class Manager(Record):

@@ -1,4 +1,4 @@
-"""The example database: made when needed, always the same, read only, for any thread."""
+"""The database of the example company: made when needed, always the same, read only, for any thread."""
 
 import hashlib
 import json
@@ -11,10 +11,10 @@ from contextlib import closing
 import pytest
 from mcp import Client
 
-from louver.example import build_server, data
-from louver.example.data import Database
-from louver.example.queries.nest import nest
-from louver.example.rows import content, counts
+from examples.company import build_server, data
+from examples.company.data import Database
+from examples.company.queries.nest import nest
+from examples.company.rows import content, counts
 
 DIGEST = "8175a65eb90b3fb66a6412e9ffa51d721ab0d57eecd47b93f93324d79cab34e9"
 """Of all rows. Whoever changes a row raises `tables.VERSION` and writes the new digest here."""
