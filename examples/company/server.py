@@ -1,15 +1,12 @@
-"""The MCP server of the example: seven tools that read, and one that always fails.
+"""The MCP server: seven tools that read, and one that always fails.
 
-Every tool says of itself that it only reads. Between them their output schemas have what
-schemas in the wild have: closed objects, formats, enumerations, a discriminated union, maps with
-free keys, nullable objects, recursion, a list that the SDK wraps, and no schema at all.
+Their output schemas have closed objects, formats, enumerations, a discriminated union, maps with
+free keys, nullable objects, recursion, a list that the SDK wraps; one tool has no schema.
 """
 
-import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -27,18 +24,11 @@ Find issues with list_issues (newest first, page by page) and orders with search
 tools take an id or a number. Users are 1 to {USERS}, issues 1 to {ISSUES}, orders 1 to {ORDERS}.
 """
 
-VERSION = "1.0.0"
-"""Of the example, which need not move with Louver's."""
-
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
 class Tools:
-    """The tools; a method's docstring is the description that a model reads.
-
-    Args:
-        database: What they read.
-    """
+    # A method's docstring is the description that a model reads.
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -103,23 +93,11 @@ class Tools:
         raise ToolError(msg)
 
 
-def build_server(meta: Mapping[str, dict[str, Any]] | None = None, *, database: Database | None = None) -> MCPServer:
-    """The server `louver-example` with all of its tools.
-
-    Args:
-        meta: Tool name -> the `_meta` of that tool in `tools/list`. None by default.
-        database: What the tools read; the in-memory database of this process by default.
-
-    Raises:
-        ValueError: `meta` names a tool that does not exist.
-    """
-    server = MCPServer("louver-example", version=VERSION, instructions=INSTRUCTIONS)
-    _register(server, Tools(database or shared()), meta or {})
-    return server
-
-
-def _register(server: MCPServer, tools: Tools, meta: Mapping[str, dict[str, Any]]) -> None:
-    functions: tuple[Callable[..., Any], ...] = (
+def build_server(database: Database | None = None) -> MCPServer:
+    """The server with all of its tools, on the database of this process by default."""
+    server = MCPServer("louver-company", version="1.0.0", instructions=INSTRUCTIONS)
+    tools = Tools(database or shared())
+    for tool in (
         tools.get_user_profile,
         tools.list_issues,
         tools.get_issue,
@@ -128,20 +106,10 @@ def _register(server: MCPServer, tools: Tools, meta: Mapping[str, dict[str, Any]
         tools.list_labels,
         tools.export_stats,
         tools.always_fails,
-    )
-    names = {function.__name__ for function in functions}
-    if unknown := sorted(meta.keys() - names):
-        msg = f"meta names unknown tools {unknown}: expected some of {sorted(names)}"
-        raise ValueError(msg)
-    for function in functions:
-        server.add_tool(
-            function,
-            # The SDK takes a docstring as it stands, with the indentation of the source.
-            description=inspect.getdoc(function),
-            annotations=READ_ONLY,
-            meta=meta.get(function.__name__),
-            structured_output=False if function == tools.export_stats else None,
-        )
+    ):
+        structured = False if tool == tools.export_stats else None
+        server.add_tool(tool, annotations=READ_ONLY, structured_output=structured)
+    return server
 
 
 def _check(argument: str, value: int, last: int) -> None:

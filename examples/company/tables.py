@@ -1,13 +1,8 @@
-"""The tables of the example database, as SQLite reads them.
+"""The tables: people (`users`), the tracker (`issues`), the shop (`orders`).
 
-Three groups: people (`users` and what hangs on them), the tracker (`issues`), the shop
-(`orders`). Booleans are 0 or 1, times are ISO 8601 text in UTC, money is in cents. JSON
-stands only where the members differ from row to row: `users.preferences`, `activities.details`.
+Booleans are 0 or 1, times are ISO 8601 text in UTC, money is in cents. `users.preferences` and
+`activities.details` hold JSON, because their members differ from row to row.
 """
-
-VERSION = 0x4C56_0001
-"""Kept in the file's `user_version`: "LV", so that no other program's file passes for ours, and a
-number to raise whenever a table or a row changes."""
 
 PEOPLE = (
     """
@@ -182,5 +177,5 @@ SHOP = (
     "CREATE INDEX shipments_by_order ON shipments (order_id)",
 )
 
+# Each table stands after those it refers to.
 STATEMENTS = PEOPLE + TRACKER + SHOP
-"""Every statement, in an order in which each table stands after those it refers to."""

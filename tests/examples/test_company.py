@@ -79,20 +79,6 @@ async def test_every_tool_says_that_it_only_reads(era):
             assert tool.description
 
 
-async def test_a_tool_lists_the_meta_that_it_was_given():
-    """Ours."""
-    meta = {"get_issue": {"com.example/note": 1}}
-    async with Client(build_server(meta)) as client:
-        listed = {tool.name: tool.meta for tool in (await client.list_tools()).tools}
-    assert {name: value for name, value in listed.items() if value} == meta
-
-
-def test_meta_for_an_unknown_tool_is_refused():
-    """Ours."""
-    with pytest.raises(ValueError, match=r"unknown tools \['get_isue'\]: expected some of \['always_fails'"):
-        build_server({"get_isue": {}})
-
-
 async def test_a_list_is_wrapped_by_the_sdk():
     """The SDK: a `list[...]` becomes `{"result": [...]}`, its text one block for each element."""
     async with Client(build_server()) as client:

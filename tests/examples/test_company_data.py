@@ -17,12 +17,12 @@ from examples.company.queries.nest import nest
 from examples.company.rows import content, counts
 
 DIGEST = "8175a65eb90b3fb66a6412e9ffa51d721ab0d57eecd47b93f93324d79cab34e9"
-"""Of all rows. Whoever changes a row raises `tables.VERSION` and writes the new digest here."""
+"""Of all rows."""
 
 
-def dump(path=":memory:"):
+def dump():
     """The whole content as SQL text."""
-    with closing(data._connect(path)) as connection:
+    with closing(data.connect()) as connection:
         return "\n".join(connection.iterdump())
 
 
@@ -80,14 +80,14 @@ def test_a_database_is_made_in_under_a_second():
 async def test_nothing_is_made_before_the_first_query(monkeypatch):
     """Ours: neither the import, nor the server, nor a listing opens a database."""
     opened = []
-    connect = data._connect
-    monkeypatch.setattr(data, "_connect", lambda path: opened.append(path) or connect(path))
+    connect = data.connect
+    monkeypatch.setattr(data, "connect", lambda: opened.append(1) or connect())
     async with Client(build_server(database=Database())) as client:
         await client.list_tools()
         assert opened == []
         await client.call_tool("list_labels")
         await client.call_tool("list_labels")
-    assert opened == [":memory:"]
+    assert opened == [1]
 
 
 def test_servers_share_the_database_of_the_process():
@@ -98,8 +98,8 @@ def test_servers_share_the_database_of_the_process():
 def test_many_threads_share_one_connection(monkeypatch):
     """Ours: the first query of several threads makes the database once."""
     opened = []
-    connect = data._connect
-    monkeypatch.setattr(data, "_connect", lambda path: opened.append(path) or connect(path))
+    connect = data.connect
+    monkeypatch.setattr(data, "connect", lambda: opened.append(1) or connect())
     database = Database()
     with ThreadPoolExecutor(16) as pool:
         answers = list(
@@ -107,28 +107,6 @@ def test_many_threads_share_one_connection(monkeypatch):
         )
     assert answers == [[{"id": user_id}] for user_id in range(1, 201)]
     assert len(opened) == 1
-
-
-def test_a_file_is_made_once_and_read_again(tmp_path):
-    """Ours."""
-    path = tmp_path / "example.db"
-    first = Database(path).read("SELECT * FROM users")
-    stamp = path.stat().st_mtime_ns
-    assert Database(path).read("SELECT * FROM users") == first
-    assert dump(path) == dump()
-    assert path.stat().st_mtime_ns == stamp
-
-
-def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path):
-    """Ours."""
-    path = tmp_path / "other.db"
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE t (x)")
-    other.close()
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match="user_version 0x0 is another program's: expected no file or 0x4c56"):
-        Database(path).read("SELECT 1")
-    assert path.read_bytes() == before
 
 
 def test_a_statement_that_writes_is_refused():

@@ -1,9 +1,4 @@
-"""What the tools answer: the models from which the SDK derives each `outputSchema`.
-
-One file a group of tables. Every model is closed (`additionalProperties: false`) and every
-member is required, so that a schema says all that an answer can hold; a member that may
-be unknown is `null`, never absent.
-"""
+"""Answers of the tools, from which the SDK derives each `outputSchema`. A member may be null, but never absent."""
 
 from examples.company.models.people import UserProfile
 from examples.company.models.shop import Order, OrderNode, OrderSearch

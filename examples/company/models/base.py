@@ -1,4 +1,4 @@
-"""The parts that several models share: the base class, formats, money, addresses."""
+"""Parts of several models: the base class, formats, money, addresses."""
 
 from typing import Annotated, Literal
 

@@ -1,1 +1,1 @@
-"""What the tools ask the database: one file a group of tables, SQL in, models out."""
+"""Queries of the tools: SQL in, models out."""

@@ -1,9 +1,4 @@
-"""From flat rows to nested objects.
-
-A query names its columns by the path that they shall have in the answer::
-
-    SELECT u.name, u.lat AS "address.geo.lat" ...   ->   {"name": ..., "address": {"geo": {"lat": ...}}}
-"""
+"""Flat rows to nested objects: a column `address.geo.lat` becomes `{"address": {"geo": {"lat": ...}}}`."""
 
 from __future__ import annotations
 
@@ -15,10 +10,7 @@ if TYPE_CHECKING:
 
 
 def nest(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as an object, with an object inside for every dotted column.
-
-    An inner object of which each column is NULL is `None`: an outer join found nothing.
-    """
+    """The row as an object; an inner object is `None` if all of its columns are NULL (an outer join found nothing)."""
     record: dict[str, Any] = {}
     for column, value in row.items():
         *path, name = column.split(".")
@@ -30,7 +22,7 @@ def nest(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def group(rows: Iterable[Mapping[str, Any]], key: str) -> defaultdict[Any, list[dict[str, Any]]]:
-    """The rows by their value of `key`, each nested and without it."""
+    """Rows by their value of `key`, each nested and without it."""
     groups: defaultdict[Any, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         record = nest(row)

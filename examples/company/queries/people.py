@@ -43,7 +43,6 @@ CONSENTS = "SELECT purpose, given_on FROM consents WHERE user_id = ? ORDER BY pu
 
 
 def profile(database: Database, user_id: int) -> UserProfile:
-    """The profile of the user with an id from 1 to `USERS`."""
     [row] = database.read(PROFILE, (user_id,))
     record = nest(row)
     record["preferences"] = json.loads(record["preferences"])

@@ -89,7 +89,6 @@ TREE = f"""
 
 
 def search(database: Database, text: str, limit: int) -> OrderSearch:
-    """The orders of which the customer or a product contains the text, whatever the case of its letters."""
     matches = [row["id"] for row in database.read(MATCHES, {"text": text})]
     ids = json.dumps(matches[:limit])
     items_of = group(database.read(ITEMS_OF, (ids,)), "order")
@@ -102,7 +101,6 @@ def search(database: Database, text: str, limit: int) -> OrderSearch:
 
 
 def tree(database: Database, order_id: int) -> OrderNode:
-    """The order with an id from 1 to `ORDERS`, and all orders below it."""
     rows = database.read(TREE, (order_id,))
     items_of = group(database.read(ITEMS_OF, (json.dumps([row["id"] for row in rows]),)), "order")
     nodes: dict[int, dict[str, Any]] = {}

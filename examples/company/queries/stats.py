@@ -23,5 +23,4 @@ STATS = """
 
 
 def stats(database: Database) -> dict[str, Any]:
-    """A count of what there is, by group of tables."""
     return nest(database.read(STATS)[0])

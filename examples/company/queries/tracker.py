@@ -17,10 +17,8 @@ PAGES = "https://code.example.com/lantern/harbor"
 
 
 def _account(table: str, path: str = "") -> str:
-    """The columns of an account from a row of `users`, all NULL if an outer join found none.
-
-    Who reports to nobody administers the site; `AND` with the id turns a missing row into NULL.
-    """
+    """Columns of an account from a row of `users`, all NULL if an outer join found none."""
+    # Leaders administer the site; `AND` with the id turns a missing row into NULL.
     return f"""
         {table}.login AS "{path}login",
         {table}.id AS "{path}id",
@@ -89,25 +87,16 @@ IN_STATE = "(:state = 'all' OR i.state = :state)"
 
 
 def labels(database: Database) -> list[Label]:
-    """Every label, in order of its id."""
     return [Label.model_validate(row) for row in database.read(f"SELECT {LABEL} FROM labels l ORDER BY l.id")]
 
 
 def issue(database: Database, number: int) -> Issue:
-    """The issue with a number from 1 to `ISSUES`."""
     [record] = _issues(database, database.read(f"{ISSUE} WHERE i.number = ?", (number,)))
     return Issue.model_validate(record)
 
 
 def issue_page(database: Database, state: str, limit: int, before: int) -> IssuePage:
-    """Up to `limit` issues with smaller numbers than `before`, newest first.
-
-    Args:
-        database: Where to look.
-        state: `open`, `closed` or `all`.
-        limit: At least 1.
-        before: A number of which no issue is returned, nor of any larger one.
-    """
+    """Up to `limit` issues with numbers below `before`, newest first."""
     [counted] = database.read(f"SELECT count(*) AS total FROM issues i WHERE {IN_STATE}", {"state": state})
     # One more than asked for tells whether another page follows.
     rows = database.read(

@@ -1,8 +1,4 @@
-"""The rows of the example database, invented with a fixed seed.
-
-Each group of tables has its own generator and its own random numbers, so that a change to
-one leaves the others as they were.
-"""
+"""The rows of the database, generated with a fixed seed."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ SEED = "louver"
 
 
 def content() -> Iterator[tuple[str, list[Row]]]:
-    """Every table's name with its rows, in the order in which they can be inserted."""
+    """Every table's name with its rows, in the order of insertion."""
+    # Each group has random numbers of its own, so that a change to one leaves the others as they were.
     for group in (people, tracker, shop):
         yield from group.content(Random(f"{SEED}/{group.__name__.rpartition('.')[2]}"))

@@ -1,8 +1,4 @@
-"""What the generators share: times, phone numbers, addresses, sentences.
-
-All of it is reserved for examples: phone numbers are 555-01xx, mail and web addresses are below
-example.com and example.org, network addresses are from 203.0.113.0/24 (RFC 5737).
-"""
+"""Times, phone numbers, addresses and sentences, all reserved for examples: 555-01xx, RFC 2606, RFC 5737."""
 
 from __future__ import annotations
 
@@ -14,30 +10,27 @@ from examples.company.rows import words
 if TYPE_CHECKING:
     from random import Random
 
+# Column name -> value.
 Row: TypeAlias = dict[str, Any]
-"""Column name -> value."""
 
+# The tracker and the shop opened then, and every user had joined before.
 EPOCH = datetime(2023, 1, 2, 8, 0, tzinfo=UTC)
-"""When the tracker and the shop opened; by then every user had joined. All times count from here."""
 
 
 def time(minutes: int) -> str:
-    """The instant so many minutes after `EPOCH`, as ISO 8601 text in UTC."""
+    """The instant `minutes` after `EPOCH`, as ISO 8601 text in UTC."""
     return (EPOCH + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def day(minutes: int) -> str:
-    """The date of that instant."""
     return time(minutes)[:10]
 
 
 def phone(random: Random) -> str:
-    """A number that nobody has."""
     return f"+1-{random.choice(words.AREA_CODES)}-555-01{random.randrange(100):02d}"
 
 
 def full_names(random: Random, count: int) -> list[str]:
-    """So many different names."""
     pairs = [f"{first} {last}" for first in words.FIRST_NAMES for last in words.LAST_NAMES]
     return random.sample(pairs, count)
 
@@ -56,5 +49,4 @@ def address(random: Random) -> Row:
 
 
 def sentences(random: Random, count: int, stock: tuple[str, ...]) -> str:
-    """So many different sentences of the stock in a row."""
     return " ".join(random.sample(stock, count))

@@ -1,4 +1,4 @@
-"""The rows of the people tables: 200 users, what they agreed to and what they did."""
+"""Rows of the people tables: users, their tags, consents and activities."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ if TYPE_CHECKING:
 
     from examples.company.rows.make import Row
 
+# The first users report to nobody.
 LEADERS = 5
-"""The first users, who report to nobody."""
 
+# In minutes.
 DAY = 24 * 60
-"""In minutes."""
-
+# The time since `EPOCH`.
 YEARS = 3 * 365 * DAY
-"""How long the tracker and the shop have been open, in minutes."""
 
 
 def content(random: Random) -> Iterator[tuple[str, list[Row]]]:
-    """The tables `users`, `user_tags`, `consents` and `activities`."""
     names = make.full_names(random, USERS)
     users = [_user(random, number, name) for number, name in enumerate(names, start=1)]
     yield "users", users

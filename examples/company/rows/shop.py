@@ -1,4 +1,4 @@
-"""The rows of the shop tables: customers, products, and orders that are parts of orders."""
+"""Rows of the shop tables: customers, products, and orders that are parts of orders."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
     from examples.company.rows.make import Row
 
+# Minutes from one order to the next.
 PACE = 20 * 60
-"""Time from one order to the next, in minutes."""
 
+# Order status -> most shipments of such an order.
 SHIPPED = {"delivered": 2, "shipped": 1, "placed": 0, "cancelled": 0}
-"""Order status -> most shipments that such an order can have."""
 
 
 def content(random: Random) -> Iterator[tuple[str, list[Row]]]:
-    """The tables `customers`, `products`, `orders`, `order_items` and `shipments`."""
     products = _products()
     yield "customers", _customers(random)
     yield "products", products

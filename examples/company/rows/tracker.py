@@ -1,4 +1,4 @@
-"""The rows of the tracker tables: 2,000 issues of one repository, with labels and milestones."""
+"""Rows of the tracker tables: issues of one repository, with labels and milestones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from examples.company.rows.make import Row
 
+# Minutes from one issue to the next.
 PACE = 12 * 60
-"""Time from one issue to the next, in minutes."""
 
 REACTIONS = ("plus_one", "minus_one", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
 
@@ -48,7 +48,6 @@ The {component} {fault}. {first}
 
 
 def content(random: Random) -> Iterator[tuple[str, list[Row]]]:
-    """The tables `labels`, `milestones`, `issues`, `issue_labels` and `issue_assignees`."""
     yield "labels", _labels()
     yield "milestones", _milestones()
     issues = [_issue(random, number) for number in range(1, ISSUES + 1)]

@@ -1,13 +1,11 @@
-"""The words from which names, addresses and texts are put together."""
+"""Words for names, addresses and texts."""
 
 from typing import NamedTuple
 
 
 class City(NamedTuple):
-    """A place, and the form of its postal codes, in which `#` stands for a digit."""
-
     name: str
-    zip: str
+    zip: str  # `#` stands for a digit
     country: str
     lat: float
     lon: float
