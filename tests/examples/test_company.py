@@ -1,6 +1,9 @@
 """The example company as a client sees it: answers, schemas, errors, sizes."""
 
 import json
+import os
+import sys
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -8,6 +11,7 @@ from mcp import Client
 
 from examples.company import build_server
 from examples.company.rows.counts import ISSUES, ORDERS, USERS
+from fixtures.command import louver
 
 pytestmark = pytest.mark.anyio
 
@@ -186,3 +190,11 @@ async def test_an_order_tree_and_its_schema_are_recursive():
         assert recursion == {"$ref": "#/$defs/OrderNode"}
         assert levels(await answer(client, "get_order_tree", order_id=1)) == 5
         assert levels(await answer(client, "get_order_tree", order_id=5)) == 1
+
+
+def test_it_is_served_behind_the_gateway_with_its_views(monkeypatch):
+    """Ours: as `examples/company/README.md` says."""
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    done = louver("check", "--config", Path(__file__).parents[2] / "examples" / "company" / "mcp.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ready" in done.stdout
