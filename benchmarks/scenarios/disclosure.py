@@ -1,7 +1,7 @@
 """Disclosure: what a model reads before anything is asked, the list of tools whole and with descriptions on demand.
 
-    tools/list    of the example server, and of 527 real tools as a gateway lists them
-    one tool      of the example's eight operations, without output schemas, against the one tool that reaches them
+    tools/list    of the example company, and of 527 real tools as a gateway lists them
+    one tool      of the company's eight operations, without output schemas, against the one tool that reaches them
 
 Counted with o200k, as in the scenario `tokens`: the tools as compact JSON, as they stand on the wire.
 """
@@ -12,6 +12,7 @@ import json
 import sys
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,11 +22,10 @@ from mcp.server import Server
 import louver
 from benchmarks import tasks
 from benchmarks.results import Group, Row
+from examples.company import build_server
 from louver.core.json import compact
-from louver.example import build_server
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
-from louver.shipped import folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     Made = Callable[[], MCPServer[Any] | Server[Any]]
 
+_VIEWS = Path(__file__).parents[2] / "examples" / "company" / "views"
+
 
 def run(_setting: Setting) -> Iterator[Group]:
     """Both lists; nothing without the tokenizer."""
@@ -44,7 +46,7 @@ def run(_setting: Setting) -> Iterator[Group]:
     import bpe_openai
 
     encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
-    for payload, make, views in (("the example", build_server, folder("views")), ("527 tools", _real, None)):
+    for payload, make, views in (("the example", build_server, _VIEWS), ("527 tools", _real, None)):
         texts = {"full": _listed(make, views=views)}
         texts["minimal"] = _listed(make, views=views, disclosure="enforce", search=True)
         rows = tuple(Row.exact(name, len(encode(text))) for name, text in texts.items())
@@ -76,8 +78,8 @@ def inputs(tools: list[dict[str, Any]]) -> str:
 
 
 async def one_tool() -> str:
-    """The list of a gateway before the example server, in the exposure of one tool."""
-    example = Config.of_command([sys.executable, "-m", "louver", "serve", "--example"])
+    """The list of a gateway before the example company, in the exposure of one tool."""
+    example = Config.of_command([sys.executable, "-m", "examples.company"])
     gateway = Gateway(example, serves_one=True, exposure="gateway")
     try:
         async with Client(gateway.server) as client:

@@ -8,6 +8,6 @@ _PACKAGE = Path(__file__).parent
 
 
 def folder(name: str) -> Path:
-    """The folder of `name`: `schemas`, `views` or `tool_descriptions`."""
+    """The folder of `name`: `schemas` or `views`."""
     shipped = _PACKAGE / "_data" / name
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name

@@ -208,7 +208,7 @@ def test_what_is_no_answer_is_not_quoted(kind, body):
 
 def test_what_a_server_writes_beside_the_protocol_is_not_quoted():
     """Ours: the SDK's own log would."""
-    noisy = "print('secret: 7', flush=True); from louver.example.server import build_server; build_server().run()"
+    noisy = "print('secret: 7', flush=True); from louver.example import build_server; build_server().run()"
     done = louver("call", shlex.join([PYTHON, "-c", noisy]), *PROFILE)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -4,7 +4,7 @@ import mcp_types as types
 from mcp.server import Server
 
 import louver
-from louver.example.server import build_server
+from examples.company import build_server
 from server.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
 
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
@@ -16,14 +16,14 @@ RECEIPT = {"applied": True, "mode": "include", "fields": ["name"]}
 
 
 def example(**options):
-    """The example server, attached."""
+    """The example company, attached."""
     server = build_server()
     louver.attach(server, **options)
     return server
 
 
 def plain():
-    """The example server as it is."""
+    """The example company as it is."""
     return build_server()
 
 

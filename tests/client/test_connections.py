@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 USER = ("get_user_profile", {"user_id": 42})
 EXAMPLE = [*LOUVER, "--example"]
-PLAIN = [PYTHON, "-c", "from louver.example.server import build_server; build_server().run()"]
+PLAIN = [PYTHON, "-c", "from louver.example import build_server; build_server().run()"]
 NAME = {"name": "Ruben Keller"}
 
 
@@ -121,11 +121,11 @@ async def test_a_gateway_projects_for_any_server(mode, upstream):
     """Ours: also for one that projects itself."""
     async with louver.Client([*LOUVER, "--", *upstream], mode=mode) as client:
         result = await client.call_tool(*USER, include=["name"], required=True)
-        labels = await client.call_tool("list_labels", include=["result.name"])
+        users = await client.call_tool("list_users", include=["result.name"])
         text = await client.call_tool("export_stats", include=["users.total"])
     assert result.data == NAME
     assert result.applied
-    assert labels.data[0] == {"name": "bug"}
+    assert users.data[0] == {"name": "Edith Moreau"}
     assert text.data == {"users": {"total": 200}}
 
 

@@ -12,7 +12,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp_types import INVALID_PARAMS
 
 import louver
-from louver.example import build_server
+from examples.company import build_server
 from server.profiles import PROFILE, SCHEMA, lowlevel, structured, text, tool
 from server.reading import URI, grants_in, read, required
 from server.test_callers import caller

@@ -2,7 +2,7 @@
 
 import pytest
 
-from louver.example import build_server
+from examples.company import build_server
 from server.profiles import PROFILE, SCHEMA, lowlevel, structured, text, tool
 from server.wire import NEW, attached, text_of
 

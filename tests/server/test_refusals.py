@@ -6,7 +6,7 @@ import logging
 import pytest
 from mcp import MCPError
 
-from louver.example import build_server
+from examples.company import build_server
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
 from server.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
 from server.wire import NEW, attached, connect, text_of

@@ -8,7 +8,7 @@ from mcp import MCPError
 from mcp.server import MCPServer, Server
 
 import louver
-from louver.example import build_server
+from examples.company import build_server
 from server.profiles import SCHEMA, lowlevel, structured, text, tool
 from server.wire import NEW, OLD, attached, connect
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,8 @@ from stock.run import CLIENTS, run_driver
 
 pytestmark = pytest.mark.deep
 
-EXAMPLE = {"command": sys.executable, "args": ["-m", "louver", "serve", "--example"]}
+ROOT = Path(__file__).parents[2]
+COMPANY = {"command": sys.executable, "args": ["-m", "examples.company"], "cwd": str(ROOT)}
 RULE = {"when": {"overBytes": 1}, "note": "There is something in it.", "workflow": ["Look."]}
 GUIDANCE = "GUIDANCE: There is something in it.\n1. Look."
 
@@ -24,9 +26,9 @@ CALLS = [
 
 
 def answers(client, era, folder, **louver):
-    """What a client makes of the example's answers, through a gateway."""
+    """What a client makes of the company's answers, through a gateway."""
     path = folder / "mcp.json"
-    servers = {"shop": {**EXAMPLE, "louver": {"guidance": [RULE]}}}
+    servers = {"shop": {**COMPANY, "louver": {"guidance": [RULE]}}}
     path.write_text(json.dumps({"mcpServers": servers, "louver": louver}))
     server = {"command": sys.executable, "args": ["-m", "louver", "serve", "--config", str(path)]}
     calls = [{"tool": tool, "arguments": arguments} for tool, arguments in CALLS]

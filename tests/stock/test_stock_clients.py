@@ -10,15 +10,15 @@ import pytest
 from mcp import Client
 
 import louver
+from examples.company import build_server
 from louver.catalogue.files.views import ViewFolder
-from louver.example import build_server
-from louver.shipped import folder
 from stock.run import CLIENTS, run_driver
 
 pytestmark = pytest.mark.deep
 
-EXAMPLE = ["-m", "louver", "serve", "--example"]
-UNRELAXED = [str(Path(__file__).with_name("unrelaxed_server.py"))]
+HERE = Path(__file__).parent
+COMPANY = [str(HERE / "company_server.py")]
+VIEWS = HERE.parents[1] / "examples" / "company" / "views"
 
 
 def include(*fields):
@@ -51,8 +51,7 @@ def target(arguments, transport):
     if transport == "stdio":
         yield {"command": sys.executable, "args": arguments}
         return
-    more = ["--http", "127.0.0.1:0"] if arguments is EXAMPLE else ["--http"]
-    with subprocess.Popen([sys.executable, *arguments, *more], stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, *arguments, "--http"], stderr=subprocess.PIPE, text=True) as process:
         try:
             yield {"url": process.stderr.readline().split()[-1]}
         finally:
@@ -66,7 +65,7 @@ def request(calls, era):
 
 @pytest.fixture(scope="module")
 def full():
-    """The full output of every call, and the exact output schemas, from the example server itself."""
+    """The full output of every call, and the exact output schemas, from the example company itself."""
 
     async def ask():
         async with Client(build_server()) as client:
@@ -82,7 +81,7 @@ def full():
 def test_a_stock_client_accepts_every_projected_answer(client, era, transport, full):
     """Ours: the relaxed schema in `tools/list` admits whatever a projection leaves."""
     schemas, outputs = full
-    with target(EXAMPLE, transport) as server:
+    with target(COMPANY, transport) as server:
         answer = run_driver(client, {"target": server, **request(CALLS, era)})
     assert answer["protocolVersion"] == era
     for (tool, _, wanted), output, got in zip(CALLS, outputs, answer["calls"], strict=True):
@@ -92,7 +91,7 @@ def test_a_stock_client_accepts_every_projected_answer(client, era, transport, f
         if output is None:
             assert "users" in got["content"][0]["text"]
             continue
-        views = ViewFolder(folder("views")).find(tool)
+        views = ViewFolder(VIEWS).find(tool)
         known = None if views is None else views.views
         plan = louver.compile_projection(louver.Projection.from_wire(wanted), schemas[tool], views=known)
         assert got["structuredContent"] == plan(output), (tool, wanted)
@@ -103,6 +102,6 @@ def test_a_stock_client_accepts_every_projected_answer(client, era, transport, f
 @pytest.mark.parametrize(("client", "era"), CLIENTS)
 def test_a_stock_client_throws_when_the_exact_schema_is_listed(client, era, transport):
     """Ours: without `relax` the same answers are refused, so the test above proves something."""
-    with target(UNRELAXED, transport) as server:
+    with target([*COMPANY, "--exact"], transport) as server:
         answer = run_driver(client, {"target": server, **request(CALLS[:1], era)})
     assert [call["ok"] for call in answer["calls"]] == [False], answer["calls"]

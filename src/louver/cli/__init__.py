@@ -89,7 +89,7 @@ def _parser() -> Parser:
 
     serve = commands.add_parser("serve", help="serve the gateway before other servers, or the example server")
     served = _add_upstreams(serve)
-    served.add_argument("--example", action="store_true", help="the example server (SQLite)")
+    served.add_argument("--example", action="store_true", help="the example server")
     serve.add_argument(
         "--exposure",
         choices=("full", "minimal", "discovery", "gateway"),

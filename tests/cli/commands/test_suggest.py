@@ -20,6 +20,7 @@ from louver.shipped import folder
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "samples.py"
 SERVER = [PYTHON, str(FIXTURE)]
 EXAMPLE = [PYTHON, "-m", "louver", "serve", "--example"]
+COMPANY = [PYTHON, "-m", "examples.company"]
 
 
 def suggest(*arguments, server=SERVER):
@@ -253,7 +254,7 @@ def test_where_nothing_can_be_left_out_there_is_no_view():
 
 def test_of_many_fields_the_heaviest_are_shown():
     """Ours."""
-    status, out, _ = suggest(*call("get_user_profile", user_id=7), server=EXAMPLE)
+    status, out, _ = suggest(*call("get_user_profile", user_id=7), server=COMPANY)
     assert status == 0
     assert "The heaviest 40 of 55 fields; all with --json." in out
 

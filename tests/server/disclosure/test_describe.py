@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 
 import louver
-from louver.example import build_server
+from examples.company import build_server
 from louver.limits import MAX_AVAILABLE_TOOLS, MAX_TOOLS_READ
 from server.profiles import PROFILE, SCHEMA, lowlevel, text, tool
 from server.reading import URI, call_as_told, descriptions, grants_in, read, required
@@ -18,7 +18,8 @@ from server.wire import NEW, OLD, attached, connect, text_of
 pytestmark = pytest.mark.anyio
 
 OURS = "get_tool_descriptions"
-DESCRIPTIONS = Path(__file__).parents[3] / "tool_descriptions"
+ROOT = Path(__file__).parents[3]
+DESCRIPTIONS = ROOT / "examples" / "company" / "tool_descriptions"
 SELECTION = {
     "error": {
         "code": "MISSING_TOOL_SELECTION",
@@ -162,7 +163,7 @@ async def test_a_read_tells_versions(era):
 
 async def test_what_is_answered_satisfies_its_schema(era):
     """000 sections 4.4 and 6.3: `schemas/disclosure.schema.json`."""
-    schema = json.loads((DESCRIPTIONS.parent / "schemas" / "disclosure.schema.json").read_text("utf-8"))
+    schema = json.loads((ROOT / "schemas" / "disclosure.schema.json").read_text("utf-8"))
     async with attached(build_server(), era, disclosure="enforce", descriptions=DESCRIPTIONS) as wire:
         found, _ = await read(wire, f"{URI}?tools=get_issue,export_stats,nope")
         Draft202012Validator(schema).validate(wire.opening["capabilities"]["extensions"]["dev.louver/disclosure"])

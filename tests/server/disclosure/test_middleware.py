@@ -8,8 +8,8 @@ from mcp import Client
 from mcp.server import Server
 
 import louver
+from examples.company import build_server
 from louver.errors import LouverError
-from louver.example import build_server
 from louver.limits import MAX_SUMMARY
 from louver.server.disclosure.texts import GUIDANCE
 from server.profiles import SCHEMA, VIEWS, build, lowlevel, tool
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 OPEN = {"type": "object", "properties": {}}
 OURS = "get_tool_descriptions"
-DESCRIPTIONS = Path(__file__).parents[3] / "tool_descriptions"
+DESCRIPTIONS = Path(__file__).parents[3] / "examples" / "company" / "tool_descriptions"
 
 
 def many(n=5):

@@ -8,9 +8,9 @@ from mcp.client import advertise
 from mcp.server import Server
 
 import louver
+from examples.company import build_server
 from louver.core.schema.relax import relax
 from louver.errors import LouverError
-from louver.example import build_server
 from louver.protocol.names import PROJECTION
 from server.profiles import PROFILE, SCHEMA, VIEWS, build, lowlevel, structured, text, tool
 from server.wire import NEW, OLD, attached, connect

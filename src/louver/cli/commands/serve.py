@@ -209,7 +209,6 @@ def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bo
         views=folder("views"),
         argument=True,
         disclosure=disclosure,
-        descriptions=folder("tool_descriptions"),
         search=minimal,
     )
     if address is None:

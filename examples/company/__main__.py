@@ -1,0 +1,3 @@
+from examples.company.server import build_server
+
+build_server().run()

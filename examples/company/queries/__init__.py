@@ -1,0 +1,1 @@
+"""Queries of the tools: SQL in, models out."""
