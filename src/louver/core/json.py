@@ -21,17 +21,14 @@ from itertools import accumulate
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+import msgspec
+
 from louver.limits import MAX_JSON_DEPTH
-
-try:
-    import msgspec
-except ImportError:
-    msgspec = None
-
-_encode = None if msgspec is None else msgspec.json.Encoder().encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_encode = msgspec.json.Encoder().encode
 
 Json = Any
 """`None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`."""
@@ -126,27 +123,15 @@ def constant(_name: str) -> Json:
 
 
 def compact(value: Json) -> str:
-    """A JSON text of `value` without white space, members in their order.
-
-    With the extra `fast` it is written by msgspec, ten times as fast; some floats are then spelled otherwise.
-    """
-    if _encode is not None:
-        with suppress(ValueError, TypeError, RecursionError):
-            return _encode(value).decode()
+    """A JSON text of `value` without white space, members in their order."""
+    with suppress(ValueError, TypeError, RecursionError):
+        return _encode(value).decode()
     # Also of what msgspec does not take, such as half a surrogate pair.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def unspaced(text: str) -> str:
-    """A JSON text without white space between its parts; what is no JSON comes back as it is.
-
-    Without the extra `fast` numbers are spelled as Python spells them.
-    """
-    if msgspec is None:
-        try:
-            return compact(parse(text))
-        except NotJson:
-            return text
+    """A JSON text without white space between its parts; what is no JSON comes back as it is."""
     try:
         return msgspec.json.format(text.encode("utf-8", "surrogatepass"), indent=-1).decode("utf-8", "surrogatepass")
     except msgspec.DecodeError:

@@ -16,17 +16,13 @@ import json
 import re
 from typing import Any, Final, NamedTuple, TypeVar
 
+import orjson
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from louver.core.json import is_object
 from louver.jsonrpc import strict_json
 from louver.limits import MAX_READ_ON_LOOP
-
-try:
-    import orjson
-except ImportError:
-    orjson = None
 
 NEVER_CANCELLED: Final = frozenset({"initialize", "server/discover"})
 """What opens a conversation: MCP forbids to cancel the one, and an old server would not know what the other was."""
@@ -207,15 +203,14 @@ def _write(head: dict[str, Any], params: Params) -> bytes:
 
 
 def _bytes(message: dict[str, Any]) -> bytes:
-    if orjson is not None:
-        try:
-            written = orjson.dumps(message)
-        except orjson.JSONEncodeError:
-            pass  # the slow writer says why, or writes it
-        else:
-            # It writes NaN as null.
-            if b"null" not in written:
-                return written
+    try:
+        written = orjson.dumps(message)
+    except orjson.JSONEncodeError:
+        pass  # the slow writer says why, or writes it
+    else:
+        # It writes NaN as null.
+        if b"null" not in written:
+            return written
     try:
         return _WRITER.encode(message).encode()
     except (ValueError, RecursionError):

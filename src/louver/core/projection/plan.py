@@ -23,7 +23,7 @@ from louver.core.json import Json, NotJson, Schema, digest, is_object
 from louver.core.paths.mask import ALL, NONE, exclude_mask, include_mask
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
-from louver.core.projection.json_text import read, written
+from louver.core.projection.json_text import read, skipping_keeper, whole_keeper, written
 from louver.core.projection.view import View, Views
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, Precision, derive
@@ -107,8 +107,7 @@ class Plan:
             data: JSON in UTF-8. A member that stands twice counts as its last one where a path looks.
 
         Returns:
-            JSON in UTF-8, numbers spelled as they were. With the extra `fast` what an include keeps
-            whole is copied as it stands; else it is written anew, without white space.
+            JSON in UTF-8, numbers spelled as they were. What an include keeps whole is copied as it stands.
 
         Raises:
             ValueError: `data` is not JSON, or nested too deep: at least `MAX_JSON_DEPTH` levels are read.
@@ -119,10 +118,6 @@ class Plan:
         return self._keep_text(data)
 
     def _text_keeper(self) -> Callable[[bytes], bytes]:
-        try:
-            from louver.core.projection.json_text import skipping_keeper, whole_keeper
-        except ImportError:
-            return self._keep_read
         mask = self._masks[0]
         reads_all = len(self._masks) > 1 or self._reshaping is not None
         if reads_all or not mask.is_of_names() or mask is NONE:

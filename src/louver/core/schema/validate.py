@@ -1,77 +1,41 @@
-"""Whether a value satisfies a schema, by one of two backends.
+"""Whether a value satisfies a schema, as `jsonschema-rs` reads it.
 
 Every kept value is validated against its projected schema before it is sent, so
 a wrong schema or a wrong tool shows on the server and not in a client.
 
-Both backends read draft 2020-12, assert no formats, and never fetch anything. A
-schema that cannot be applied admits nothing. No pattern can stall either:
-
-- `jsonschema-rs` (extra `fast`) matches in linear time; a pattern with
-  look-around gets a bounded number of steps;
-- `jsonschema` runs on Python's `re`, which can take for ever on a short text, so
-  it skips patterns that are not plainly linear (`without_slow_patterns`).
+The draft is 2020-12, formats are not asserted, and nothing is ever fetched. A schema
+that cannot be applied admits nothing. No pattern can stall: patterns are matched in
+linear time, and one with look-around gets a bounded number of steps.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
-from louver.core.json import canonical, is_array, is_object
+from louver.core.json import is_array, is_object
 from louver.core.schema.patterns import for_python
 from louver.core.schema.references import MANY, NAMED, ONE
 from louver.limits import MAX_BACKTRACKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from louver.core.json import Json, Schema
 
 _SWITCHED = frozenset("not if then else unevaluatedItems unevaluatedProperties maxContains".split())
 """Keywords under which, or beside which, looser is not looser."""
 
-Backend = Literal["jsonschema-rs", "jsonschema"]
 
-
-class Validator(Protocol):
+class Validator:
     """A schema made ready to be applied.
 
     Attributes:
         is_quick: Whether even a large value takes little time.
     """
 
-    is_quick: bool
-
-    def is_valid(self, value: Json) -> bool:
-        """Whether `value` satisfies the schema."""
-        ...
-
-
-def validator(schema: Schema, backend: Backend | None = None) -> Validator:
-    """The validator of a 2020-12 schema that refers to nothing outside itself.
-
-    Args:
-        schema: For example a projected schema.
-        backend: The faster one that is installed, by default.
-
-    Raises:
-        ImportError: `jsonschema-rs` is asked for and not installed.
-    """
-    if backend == "jsonschema":
-        return _Python(schema)
-    try:
-        return _Rust(schema)
-    except ImportError:
-        if backend == "jsonschema-rs":
-            raise
-        return _Python(schema)
-
-
-class _Rust:
-    """The backend of the extra `fast`."""
-
     def __init__(self, schema: Schema) -> None:
+        # Imported here: the command line and most plans never validate.
         import jsonschema_rs
 
         divides = any("multipleOf" in part for part in _parts(schema))
@@ -82,7 +46,7 @@ class _Rust:
         self._validator: Any = None
         # The linear engine knows no look-around, which shielded patterns need; neither takes a huge pattern.
         for patterns, leave_out in ((linear, False), (bounded, False), (linear, True)):
-            readable = without_slow_patterns(schema, _if_plain) if leave_out else schema
+            readable = without_slow_patterns(schema) if leave_out else schema
             try:
                 self._validator = jsonschema_rs.Draft202012Validator(
                     readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns, **own
@@ -92,88 +56,56 @@ class _Rust:
                 continue
 
     def is_valid(self, value: Json) -> bool:
+        """Whether `value` satisfies the schema."""
         try:
             return self._validator is not None and self._validator.is_valid(value)
         except Exception:  # noqa: BLE001 - whatever a strange schema makes the backend raise, nothing was validated
             return False
 
 
-class _Python:
-    """The backend that is always there."""
-
-    is_quick = False
-
-    def __init__(self, schema: Schema) -> None:
-        # Imported here: the command line and most plans never validate.
-        from jsonschema import Draft202012Validator
-        from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType]
-        from referencing import Registry
-
-        exact = {"uniqueItems": _unique, "multipleOf": _multiple}
-        make: Any = extend(Draft202012Validator, exact)  # pyright: ignore[reportUnknownVariableType]
-        nothing: Registry[Any] = Registry()
-        self._validator: Any = make(without_slow_patterns(schema), registry=nothing)
-
-    def is_valid(self, value: Json) -> bool:
-        try:
-            return self._validator.is_valid(value)
-        except Exception:  # noqa: BLE001 - whatever a strange schema makes the backend raise, nothing was validated
-            return False
+def validator(schema: Schema) -> Validator:
+    """The validator of a 2020-12 schema that refers to nothing outside itself."""
+    return Validator(schema)
 
 
-def without_slow_patterns(schema: Schema, read: Callable[[object], str | None] = for_python) -> Schema:
-    """A schema that admits at least what `schema` admits, with patterns that can be run.
+def without_slow_patterns(schema: Schema) -> Schema:
+    """A schema that admits at least what `schema` admits, with patterns that every engine can run.
 
     With a pattern that cannot goes what could turn looser into stricter: `additionalProperties`
     beside a name pattern, and everywhere `not`, `if`, `oneOf` (which becomes `anyOf`), `unevaluated*` and
     `maxContains`.
-
-    Args:
-        schema: The schema.
-        read: How a pattern is written for who runs it; `None` if it cannot be run. By default for Python's `re`.
     """
     patterns = [pattern for part in _parts(schema) for pattern in _patterns(part)]
-    readable = {pattern: read(pattern) for pattern in patterns if isinstance(pattern, str)}
-    if all(pattern == written for pattern, written in readable.items()):
-        return schema
-    return _looser(schema, read, loosen=None in readable.values())
+    return schema if all(map(_is_plain, patterns)) else _looser(schema)
 
 
-def _if_plain(pattern: object) -> str | None:
-    """A pattern as it is, if every engine takes it."""
-    return None if for_python(pattern) is None else str(pattern)
+def _is_plain(pattern: object) -> bool:
+    # What is no text is no slow one: the schema cannot be applied.
+    return not isinstance(pattern, str) or for_python(pattern) is not None
 
 
-def _looser(schema: Schema, read: Callable[[object], str | None], *, loosen: bool) -> Schema:
+def _looser(schema: Schema) -> Schema:
     if isinstance(schema, bool):
         return schema
-    looser = {
-        keyword: _mapped(keyword, argument, partial(_looser, read=read, loosen=loosen))
-        for keyword, argument in schema.items()
-        if not (loosen and keyword in _SWITCHED)
-    }
-    if loosen and "oneOf" in looser:
+    looser = {keyword: _below(keyword, argument) for keyword, argument in schema.items() if keyword not in _SWITCHED}
+    if "oneOf" in looser:
         looser["allOf"] = [*looser.get("allOf", []), {"anyOf": looser.pop("oneOf")}]
-    if "pattern" in looser:
-        pattern = read(looser.pop("pattern"))
-        looser |= {} if pattern is None else {"pattern": pattern}
+    if not _is_plain(looser.get("pattern")):
+        del looser["pattern"]
     names: Any = looser.get("patternProperties")
-    if is_object(names):
-        read_names = {read(name): part for name, part in names.items()}
-        looser["patternProperties"] = read_names
-        if None in read_names:
-            del looser["patternProperties"]
-            looser.pop("additionalProperties", None)
+    if is_object(names) and not all(map(_is_plain, names)):
+        del looser["patternProperties"]
+        looser.pop("additionalProperties", None)
     return looser
 
 
-def _mapped(keyword: str, argument: Any, change: Callable[[Schema], Schema]) -> Any:
+def _below(keyword: str, argument: Any) -> Any:
     if keyword in ONE and (isinstance(argument, bool) or is_object(argument)):
-        return change(argument)
+        return _looser(argument)
     if keyword in MANY and is_array(argument):
-        return [change(part) for part in argument]
+        return [_looser(part) for part in argument]
     if (keyword in NAMED or keyword == "$defs") and is_object(argument):
-        return {name: change(part) for name, part in argument.items()}
+        return {name: _looser(part) for name, part in argument.items()}
     return argument
 
 
@@ -199,26 +131,8 @@ def _patterns(part: dict[str, Any]) -> list[Any]:
     return [*((part["pattern"],) if "pattern" in part else ()), *(names if is_object(names) else ())]
 
 
-def _unique(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
-    """`uniqueItems` in linear time; the backend's own compares each with each."""
-    from jsonschema import ValidationError
-
-    if argument is not True or not is_array(value):
-        return
-    if len({canonical(_comparable(element)) for element in value}) < len(value):
-        yield ValidationError("elements are not unique")
-
-
-def _multiple(_validator: Any, argument: Any, value: Json, _schema: Any) -> Iterator[Any]:
-    """`multipleOf` of the numbers that are written; the backend's own divides the nearest floats."""
-    from jsonschema import ValidationError
-
-    if not _is_divided(value, _written(argument)):
-        yield ValidationError("not a multiple")
-
-
 class _Multiple:
-    """Likewise for `jsonschema-rs`, whose own divides the nearest floats of large numbers from 0.61 on."""
+    """`multipleOf` of the numbers that are written; the library's own divides the nearest floats."""
 
     def __init__(self, _parent: Any, argument: Any, _path: Any) -> None:
         self._divisor = _written(argument)
@@ -236,17 +150,6 @@ def _is_divided(value: Json, divisor: int | Fraction) -> bool:
 def _written(number: float) -> int | Fraction:
     # The shortest text of a float has at most 17 digits and an exponent of three, so this is soon done.
     return number if isinstance(number, int) else Fraction(repr(number))
-
-
-def _comparable(value: Json) -> Json:
-    """`value` with numbers that are equal in JSON Schema written alike: 1.0 as 1."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if is_array(value):
-        return [_comparable(element) for element in value]
-    if is_object(value):
-        return {name: _comparable(member) for name, member in value.items()}
-    return value
 
 
 def _no_retrieval(_uri: str) -> Json:

@@ -18,6 +18,7 @@ from itertools import product
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
+import msgspec
 from mcp import MCPError
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -58,12 +59,6 @@ if TYPE_CHECKING:
     from mcp_types import RequestParamsMeta
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-
-try:
-    import msgspec
-except ImportError:
-    msgspec = None
-
 _METHODS: Final = ("tools/call", "tools/list")
 _USUAL: Final = {
     "content-type": ("application/json",),
@@ -90,11 +85,6 @@ _STREAM: Final = [
 ]
 
 
-def in_front_of(app: ASGIApp, server: Server[Any], path: str = "/mcp") -> ASGIApp:
-    """What serves a server of the loopback: the SDK's app, behind the faster way where msgspec is installed."""
-    return app if msgspec is None else Fast(app, server, path)
-
-
 def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
     """Remember what an upstream answered to a request: if that becomes the answer, its text does too."""
     request: object = ctx.request
@@ -111,7 +101,7 @@ class Fast:
         path: Of the endpoint.
     """
 
-    def __init__(self, app: ASGIApp, server: Server[Any], path: str) -> None:
+    def __init__(self, app: ASGIApp, server: Server[Any], path: str = "/mcp") -> None:
         self._app = app
         self._server = server
         self._path = path
@@ -362,7 +352,6 @@ def _are_usual(headers: dict[str, str]) -> bool:
 
 def _request(body: bytes) -> dict[str, Any] | None:
     """The request that a body is, if it is one without anything strange."""
-    assert msgspec is not None, "without it there is no faster way"
     try:
         check(body)
         request = msgspec.json.decode(body)
@@ -392,7 +381,6 @@ def _event(message: bytes) -> bytes:
 
 
 def _bytes(message: Json) -> bytes:
-    assert msgspec is not None, "without it there is no faster way"
     return msgspec.json.encode(message)
 
 
