@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MINUTE_S = 60.0
 
 
+# Not by the package `limits`: its memory keeps every caller for ever, goes by the wall clock, and starts a thread.
 class Rates:
     """Counts requests of one kind by caller; callers that were not seen for longest are forgotten.
 
