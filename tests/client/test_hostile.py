@@ -16,19 +16,11 @@ import louver
 from client.servers import CANARY, PROFILE, SCHEMA, answering, liar, structured
 from louver.client.validation_cost import is_affordable
 from louver.core.json import digest
-from louver.core.schema.validate import _Python
 
 pytestmark = pytest.mark.anyio
 
 NAME = {"name": CANARY}
 OPEN = {"type": "object"}
-
-
-@pytest.fixture(params=["jsonschema-rs", "jsonschema"])
-def backend(request, monkeypatch):
-    """Each of the two that validate."""
-    if request.param == "jsonschema":
-        monkeypatch.setattr("louver.core.schema.validate._Rust", _Python)
 
 
 async def asked(made, mode="auto", **options):
@@ -189,15 +181,13 @@ async def test_what_was_to_be_left_out_is_told(mode):
 
 @pytest.mark.parametrize("value", [{"name": [CANARY]}, {"name": 7}, {"name": {CANARY: 1}}, {}, {"name": None}])
 @pytest.mark.parametrize("told", [True, OPEN, None])
-@pytest.mark.usefixtures("backend")
 async def test_a_value_of_another_type_is_told(value, told):
-    """Ours: whatever the server tells of it, by either backend."""
+    """Ours: whatever the server tells of it."""
     receipt = {} if told is None else {"projectedSchema": told}
     made = liar(answering(value, **receipt), exact=SCHEMA)
     refused(await asked(made), louver.OutputInvalid, "projected schema")
 
 
-@pytest.mark.usefixtures("backend")
 async def test_an_unprojected_value_of_another_type_is_told(mode):
     """Ours: the stock client's error would quote it."""
     made = liar(structured({**PROFILE, "id": CANARY}), exact=SCHEMA)
@@ -296,7 +286,6 @@ async def test_a_schema_that_cannot_be_read_is_not_needed(mode, read):
 
 
 @pytest.mark.parametrize("where", ["listed", "told"])
-@pytest.mark.usefixtures("backend")
 async def test_nothing_is_fetched_for_a_schema(where, monkeypatch):
     """Ours: a reference that leads elsewhere says nothing, and nobody is asked."""
     opened = []
@@ -314,7 +303,6 @@ async def test_nothing_is_fetched_for_a_schema(where, monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["listed", "told", "names"])
-@pytest.mark.usefixtures("backend")
 async def test_no_pattern_stalls_the_caller(where):
     """Ours: the stock client's event loop would stand still over it."""
     slow = {"type": "string", "pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}
@@ -366,7 +354,6 @@ MANY_WAYS = doubling(24)
 
 
 @pytest.mark.parametrize("where", ["listed", "told", "wrapped", "whole"])
-@pytest.mark.usefixtures("backend")
 async def test_no_schema_takes_for_ever(where):
     """Ours: what cannot be applied in bounded work is replaced by the shape of the request."""
     value, receipt, options = {"address": PROFILE["address"]}, {"fields": ["address"]}, {"include": ["address"]}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -117,29 +115,6 @@ def test_what_a_text_is_made_of_is_counted_without_reading_it(value: Any, ascii_
 def test_text_is_written_so_that_it_is_read_as_it_was(value):
     """Also what msgspec does not write."""
     assert json.loads(compact(value)) == value
-
-
-WITHOUT_THE_EXTRA = "import sys; sys.modules['msgspec'] = None; from louver.core.json import compact, unspaced; "
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        ("compact({'a': [1]})", '{"a":[1]}'),
-        ("unspaced('{ \"a\" : [ 1 ] }')", '{"a":[1]}'),
-        ("unspaced('{ a')", "{ a"),
-    ],
-)
-def test_text_is_written_without_the_extra_too(call: str, text: str):
-    """In a process that has no msgspec."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"{WITHOUT_THE_EXTRA}print({call})"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert done.stdout.strip() == text
 
 
 @pytest.mark.parametrize(

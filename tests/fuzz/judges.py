@@ -1,4 +1,4 @@
-"""Validators that know nothing of Louver: `jsonschema`, and the much faster `jsonschema-rs` where there is one."""
+"""Validators that know nothing of Louver: `jsonschema`, and the much faster `jsonschema-rs`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
+import jsonschema_rs
 from referencing import Registry
-
-try:
-    import jsonschema_rs
-except ImportError:  # pragma: no cover - the `fast` extra
-    jsonschema_rs = None
 
 if TYPE_CHECKING:
     from .schemas import Draft
@@ -49,13 +45,7 @@ def _kind(library: Any, draft: Draft) -> Any:
 
 def is_schema(schema: Any) -> bool:
     """Whether `schema` is a schema of draft 2020-12."""
-    if jsonschema_rs is not None:
-        return _metaschema().is_valid(schema)
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError:
-        return False
-    return True
+    return _metaschema().is_valid(schema)
 
 
 @cache
@@ -63,5 +53,5 @@ def _metaschema() -> Any:
     return jsonschema_rs.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
 
 
-JUDGES: dict[str, Judge] = {"python": python} if jsonschema_rs is None else {"rust": rust, "python": python}
+JUDGES: dict[str, Judge] = {"rust": rust, "python": python}
 """By name, the fastest first."""

@@ -23,20 +23,12 @@ from louver.gateway.transports.transport import Call, RefusesAll
 from louver.gateway.upstream.timeouts import Patience, deadlines_of
 from louver.http1 import pool
 from louver.http1.connection import _Gzip
-from louver.http1.parser import ByH11
 from louver.limits import MAX_UPSTREAM_BYTES
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 NOT_ANSWERED = "a question of the upstream could not be answered: OSError"
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(params=["httptools", "h11"], autouse=True)
-def reads(request, monkeypatch):
-    """What reads HTTP."""
-    if request.param == "h11":
-        monkeypatch.setattr("louver.http1.parser._other", lambda: ByH11)
 
 
 @pytest.fixture

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from louver.http1 import parser
 from louver.http1.fast_heads import PlainHeads, plain_answer
-from louver.http1.parser import END, ByH11, ByHttptools, Head, NotHttp, PlainFirst
+from louver.http1.parser import END, ByHttptools, Head, NotHttp, PlainFirst
 from louver.limits import MAX_HTTP_HEAD
 
 
-def plain_first(other):
+def plain_first():
     """What reads the first answer of a connection."""
-    return PlainFirst(PlainHeads(plain_answer), other)
+    return PlainFirst(PlainHeads(plain_answer))
 
 
-EACH = [ByHttptools, ByH11, lambda: plain_first(ByHttptools), lambda: plain_first(ByH11)]
+EACH = [ByHttptools, plain_first]
 OK = b"HTTP/1.1 200 OK\r\n"
 
 each = pytest.mark.parametrize("made", EACH)
@@ -117,6 +115,8 @@ def test_an_answer_that_is_cut_is_told_so(made, came):
 WRONG = {
     "garbage": b"garbage\r\n\r\n",
     "HTTP/2": b"HTTP/2.0 200 OK\r\ncontent-length: 3\r\n\r\nabc",
+    "a length and chunks": OK + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+    "chunks and a length": OK + b"transfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n1\r\na\r\n0\r\n\r\n",
     "two lengths": OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nab",
     "a length that is none": OK + b"content-length: +1\r\n\r\na",
     "a space before the colon": OK + b"x : a\r\ncontent-length: 0\r\n\r\n",
@@ -152,19 +152,15 @@ def test_what_has_no_end_is_not_waited_for(made, name):
         parts(made, ENDLESS[name] + b"\t", 1000)
 
 
-def nobody():
-    """What reads an answer that is not plain, where there is none."""
-    raise AssertionError("this answer is plain")
-
-
 @pytest.mark.parametrize(
     "fields", [b"content-length: 5\r\n", b"Connection: Keep-Alive\r\nContent-Length: 5\r\nx: y z\r\n"]
 )
 @pytest.mark.parametrize("at", [0, 1, 4])
 @pytest.mark.parametrize("more", [b"more", b""])
-def test_a_plain_answer_needs_no_other_reader(fields, at, more):
+def test_a_plain_answer_needs_no_other_reader(fields, at, more, monkeypatch):
     """Ours: its head has come as one, as heads do."""
-    first = plain_first(nobody)
+    monkeypatch.setattr(parser, "ByHttptools", None)
+    first = plain_first()
     head = OK + fields + b"\r\n"
     for piece in (head + b"hello"[:at], b"hello"[at:]):
         first.feed(piece)
@@ -175,11 +171,3 @@ def test_a_plain_answer_needs_no_other_reader(fields, at, more):
     assert (b"".join(found[1:-1]), first.is_last) == (b"hello", False)
     first.feed(more)
     assert (first.next(), first.is_last) == (None, True)
-
-
-def test_without_httptools_h11_reads_what_is_not_plain(monkeypatch):
-    """Ours: the extra `fast` has it."""
-    found = parser._other.__wrapped__
-    assert found() is ByHttptools
-    monkeypatch.setitem(sys.modules, "httptools", None)
-    assert found() is ByH11

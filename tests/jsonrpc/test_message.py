@@ -1,4 +1,4 @@
-"""Messages are read strictly: the same with orjson and without."""
+"""Messages are read strictly."""
 
 import gc
 import json
@@ -13,7 +13,6 @@ from fixtures.faulty import BODIES, DIGITS, OTHER_ANSWERS, answer, bad_answers
 from gateway.links import responsive
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge
 from louver.jsonrpc import codec as wire
-from louver.jsonrpc import strict_json
 from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_CONTAINERS, MAX_UPSTREAM_DEPTH
 
 SAID = "the upstream sends what cannot be used: not strictly JSON: "
@@ -41,16 +40,6 @@ JSON = st.recursive(
     lambda below: st.lists(below) | st.dictionaries(st.text(st.characters(codec="utf-8")), below),
     max_leaves=12,
 )
-
-
-@pytest.fixture(params=["orjson", "without"], autouse=True)
-def reader(request, monkeypatch):
-    """Each of the two ways of reading, and of writing."""
-    if request.param == "without":
-        monkeypatch.setattr(strict_json, "orjson", None)
-        monkeypatch.setattr(wire, "orjson", None)
-    else:
-        assert None not in (strict_json.orjson, wire.orjson)
 
 
 def value(text):

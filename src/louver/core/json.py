@@ -18,17 +18,14 @@ from itertools import accumulate
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+import msgspec
+
 from louver.limits import MAX_JSON_DEPTH
-
-try:
-    import msgspec
-except ImportError:
-    msgspec = None
-
-_encode = None if msgspec is None else msgspec.json.Encoder().encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_encode = msgspec.json.Encoder().encode
 
 # `None`, `bool`, `int`, `float`, `str`, `list[Json]` or `dict[str, Json]`.
 Json = Any
@@ -99,22 +96,15 @@ def constant(_name: str) -> Json:
 
 
 def compact(value: Json) -> str:
-    """JSON text without white space, members in order; with the extra `fast` some floats are spelled otherwise."""
-    if _encode is not None:
-        with suppress(ValueError, TypeError, RecursionError):
-            return _encode(value).decode()
+    """JSON text without white space, members in order."""
+    with suppress(ValueError, TypeError, RecursionError):
+        return _encode(value).decode()
     # msgspec refuses some values, such as lone surrogates.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def unspaced(text: str) -> str:
     """JSON text without white space between its tokens; a text that is not JSON is returned unchanged."""
-    if msgspec is None:
-        # Numbers are then spelled as Python spells them.
-        try:
-            return compact(parse(text))
-        except NotJson:
-            return text
     try:
         return msgspec.json.format(text.encode("utf-8", "surrogatepass"), indent=-1).decode("utf-8", "surrogatepass")
     except msgspec.DecodeError:

@@ -3,17 +3,14 @@ r"""Parsers of HTTP/1.1 responses.
     feed(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel"), feed(b"lo")
     next() -> Head(200, {b"content-length": b"5"}), b"hel", b"lo", END, and `None` while there is nothing more
 
-Plain responses are parsed here; chunked and all others by httptools if it is installed, else by h11.
+Plain responses are parsed here; chunked and all others by httptools.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import h11
 import httptools
 
 from louver.http1.fast_heads import PlainHeads, plain_answer
@@ -21,19 +18,6 @@ from louver.limits import MAX_HTTP_HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Reader(Protocol):
-    @property
-    def is_last(self) -> bool:
-        """Once it is read: whether the connection cannot be used again."""
-        ...
-
-    def feed(self, data: bytes) -> None:
-        """Take in received bytes; empty bytes mean the end of the connection."""
-        ...
-
-    def next(self) -> Part | None: ...
 
 
 class Head(NamedTuple):
@@ -57,12 +41,11 @@ class NotHttp(Exception):
 
 
 class PlainFirst:
-    """Reads a plain response, and leaves any other to a parser that `other` makes."""
+    """Reads a plain response, and leaves any other to httptools."""
 
-    def __init__(self, heads: PlainHeads, other: Callable[[], Reader]) -> None:
+    def __init__(self, heads: PlainHeads) -> None:
         self._heads = heads
-        self._make_other = other
-        self._other: Reader | None = None
+        self._other: ByHttptools | None = None
         self._parts: deque[Part] = deque()
         self._has_begun = False
         self._missing = 0
@@ -89,7 +72,7 @@ class PlainFirst:
             if len(data) > head.end:
                 self._read_body(data[head.end :])
         else:
-            self._other = self._make_other()
+            self._other = ByHttptools()
             self._other.feed(data)
 
     def next(self) -> Part | None:
@@ -113,63 +96,10 @@ class PlainFirst:
                 self._parts.append(END)
 
 
-def readers() -> Callable[[], Reader]:
+def readers() -> Callable[[], PlainFirst]:
     """Makes the parser for each response of one connection."""
     heads = PlainHeads(plain_answer)
-    return lambda: PlainFirst(heads, _made)
-
-
-def _made() -> Reader:
-    return _other()()
-
-
-@cache
-def _other() -> type[Reader]:
-    # Imported late: many gateways receive only plain responses.
-    if find_spec("httptools") is None:
-        from louver.http1.parser import ByH11
-
-        return ByH11
-    from louver.http1.parser import ByHttptools
-
-    return ByHttptools
-
-
-class ByH11:
-    def __init__(self) -> None:
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HTTP_HEAD)
-        # h11 needs a request first; responses to GET, POST and DELETE are read alike.
-        self._http.send(_ANY_REQUEST)
-        self._http.send(h11.EndOfMessage())
-
-    @property
-    def is_last(self) -> bool:
-        is_done = self._http.our_state is self._http.their_state is h11.DONE
-        return not is_done or self._http.trailing_data != (b"", False)
-
-    def feed(self, data: bytes) -> None:
-        self._http.receive_data(data)
-
-    def next(self) -> Part | None:
-        try:
-            while isinstance(event := self._http.next_event(), h11.InformationalResponse):
-                pass
-        except h11.RemoteProtocolError:
-            raise NotHttp(is_cut=self._http.trailing_data[1]) from None
-        match event:
-            case h11.Response() if event.http_version not in (b"1.0", b"1.1"):
-                raise NotHttp(is_cut=False)
-            case h11.Response():
-                return Head(event.status_code, dict(event.headers))
-            case h11.Data():
-                return bytes(event.data)
-            case h11.EndOfMessage():
-                return END
-            case _:
-                return None
-
-
-_ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("host", "any"), ("content-length", "0")])
+    return lambda: PlainFirst(heads)
 
 
 class ByHttptools:

@@ -12,17 +12,13 @@ import json
 import re
 from typing import Any, Final, NamedTuple, TypeVar
 
+import orjson
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from louver.core.json import is_object
 from louver.jsonrpc import strict_json
 from louver.limits import MAX_READ_ON_LOOP
-
-try:
-    import orjson
-except ImportError:
-    orjson = None
 
 # MCP forbids to cancel `initialize`, and an old server does not know what `server/discover` was.
 NEVER_CANCELLED: Final = frozenset({"initialize", "server/discover"})
@@ -160,15 +156,14 @@ def _write(head: dict[str, Any], params: Params) -> bytes:
 
 
 def _bytes(message: dict[str, Any]) -> bytes:
-    if orjson is not None:
-        try:
-            written = orjson.dumps(message)
-        except orjson.JSONEncodeError:
-            pass  # the slow encoder reports why, or succeeds
-        else:
-            # orjson writes NaN as null.
-            if b"null" not in written:
-                return written
+    try:
+        written = orjson.dumps(message)
+    except orjson.JSONEncodeError:
+        pass  # the slow encoder reports why, or succeeds
+    else:
+        # orjson writes NaN as null.
+        if b"null" not in written:
+            return written
     try:
         return _WRITER.encode(message).encode()
     except (ValueError, RecursionError):

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from louver.core.json import Json, NotJson, holds_more, is_object, levels, parse
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge
 from louver.limits import (
@@ -26,11 +28,6 @@ from louver.limits import (
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-
-try:
-    import orjson
-except ImportError:
-    orjson = None
 
 
 def read(raw: bytes) -> Json:
@@ -79,7 +76,7 @@ _REASONS: Final = {
 
 def _value(raw: bytes) -> Json:
     # For a large text orjson is not faster in total, and other threads cannot run meanwhile.
-    if orjson is not None and len(raw) <= MAX_READ_ON_LOOP:
+    if len(raw) <= MAX_READ_ON_LOOP:
         try:
             value = orjson.loads(raw)
             written = _written_deep(value)
@@ -110,7 +107,6 @@ _DEEP: Final[list[Json]] = reduce(lambda inner, _: [inner], range(_DEEPER - 1), 
 
 def _written_deep(value: Json) -> bytes:
     """The text of a value within these arrays. Of two threads one may get the other's text, which does not match."""
-    assert orjson is not None, "without it the slow reader reads"
     _HOLE[0] = value
     try:
         return orjson.dumps(_DEEP)

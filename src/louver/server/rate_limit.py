@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MINUTE_S = 60.0
 
 
+# Not by the package `limits`: its memory keeps every caller for ever, goes by the wall clock, and starts a thread.
 class Rates:
     """Counts requests of one kind (a plural noun) by caller; the caller idle for longest is forgotten."""
 

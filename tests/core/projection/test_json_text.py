@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tracemalloc
 from contextlib import suppress
 from typing import Any
@@ -34,13 +33,6 @@ steps = st.sampled_from([*NAMES, *NAMES, None])
 paths = st.builds(FieldPath, st.lists(steps, min_size=1, max_size=4).map(tuple))
 deep = st.builds(lambda name: FieldPath((name,), deep=True), st.sampled_from(NAMES))
 spaces = st.sampled_from([None, 1])
-
-
-@pytest.fixture
-def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine without the extra `fast`."""
-    monkeypatch.setitem(sys.modules, "msgspec", None)
-    monkeypatch.delitem(sys.modules, "louver.core.projection.json_text")
 
 
 def plan(mode: str, *fields: str, schema: Any = None) -> Plan:
@@ -189,14 +181,11 @@ def test_alike_texts_are_kept_by_a_generated_type():
     assert large.is_special
 
 
-@pytest.mark.parametrize("extra", [True, False])
 @pytest.mark.parametrize(
     "number", ["1.10", "1e3", "-0", "-0.0", "1e999", "0.1000000000000000055511151231257827", "9" * 60]
 )
-def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.FixtureRequest):
-    """In every form, with the extra `fast` and without it."""
-    if not extra:
-        request.getfixturevalue("no_extra")
+def test_a_number_keeps_its_spelling(number: str):
+    """In every form."""
     chosen = [plan("include", "issues.id"), plan("exclude", "issues.title")]
     kept = '{"issues":[{"id":' + number + "}]}"
     data = kept.replace("}]", ',"title":"t"}]').encode()
@@ -204,7 +193,6 @@ def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.F
         assert [each.project_json(data).decode() for each in chosen] == [kept, kept]
 
 
-@pytest.mark.parametrize("extra", [True, False])
 @pytest.mark.parametrize(
     "data",
     [
@@ -224,10 +212,8 @@ def test_a_number_keeps_its_spelling(number: str, extra: bool, request: pytest.F
         b'{"b": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
-def test_what_is_no_json_is_refused_in_every_form(data: bytes, extra: bool, request: pytest.FixtureRequest):
+def test_what_is_no_json_is_refused_in_every_form(data: bytes):
     """Even where what is wrong is left out; no message tells a value."""
-    if not extra:
-        request.getfixturevalue("no_extra")
     chosen = plan("include", "a")
     for _ in range(FIRST_CALLS):
         with pytest.raises(NotJson):
@@ -237,22 +223,16 @@ def test_what_is_no_json_is_refused_in_every_form(data: bytes, extra: bool, requ
         chosen.project_json(data)
 
 
-@pytest.mark.parametrize("extra", [True, False])
-def test_text_is_read_down_to_the_bound(extra: bool, request: pytest.FixtureRequest):
+def test_text_is_read_down_to_the_bound():
     """Ours."""
-    if not extra:
-        request.getfixturevalue("no_extra")
     below = MAX_JSON_DEPTH - 1
     data = b'{"b":' + b"[" * below + b"]" * below + b',"a":1}'
     assert plan("include", "a").project_json(data) == b'{"a":1}'
     assert plan("exclude", "a").project_json(data) == data.replace(b',"a":1', b"")
 
 
-@pytest.mark.parametrize("extra", [True, False])
-def test_a_member_that_stands_twice_counts_as_its_last(extra: bool, request: pytest.FixtureRequest):
+def test_a_member_that_stands_twice_counts_as_its_last():
     """Also where the first one would be kept, or is spelled with an escape."""
-    if not extra:
-        request.getfixturevalue("no_extra")
     data = b'{"user": {"email": "1"}, "\\u0075ser": {"email": "2", "id": 3}}'
     for _ in range(FIRST_CALLS + 1):
         assert plan("exclude", "user.email").project_json(data) == b'{"user":{"id":3}}'
@@ -269,11 +249,8 @@ def test_arrays_in_arrays_are_looked_through_to_the_same_depth(nested: int):
         same(plan("include", "a").project_json(text_of(value)), project(value, include_mask([FieldPath(("a",))])))
 
 
-@pytest.mark.parametrize("extra", [True, False])
-def test_a_text_too_deep_for_what_is_left_of_the_stack_is_refused(extra: bool, request: pytest.FixtureRequest):
+def test_a_text_too_deep_for_what_is_left_of_the_stack_is_refused():
     """Never a `RecursionError`."""
-    if not extra:
-        request.getfixturevalue("no_extra")
     chosen = plan("exclude", "b")
     data = b'{"a":' + b"[" * 150 + b"]" * 150 + b"}"
 

@@ -18,7 +18,7 @@ from mcp.server import Server
 from louver.concurrency.offload import in_thread
 from louver.gateway.clients.client import RawMessage
 from louver.gateway.serve import fast_path
-from louver.gateway.serve.fast_path import Fast, in_front_of, note_what_came
+from louver.gateway.serve.fast_path import Fast, note_what_came
 from louver.jsonrpc import codec
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_READ_ON_LOOP
 from server.threads import Work, turns
@@ -495,14 +495,6 @@ async def test_an_answer_that_takes_long_shows_life(monkeypatch):
     assert heard.content_type == b"text/event-stream"
     assert heard.body.startswith(b": ping\r\n\r\n")
     assert _messages(heard.body)[-1]["result"] == RESULT
-
-
-def test_without_msgspec_there_is_the_sdk_alone(monkeypatch):
-    """Ours: it is in the extra `fast`."""
-    app, server = object(), object()
-    assert isinstance(in_front_of(app, server), Fast)
-    monkeypatch.setattr(fast_path, "msgspec", None)
-    assert in_front_of(app, server) is app
 
 
 async def _never(_scope, _receive, _send):

@@ -27,7 +27,7 @@ from louver.cli import logs, upstreams
 from louver.cli.listen_address import Address
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.fast_path import in_front_of
+from louver.gateway.serve.fast_path import Fast
 from louver.gateway.serve.http import listening_at, serve
 from louver.gateway.serve.sessions import app_of, security_of
 from louver.gateway.serve.stdio import serve_stdio
@@ -135,12 +135,12 @@ async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[
 def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """The ASGI application; authentication, if there is any, comes before everything else."""
     if auth is None:
-        return in_front_of(app_of(gateway.server, known_as=hosts), gateway.server)
+        return Fast(app_of(gateway.server, known_as=hosts), gateway.server)
     # Imported here: without tokens no cryptography is needed.
     from louver.gateway.auth.authenticated import Authenticated, known_as
 
     app = app_of(gateway.server, known_as=[*hosts, *known_as(auth)])
-    return Authenticated(in_front_of(app, gateway.server), auth)
+    return Authenticated(Fast(app, gateway.server), auth)
 
 
 def _file(path: str) -> ConfigFile:

@@ -17,7 +17,7 @@ from louver.core.json import Json, NotJson, Schema, digest, is_object
 from louver.core.paths.mask import ALL, NONE, exclude_mask, include_mask
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
-from louver.core.projection.json_text import read, written
+from louver.core.projection.json_text import read, skipping_keeper, whole_keeper, written
 from louver.core.projection.view import View, Views
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, Precision, derive
@@ -101,7 +101,7 @@ class Plan:
             data: JSON in UTF-8. If a member is repeated where a path looks, the last one counts.
 
         Returns:
-            JSON in UTF-8, numbers spelled as they were, without white space (except in verbatim copies of kept parts).
+            JSON in UTF-8, numbers spelled as they were. What an include keeps whole is copied verbatim.
 
         Raises:
             ValueError: `data` is not JSON, or nested too deep (`MAX_JSON_DEPTH` levels are always accepted). Skipped
@@ -112,10 +112,6 @@ class Plan:
         return self._keep_text(data)
 
     def _text_keeper(self) -> Callable[[bytes], bytes]:
-        try:
-            from louver.core.projection.json_text import skipping_keeper, whole_keeper
-        except ImportError:
-            return self._keep_read
         mask = self._masks[0]
         reads_all = len(self._masks) > 1 or self._reshaping is not None
         if reads_all or not mask.is_of_names() or mask is NONE:

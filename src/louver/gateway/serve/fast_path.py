@@ -15,6 +15,7 @@ from itertools import product
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
+import msgspec
 from mcp import MCPError
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -55,12 +56,6 @@ if TYPE_CHECKING:
     from mcp_types import RequestParamsMeta
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-
-try:
-    import msgspec
-except ImportError:
-    msgspec = None
-
 _METHODS: Final = ("tools/call", "tools/list")
 # The headers that must be present, and the values that need no further check.
 _USUAL: Final = {
@@ -87,11 +82,6 @@ _STREAM: Final = [
 ]
 
 
-def in_front_of(app: ASGIApp, server: Server[Any], path: str = "/mcp") -> ASGIApp:
-    """Wrap the SDK's app of a loopback server in the fast path, if msgspec is installed."""
-    return app if msgspec is None else Fast(app, server, path)
-
-
 def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
     """Remember an upstream's result, so that its text can be sent unchanged if the response equals it."""
     request: object = ctx.request
@@ -102,7 +92,7 @@ def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) 
 class Fast:
     """ASGI app of the fast path; the server's lifespan has no state, and its middleware answers without a handler."""
 
-    def __init__(self, app: ASGIApp, server: Server[Any], path: str) -> None:
+    def __init__(self, app: ASGIApp, server: Server[Any], path: str = "/mcp") -> None:
         self._app = app
         self._server = server
         self._path = path
@@ -337,7 +327,6 @@ def _are_usual(headers: dict[str, str]) -> bool:
 
 def _request(body: bytes) -> dict[str, Any] | None:
     """Return the request if the body is a well-formed `tools/call` or `tools/list`."""
-    assert msgspec is not None, "without it there is no faster way"
     try:
         check(body)
         request = msgspec.json.decode(body)
@@ -367,7 +356,6 @@ def _event(message: bytes) -> bytes:
 
 
 def _bytes(message: Json) -> bytes:
-    assert msgspec is not None, "without it there is no faster way"
     return msgspec.json.encode(message)
 
 

@@ -86,7 +86,7 @@ class _Front:
     def end(self) -> None:
         self._is_told = True
         self._waiting.cancel()
-        self._draining.deadline = min(self._draining.deadline, anyio.current_time() + DRAIN_S)
+        self._draining.deadline = min(self._draining.deadline, asyncio.get_running_loop().time() + DRAIN_S)
 
     async def serve(self, server: Server[Any]) -> None:
         self._tasks.start_soon(self._read)
