@@ -37,6 +37,8 @@ from louver.gateway.upstream.negotiation import GATEWAY
 from louver.gateway.upstream.settings import Terms
 from louver.gateway.upstream.upstream import Upstream
 from louver.limits import MAX_INTEGER_DIGITS
+from louver.server.request import ANONYMOUS, Identity, in_order
+from louver.server.sdk import StepMiddleware, on_tools_published
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
@@ -50,10 +52,12 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import Audited
     from louver.gateway.discovery.scripts import Scripts
     from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.pipeline import FindSchema
     from louver.gateway.transports.transport import Link, Listener
     from louver.gateway.upstream.policy_guard import Guard
     from louver.jsonrpc.codec import Params
     from louver.server.audit.writer import Audit
+    from louver.server.request import Next, Request
 
 # Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
 UPSTREAMS: Final = "louver.upstream."
@@ -75,6 +79,10 @@ def _nothing() -> None:
     pass
 
 
+async def _unanswered(request: Request) -> dict[str, Any]:
+    raise MCPError(METHOD_NOT_FOUND, "Method not found", request.method)
+
+
 class Gateway:
     """The upstreams, and the MCP server in front of them."""
 
@@ -88,6 +96,7 @@ class Gateway:
         ready_views: bool = False,  # every upstream gets shipped views
         opened: Callable[[], None] = _nothing,  # called when a client has opened the gateway
         changes: bool = False,  # a reload may come: announce that lists can change
+        identity: Identity = ANONYMOUS,  # of clients without a token
     ) -> None:
         # Integers pass through at any size; by default Python refuses to print more than 4,300 digits.
         sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
@@ -104,12 +113,28 @@ class Gateway:
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._known: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
-        self._stack = Stack(self.server, opened, self._leave)
+        self.server.middleware.append(StepMiddleware([self.answer], identity))
+        self._stack = Stack(
+            self.server.server_info_stamp,
+            partial(on_tools_published, self.server),
+            self._use_schemas,
+            opened,
+            self._leave,
+        )
+        self.find_schema: FindSchema | None = None  # tool name -> input schema, once tools were listed
         self._learned: dict[Path, LearnedFields] = {}
         self._audit: Audit | None = None
         self._audited: Audited | None = None
         self._config = Config(())
         self._lay_out(config)
+
+    async def answer(self, request: Request, call_next: Next = _unanswered) -> dict[str, Any]:
+        """The result for a message of a client; what belongs to its connection goes to `call_next`."""
+        return await in_order(self._stack.steps, call_next)(request)
+
+    def _use_schemas(self, find: FindSchema | None) -> None:
+        # Without it the SDK lists all tools on every call of 2026-07-28 over HTTP.
+        self.server.get_tool_input_schema = self.find_schema = find
 
     async def open(self) -> list[State]:
         """Open all available upstreams and report their states."""

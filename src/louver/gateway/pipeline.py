@@ -17,31 +17,29 @@ from louver.catalogue.files.output_schemas import SchemaFiles
 from louver.catalogue.guidance import Guidance
 from louver.catalogue.hosts import HOSTS
 from louver.catalogue.learned import Learned, LearnedFields, learned_file
+from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
 from louver.gateway.discovery.tools import Discovery, Executing
 from louver.gateway.middleware.built_in_tools import OwnTools
 from louver.gateway.middleware.forward import Forward
-from louver.gateway.middleware.tracing import if_collected
+from louver.gateway.middleware.tracing import traced
 from louver.gateway.routing.aggregate import SEPARATOR, named
 from louver.gateway.single_tool.exports import ExportedFiles, ExportedResults
 from louver.gateway.single_tool.tool import Actions
 from louver.limits import MAX_RESULTS_BYTES
-from louver.server.attach import projecting
 from louver.server.calls.request import Asking
 from louver.server.calls.response import NOTHING, Beside
 from louver.server.calls.schema_resource import ProjectedSchemas
-from louver.server.identity import principal_of
 from louver.server.policy.per_audience import Audiences
+from louver.server.projection import ProjectionStep
 from louver.server.results.results import KeptResults, Results
+from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
     from pathlib import Path
-
-    from mcp.server import Server
-    from mcp.server.context import ServerMiddleware
 
     from louver.catalogue.files.descriptions import DescriptionFile
     from louver.catalogue.grants import Grants
@@ -61,7 +59,10 @@ if TYPE_CHECKING:
     from louver.server.calls.request import Argument
     from louver.server.disclosure.middleware import Disclosure
     from louver.server.policy.enforcer import Policed
+    from louver.server.request import Request, Step
     from louver.server.search import Search
+
+    FindSchema = Callable[[str], dict[str, Any] | None]  # tool name -> input schema
 
 
 # The parameters of the single tool that reduce an answer, as a warning names them.
@@ -143,7 +144,7 @@ class Files:
         ]
         return [f"{what} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for what, name in unknown]
 
-    def whose(self, policed: Mapping[str, Policed], tool: str) -> Owned | None:
+    def whose(self, policed: Mapping[str, Policed], tool: str, principal: Principal) -> Owned | None:
         """The server and policy of a tool, by the name that clients use; `None` without a policy."""
         # Lazy import, as in `_audited`.
         from louver.server.audit.middleware import UNKNOWN, Owned
@@ -154,7 +155,7 @@ class Files:
         guarding, own = found
         # The name of an unknown tool is the client's input: it is not recorded.
         told = own if guarding.knows(own) else UNKNOWN
-        return Owned(guarding.server, told, guarding.policy.version, guarding.names_of(own, principal_of()))
+        return Owned(guarding.server, told, guarding.policy.version, guarding.names_of(own, principal))
 
     def _policed_of(self, policed: Mapping[str, Policed], tool: str) -> tuple[Policed, str] | None:
         """The policy of a tool, and the tool's name at its server."""
@@ -175,13 +176,20 @@ class Stack:
     """The middleware in front of the routes, rebuilt by each reload."""
 
     def __init__(
-        self, server: Server[Any], opened: Callable[[], None], leave: Callable[[Client], Awaitable[None]]
+        self,
+        server_info: dict[str, Any],
+        subscribe: Callable[[Callable[[], None]], Callable[[], None]],  # to changes of tools
+        use_schemas: Callable[[FindSchema | None], None],  # of listed tools; None before a list
+        opened: Callable[[], None],
+        leave: Callable[[Client], Awaitable[None]],
     ) -> None:
         self.scripts: Scripts | None = None
-        self._server = server
+        self.steps: list[Step] = []
+        self._use_schemas = use_schemas
+        self._server_info = server_info
+        self._subscribe = subscribe
         self._opened = opened
         self._leave = leave
-        self._of_sdk = [if_collected(each) for each in server.middleware]
         self._kept = Kept(None, None)
         self._grant_keys: tuple[str, ...] = ()
         self._argument: Argument = "off"
@@ -216,13 +224,15 @@ class Stack:
         # Captured now: requests are audited under these policies until the next reload.
         policed = {name: up.guard.policed for name, up in upstreams.items() if up.guard is not None}
 
-        def audience() -> Hashable:
-            return tuple((each.id, each.policy.audience(principal_of())) for each in policed.values())
+        def audience(principal: Principal) -> Hashable:
+            return tuple((each.id, each.policy.audience(principal)) for each in policed.values())
+
+        def scope(request: Request) -> str:
+            return digest(repr(audience(request.identity.principal)))
 
         results = kept.results
-        if results is not None:
-            # Under policies, results are kept per audience.
-            results = results.within((lambda: digest(repr(audience()))) if policed else str)
+        if results is not None and policed:
+            results = results.within(scope)
         self._kept, self._grant_keys = Kept(results, kept.grants), config.grant_keys
         self._audit = audit
         gone = self._take_up_scripts(config.execute)
@@ -235,15 +245,16 @@ class Stack:
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
         forward = Forward(routes, self._opened, self._leave, results=results)
-        innermost = [*self._of_sdk, forward]
-        # The new projection layer sets it again.
-        self._server.get_tool_input_schema = None
+        innermost: list[Step] = [traced, forward]
+        self._use_schemas(None)
         if policed:
-            audiences = Audiences(audience, lambda: layers(files.views_seen_by(principal_of(), policed)))
-            self._server.middleware[:], self._close = [audiences, *innermost], audiences.close
+            audiences = Audiences(
+                audience, lambda principal: layers(files.views_seen_by(principal, policed), principal)
+            )
+            self.steps, self._close = [audiences, *innermost], audiences.close
         else:
-            outermost, self._close = layers(files.views)
-            self._server.middleware[:] = [*outermost, *innermost]
+            outermost, self._close = layers(files.views, NOBODY)
+            self.steps = [*outermost, *innermost]
         return gone
 
     def _layers(
@@ -253,41 +264,47 @@ class Stack:
         upstreams: Mapping[str, Upstream],
         policed: Mapping[str, Policed],
         views: ToolViews,
-    ) -> tuple[list[ServerMiddleware[Any]], Callable[[], None]]:
+        principal: Principal,
+    ) -> tuple[list[Step], Callable[[], None]]:
         """The layers for one audience, outermost first, and the function that closes them."""
-        server = self._server
         schemas = ProjectedSchemas("private" if policed else "public")
         # The caller uses the single tool's parameters, so warnings name those.
         by = _PARAMETERS if config.exposure == "gateway" else ()
         hosts = {**HOSTS, **config.hosts}
         beside = Beside(files.guidance, config.warnings, self._kept.results, files.learned, by, hosts)
-        layers: list[ServerMiddleware[Any]] = [
-            projecting(
-                server,
-                views,
+        tools = Tools(views)
+
+        def when_listed() -> None:
+            self._use_schemas(tools.input_schema)
+
+        layers: list[Step] = [
+            ProjectionStep(
+                self._server_info,
+                tools,
                 Asking(self._argument, files.default_views, files.ready, config.argument_name),
                 config.listing,
                 exact=config.exposure != "full",
                 search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
                 schemas=schemas,
                 beside=beside,
+                when_listed=when_listed,
             )
         ]
         if self._audit is not None:
             layers.insert(0, _audited(self._audit, partial(files.whose, policed)))
         close = _nothing
         if config.exposure == "minimal":
-            described = files.descriptions_seen_by(principal_of(), policed) if policed else files.descriptions
+            described = files.descriptions_seen_by(principal, policed) if policed else files.descriptions
             disclosure = self._disclosing(described, hosts, on_error=config.disclosure == "on-error")
             close = disclosure.close
             layers.insert(0, disclosure)
         if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
-            own, asking = ToolViews(None, {}), Asking("off", {})
+            own, asking = Tools(ToolViews(None, {})), Asking("off", {})
             # The single tool adds guidance and warnings to its answers itself.
             said = NOTHING if config.exposure == "gateway" else beside
-            before = projecting(server, own, asking, config.listing, schemas=schemas, beside=said)
+            before = ProjectionStep(self._server_info, own, asking, config.listing, schemas=schemas, beside=said)
             keeps_results = said.results is not None
-            layers.insert(0, OwnTools(server, offer, before, keeps_results=keeps_results))
+            layers.insert(0, OwnTools(self._server_info, offer, before, keeps_results=keeps_results))
         return layers, close
 
     def _disclosing(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
@@ -297,7 +314,7 @@ class Stack:
 
         grants = None if on_error else self._kept.grants
         assert on_error or grants is not None, "they are there where descriptions have to be read"
-        return Disclosure(self._server, files, grants, Reads(), on_error=on_error, hosts=hosts)
+        return Disclosure(self._server_info, self._subscribe, files, grants, Reads(), on_error=on_error, hosts=hosts)
 
     def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
         before = self.scripts
@@ -331,7 +348,7 @@ def _scripts(level: Level) -> Scripts:
     return Scripts(level)
 
 
-def _audited(audit: Audit, whose: Callable[[str], Owned | None]) -> Auditing:
+def _audited(audit: Audit, whose: Callable[[str, Principal], Owned | None]) -> Auditing:
     # Lazy import: only an audit needs it.
     from louver.server.audit.middleware import Auditing
 

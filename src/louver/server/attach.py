@@ -8,47 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, get_args
-from weakref import WeakKeyDictionary
 
 from mcp.server import MCPServer, Server
 
 from louver.catalogue.guidance import Guidance, Rule
-from louver.concurrency.offload import found_or_made
 from louver.core.choices import check_choice
-from louver.core.json import compact, members
 from louver.errors import LouverError
-from louver.limits import MAX_ARGUMENT_SHARE, MIN_ARGUMENT_ROOM, QUERIES_PER_MINUTE, READS_PER_MINUTE
-from louver.protocol.capability import advertised
-from louver.protocol.names import RESULT_TOOL, SERVER
-from louver.protocol.query import queried
-from louver.protocol.results import READ_RESULT
-from louver.server.calls.call import ProjectedCalls
-from louver.server.calls.declared_output import DeclaredAnswers
+from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.server.calls.request import Asking
-from louver.server.calls.response import NOTHING, Answers, Beside
-from louver.server.calls.schema_resource import ProjectedSchemas, cached, is_projected_schema, own_list
+from louver.server.calls.response import Beside
 from louver.server.calls.warnings import Warnings
-from louver.server.identity import connection
-from louver.server.recipient import declares_projection
-from louver.server.results.results import KeptResults, Results, is_kept_result
-from louver.server.tools.listing import Listing, listed_tool
+from louver.server.projection import ProjectionStep
+from louver.server.results.results import KeptResults, Results
+from louver.server.sdk import StepMiddleware
+from louver.server.tools.listing import Listing
 from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
-from louver.server.wire import envelope, result_dict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
-
-    from louver.catalogue.entry import Entry
     from louver.server.disclosure.middleware import Disclosure, Mode
-    from louver.server.results.read_resource import Rereads
+    from louver.server.request import Step
     from louver.server.search import Search
 
 
@@ -100,7 +84,7 @@ def attach(
     """
     check_options(locals())
     lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
-    if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
+    if any(isinstance(middleware, StepMiddleware) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
     check_choice("listing", listing, get_args(Listing))
     tool_views = ToolViews(views, default_views or {})
@@ -115,29 +99,27 @@ def attach(
     exact = exact or disclosing is not None
     searching = _search(queries_per_minute) if search else None
     beside = _beside(guidance, warnings, results)
-    lowlevel.middleware.insert(
-        0, projecting(lowlevel, tool_views, asking, listing, exact=exact, search=searching, beside=beside)
+    tools = Tools(tool_views)
+
+    def when_listed() -> None:
+        if lowlevel.get_tool_input_schema is None:
+            # Without it the SDK lists all tools on every call of 2026-07-28 over HTTP.
+            lowlevel.get_tool_input_schema = tools.input_schema
+
+    step = ProjectionStep(
+        lowlevel.server_info_stamp,
+        tools,
+        asking,
+        listing,
+        exact=exact,
+        search=searching,
+        beside=beside,
+        when_listed=when_listed,
     )
-    if disclosing is not None:
-        lowlevel.middleware.insert(0, disclosing)
+    steps: list[Step] = [step] if disclosing is None else [disclosing, step]
+    lowlevel.middleware.insert(0, StepMiddleware(steps))
     if isinstance(server, MCPServer):
         _check_on_start(server, lowlevel, tool_views, disclosing, beside.guidance)
-
-
-def projecting(
-    server: Server[Any],
-    views: ToolViews,
-    asking: Asking,
-    listing: Listing,
-    *,
-    exact: bool = False,
-    search: Search | None = None,
-    schemas: ProjectedSchemas | None = None,
-    beside: Beside = NOTHING,
-) -> ServerMiddleware[Any]:
-    """The projection middleware; with `schemas` it shares its projected schemas with other middleware."""
-    kept = ProjectedSchemas() if schemas is None else schemas
-    return _Attached(server, Tools(views), asking, listing, kept, exact=exact, search=search, beside=beside)
 
 
 def _beside(guidance: Sequence[Mapping[str, Any]], warnings: bool | Warnings, results: KeptResults | None) -> Beside:
@@ -153,157 +135,6 @@ def _search(per_minute: int) -> Search:
     from louver.server.search import Search
 
     return Search(per_minute=per_minute)
-
-
-class _Attached:
-    """The middleware: routes each method to its handler."""
-
-    def __init__(
-        self,
-        server: Server[Any],
-        tools: Tools,
-        asking: Asking,
-        listing: Listing,
-        schemas: ProjectedSchemas,
-        *,
-        exact: bool,
-        search: Search | None,
-        beside: Beside,
-    ) -> None:
-        self._server = server
-        self._tools = tools
-        self._asking = asking
-        self._listing: Listing = listing
-        self._exact = exact
-        self._search = search
-        self._schemas = schemas
-        self._listed: WeakKeyDictionary[Entry, _Listed] = WeakKeyDictionary()
-        calls = ProjectedCalls(tools, asking, schemas, self._can_project, self._envelope)
-        self._declared = DeclaredAnswers(tools, listing)
-        self._call = Answers(calls, tools, beside, self._can_project, asking, listing)
-        self._rereads = None
-        if beside.results is not None:
-            # Imported only now: most servers keep no results.
-            from louver.server.results.read_resource import Rereads
-
-            self._rereads = Rereads(beside.results, tools, schemas, self._envelope)
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method == "tools/call":
-            if (rereads := await self._reads_result(ctx, call_next)) is not None:
-                return await rereads.call(ctx, call_next)
-            return await self._call(ctx, self._declared.before(call_next))
-        if ctx.method == "tools/list":
-            return await self._list(ctx, call_next)
-        if ctx.method in ("resources/list", "resources/templates/list"):
-            return await own_list(ctx, call_next, self._envelope(ctx))
-        if is_projected_schema(ctx):
-            return cached(self._schemas.read((ctx.params or {})["uri"]), self._envelope(ctx), self._schemas.scope)
-        if self._rereads is not None and is_kept_result(ctx) and connection(ctx).initialize_accepted:
-            return await self._rereads.read(ctx, call_next)
-        result = await call_next(ctx)
-        if ctx.method in ("initialize", "server/discover"):
-            said = result_dict(result)
-            capabilities = advertised(
-                said.get("capabilities") or {},
-                None if self._asking.argument == "off" else self._asking.name,
-                readable=self._rereads is not None or declares_projection(ctx),
-            )
-            said = {**said, "capabilities": capabilities}
-            return said if self._search is None else self._search.introduced(said)
-        return result
-
-    async def _reads_result(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Rereads | None:
-        """The handler of a call to `read_result`, unless the server has a tool of that name itself."""
-        if self._rereads is None or (ctx.params or {}).get("name") != RESULT_TOOL:
-            return None
-        is_own = await self._tools.find_if_listed(RESULT_TOOL, ctx, call_next) is not None
-        return None if is_own else self._rereads
-
-    async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        list_tools = call_next if self._search is None else partial(self._search.list, call_next=call_next)
-        result = result_dict(await list_tools(ctx))
-        self._tools.views.refresh()
-        tools: list[dict[str, Any]] = result.get("tools") or []
-        params = ctx.params or {}
-        is_search = self._search is not None and queried(params) is not None
-        is_part = is_search or SERVER in members(params.get("_meta"))
-        first, last = not (is_part or params.get("cursor")), not (is_part or result.get("nextCursor"))
-        async with self._tools.in_order:
-            entries = await self._tools.learn(tools, first=first, last=last)
-            listed = await found_or_made(list(zip(tools, entries, strict=True)), self._known, self._made)
-            self._listed.update(dict(zip(entries, listed, strict=True)))
-        if self._server.get_tool_input_schema is None:
-            # Without this the SDK lists all tools on every call of 2026-07-28 over HTTP.
-            self._server.get_tool_input_schema = self._tools.input_schema
-        # With descriptions on demand the argument does not lengthen the list.
-        everywhere = self._exact or self._asking.argument == "all"
-        without = set[str]() if everywhere else _without_argument(listed)
-        is_model = not declares_projection(ctx)
-        shown = [each.shown(is_model=is_model, has_argument=each.name not in without) for each in listed]
-        is_end = not (is_search or result.get("nextCursor"))
-        if self._rereads is not None and is_end and not self._tools.has(RESULT_TOOL):
-            shown.append(READ_RESULT)
-        return {**result, "tools": shown}
-
-    def _known(self, each: tuple[dict[str, Any], Entry]) -> _Listed | None:
-        tool, entry = each
-        before = self._listed.get(entry)
-        return before if before is not None and before.tool == tool else None
-
-    def _made(self, each: tuple[dict[str, Any], Entry]) -> _Listed:
-        tool, entry = each
-        name = self._asking.argument_of(entry) if self._asking.offers_argument(entry) else None
-        argument = None if name is None else (name, self._asking.argument_schema(entry))
-        listed = listed_tool(tool, entry, self._listing, exact=self._exact, argument=argument)
-        is_relaxed = self._listing == "relaxed" and entry.listing_schema is not None
-        for_models = {**listed, "outputSchema": entry.listing_schema_for_models} if is_relaxed else listed
-        return _Listed(
-            tool,
-            listed,
-            for_models,
-            size=len(compact([entry.name, tool.get("description"), entry.input_schema])),
-            argument_size=0 if argument is None else len(compact({name: argument[1]})),
-            rank=(not entry.views.named, -len(entry.leaf_fields), entry.name),
-        )
-
-    def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        return envelope(self._server, ctx.protocol_version)
-
-    def _can_project(self, ctx: ServerRequestContext[Any, Any]) -> bool:
-        """Whether this client may get projections: with a strict listing it must declare the extension."""
-        return self._listing != "strict" or declares_projection(ctx)
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    tool: dict[str, Any]  # as the server lists it
-    listed: dict[str, Any]  # for programs
-    for_models: dict[str, Any]
-    size: int  # characters that a model reads of it, without the argument
-    argument_size: int  # characters of the argument; 0 if it takes none
-    rank: tuple[bool, int, str]  # order in which tools get the argument while there is room
-
-    @property
-    def name(self) -> str:
-        return self.rank[2]
-
-    def shown(self, *, is_model: bool, has_argument: bool) -> dict[str, Any]:
-        listed = self.for_models if is_model else self.listed
-        return listed if has_argument else {**listed, "inputSchema": self.tool["inputSchema"]}
-
-
-def _without_argument(listed: Sequence[_Listed]) -> set[str]:
-    """Tools listed without the argument, which would make the list too long; their calls may still use it."""
-    room = max(MIN_ARGUMENT_ROOM, MAX_ARGUMENT_SHARE * sum(each.size for each in listed))
-    found: set[str] = set()
-    for each in sorted(listed, key=lambda each: each.rank):
-        # A tool with views keeps it: the caller of a default view must learn of the argument.
-        if each.argument_size <= room or not each.rank[0]:
-            room -= each.argument_size
-        elif each.argument_size:
-            found.add(each.name)
-    return found
 
 
 def _check_on_start(

@@ -8,16 +8,15 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from louver.errors import LouverError, RateLimited
 from louver.limits import MAX_CALLERS
-from louver.server.identity import principal_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from mcp.server.context import ServerRequestContext
+    from louver.server.request import Request
 
 _MINUTE_S = 60.0
 
@@ -50,7 +49,5 @@ class Rates:
         times.append(now)
 
 
-def asker(ctx: ServerRequestContext[Any, Any]) -> Hashable:
-    if (who := principal_key()) is not None:
-        return who
-    return getattr(getattr(ctx.request, "client", None), "host", None)
+def asker(request: Request) -> Hashable:
+    return request.address if request.identity.key is None else request.identity.key

@@ -6,13 +6,10 @@ A client that requests projections in `_meta` or declares the extension is a pro
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.catalogue.hosts import HOSTS, host_of
 from louver.core.json import members
@@ -20,24 +17,10 @@ from louver.protocol.names import PROJECTION
 from louver.protocol.request import requested_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
-    from mcp.server.context import ServerRequestContext
+    from collections.abc import Mapping
 
     from louver.catalogue.hosts import Host, Shown
-
-
-_IS_PROGRAM: ContextVar[bool] = ContextVar("louver_is_program", default=False)
-
-
-@contextmanager
-def for_program() -> Generator[None]:
-    """Answers within the block are for a program, whatever the client is."""
-    before = _IS_PROGRAM.set(True)
-    try:
-        yield
-    finally:
-        _IS_PROGRAM.reset(before)
+    from louver.server.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +42,33 @@ class Recipient:
 PROGRAM = Recipient(is_program=True, shown="whole")
 
 
-def recipient_of(ctx: ServerRequestContext[Any, Any], hosts: Mapping[str, Host] = HOSTS) -> Recipient:
-    if _IS_PROGRAM.get():
+def recipient_of(request: Request, hosts: Mapping[str, Host] = HOSTS) -> Recipient:
+    if request.is_for_program:
         return PROGRAM
-    is_program = asks_in_meta(ctx) or declares_projection(ctx)
-    return Recipient(is_program, host_of(client_name(ctx), hosts).shown)
+    is_program = asks_in_meta(request) or declares_projection(request)
+    return Recipient(is_program, host_of(client_name(request), hosts).shown)
 
 
-def asks_in_meta(ctx: ServerRequestContext[Any, Any]) -> bool:
-    return requested_keys((ctx.params or {}).get("_meta")) != ()
+def asks_in_meta(request: Request) -> bool:
+    return requested_keys(request.params.get("_meta")) != ()
 
 
-def declares_projection(ctx: ServerRequestContext[Any, Any]) -> bool:
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        capabilities = members(members((ctx.params or {}).get("_meta")).get(CLIENT_CAPABILITIES_META_KEY))
-    elif ctx.method == "initialize":
-        capabilities = members((ctx.params or {}).get("capabilities"))
-    else:
-        declared = ctx.session.client_capabilities
-        return declared is not None and PROJECTION in (declared.extensions or {})
+def declares_projection(request: Request) -> bool:
+    capabilities = client_capabilities(request)
     return PROJECTION in members(capabilities.get("extensions"))
 
 
-def client_name(ctx: ServerRequestContext[Any, Any]) -> str | None:
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        name: object = members(members((ctx.params or {}).get("_meta")).get(CLIENT_INFO_META_KEY)).get("name")
-        return name if isinstance(name, str) else None
-    params = ctx.session.client_params
-    return None if params is None else params.client_info.name
+def client_capabilities(request: Request) -> dict[str, Any]:
+    if request.is_modern:
+        return members(members(request.params.get("_meta")).get(CLIENT_CAPABILITIES_META_KEY))
+    opening = request.params if request.method == "initialize" else request.connection.opening
+    return members((opening or {}).get("capabilities"))
+
+
+def client_name(request: Request) -> str | None:
+    if request.is_modern:
+        info = members(members(request.params.get("_meta")).get(CLIENT_INFO_META_KEY))
+    else:
+        info = members((request.connection.opening or {}).get("clientInfo"))
+    name: object = info.get("name")
+    return name if isinstance(name, str) else None

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.catalogue.search.document import alone
 from louver.catalogue.search.ranking_cache import Rankings
@@ -25,17 +24,16 @@ from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINU
 from louver.protocol.capability import searchable
 from louver.protocol.names import FILTERING_LITERAL, QUERY
 from louver.protocol.query import queried
-from louver.server.matches import matches_a_page
 from louver.server.rate_limit import Rates, asker
 from louver.server.refusals import protocol_error
-from louver.server.tools.registry import caller, listings
-from louver.server.wire import result_dict
+from louver.server.tools.registry import listings
 
 if TYPE_CHECKING:
-    from mcp.server.context import CallNext, ServerRequestContext
+    from collections.abc import Hashable
 
     from louver.catalogue.search.document import Named
     from louver.catalogue.search.ranking import Ranking
+    from louver.server.request import Next, Request
 
 # Added to the server's instructions.
 INSTRUCTIONS: Final = (
@@ -67,51 +65,49 @@ class Search:
         instructions = "\n\n".join(filter(None, (said.get("instructions"), ours)))
         return {**said, "capabilities": searchable(capabilities), "instructions": instructions}
 
-    async def list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        params = ctx.params or {}
+    async def list(self, request: Request, call_next: Next) -> dict[str, Any]:
+        params = request.params
         try:
             query = queried(params)
             if query is None:
                 _refuse_ours(params.get("cursor"))
-                return result_dict(await call_next(_without_query(ctx)))
+                return await call_next(_without_query(request))
             # Counted with a cursor too: a forged one costs a full list and ranking before it is refused.
-            self._rates.admit(asker(ctx))
-            return await self._found(query, params.get("cursor"), ctx, call_next)
+            self._rates.admit(asker(request))
+            return await self._found(query, params.get("cursor"), request, call_next)
         except (InvalidQuery, InvalidCursor, RateLimited) as error:
             raise protocol_error(error) from None
 
-    async def _found(
-        self, query: str, cursor: object, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> dict[str, Any]:
-        listed = [page async for page in listings(ctx, call_next)]
+    async def _found(self, query: str, cursor: object, request: Request, call_next: Next) -> dict[str, Any]:
+        caller = request.identity.caller
+        listed = [page async for page in listings(request, call_next)]
         tools = [tool for page in listed for tool in page.get("tools") or ()]
-        ranking = self._rankings.find(caller(), tools) or await self._made(tools)
-        bound = [query, caller(), ranking.version]
+        ranking = self._rankings.find(caller, tools) or await self._made(caller, tools)
+        bound = [query, caller, ranking.version]
         start = _start(cursor, bound)
-        a_page = min(matches_a_page(), len(tools))
+        a_page = min(request.matches_a_page, len(tools))
         matches = ranking.search(query, start, a_page + 1)
         rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
         # Some clients cache a list by its method alone: matches must not pass for the full list.
-        modern = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
+        modern = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
         more = {"nextCursor": _cursor(start + a_page, bound)} if len(matches) > a_page else {}
         return {**rest, **modern, "tools": [match.tool for match in matches[:a_page]], **more}
 
-    async def _made(self, tools: list[dict[str, Any]]) -> Ranking:
+    async def _made(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
         """The ranking of a new list; concurrent searches of the same list share one."""
-        who = caller()
         async with self._making:
-            ranking = self._rankings.find(who, tools)
+            ranking = self._rankings.find(caller, tools)
             if ranking is None:
-                ranking = await in_thread(partial(self._rankings.made, who, tools))
-                self._rankings.keep(who, ranking)
+                ranking = await in_thread(partial(self._rankings.made, caller, tools))
+                self._rankings.keep(caller, ranking)
             return ranking
 
 
-def _without_query(ctx: ServerRequestContext[Any, Any]) -> ServerRequestContext[Any, Any]:
-    params = ctx.params or {}
+def _without_query(request: Request) -> Request:
+    params = request.params
     if QUERY not in params:
-        return ctx
-    return replace(ctx, params={key: value for key, value in params.items() if key != QUERY})
+        return request
+    return replace(request, params={key: value for key, value in params.items() if key != QUERY})
 
 
 def _cursor(start: int, bound: list[Any]) -> str:

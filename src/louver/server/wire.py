@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import SERVER_INFO_META_KEY
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 from louver.limits import MAX_TOOL_PAGES
@@ -13,11 +12,10 @@ from louver.limits import MAX_TOOL_PAGES
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-    from mcp.server import Server
-    from mcp.server.context import HandlerResult
+    from louver.server.request import Request
 
 
-def result_dict(result: HandlerResult) -> dict[str, Any]:
+def result_dict(result: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     """The wire object of a result: a new dict, so its top level may be changed."""
     if isinstance(result, BaseModel):
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -39,8 +37,8 @@ def envelope_of(result: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in result.items() if key not in ("content", "structuredContent", "isError")}
 
 
-def envelope(server: Server[Any], protocol_version: str) -> dict[str, Any]:
-    """The members of a result made without the SDK's handlers: its type and the server's identity."""
-    if protocol_version not in MODERN_PROTOCOL_VERSIONS:
+def envelope(server_info: dict[str, Any], request: Request) -> dict[str, Any]:
+    """The members that a result of ours has in this revision: its type and the server's identity."""
+    if not request.is_modern:
         return {}
-    return {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: server.server_info_stamp}}
+    return {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: server_info}}

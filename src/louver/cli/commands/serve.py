@@ -32,7 +32,7 @@ from louver.gateway.serve.http import listening_at, serve
 from louver.gateway.serve.sessions import app_of, security_of
 from louver.gateway.serve.stdio import serve_stdio
 from louver.limits import FOLLOWED_S
-from louver.server.identity import served_as
+from louver.server.request import Identity
 
 if TYPE_CHECKING:
     import socket
@@ -83,8 +83,7 @@ def run(arguments: Namespace) -> int:
         changes=file is not None,
     )
     if address is None:
-        with served_as(config.principal or NOBODY):
-            asyncio.run(_gateway_over_stdio(made, file))
+        asyncio.run(_gateway_over_stdio(partial(made, identity=Identity(config.principal or NOBODY)), file))
     else:
         asyncio.run(_gateway_over_http(made, file, config.auth, address, hosts))
     return 0
@@ -135,12 +134,12 @@ async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[
 def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """The ASGI application; authentication, if there is any, comes before everything else."""
     if auth is None:
-        return Fast(app_of(gateway.server, known_as=hosts), gateway.server)
+        return Fast(app_of(gateway.server, known_as=hosts), gateway)
     # Imported here: without tokens no cryptography is needed.
     from louver.gateway.auth.authenticated import Authenticated, known_as
 
     app = app_of(gateway.server, known_as=[*hosts, *known_as(auth)])
-    return Authenticated(Fast(app, gateway.server), auth)
+    return Authenticated(Fast(app, gateway), auth)
 
 
 def _file(path: str) -> ConfigFile:

@@ -11,7 +11,7 @@ from mcp.server.auth.provider import AccessToken
 
 from louver.core.json import strings
 from louver.limits import CLOCK_SKEW_S
-from louver.server.identity import words
+from louver.server.sdk import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def access_of(claims: Mapping[str, Any]) -> AccessToken | None:
     if client is None and subject is None:
         return None
     if issuer is not None and "#" in issuer:
-        # `server/identity.py` joins issuer and subject with "#", so this could be read as another principal.
+        # `server/sdk.py` joins issuer and subject with "#", so this could be read as another principal.
         return None
     return AccessToken(
         token="",

@@ -6,22 +6,19 @@ request: it carries the client's identity, and its answer asks for input (`input
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from mcp import MCPError
-from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
     METHOD_NOT_FOUND,
 )
-from pydantic import BaseModel, RootModel, ValidationError
 
 from louver.core.json import members
 from louver.errors import UpstreamUnavailable
@@ -30,15 +27,14 @@ from louver.gateway.clients.revisions import is_modern
 from louver.gateway.upstream.negotiation import Hello
 from louver.limits import MAX_URI_PARTS
 from louver.protocol.names import PREFIX
-from louver.server.identity import principal_key
+from louver.server.call_record import CallRecord
+from louver.server.request import ANONYMOUS, Identity
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from mcp.server.context import ServerRequestContext
-    from mcp.server.session import ServerSession
-
     from louver.jsonrpc.codec import Params
+    from louver.server.request import Connection, Request
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _ASKS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -68,20 +64,9 @@ def _part(method: str, params: dict[str, Any]) -> str | None:
     return None
 
 
-class RawMessage(BaseModel):
-    """A message that the SDK sends unchanged."""
-
-    method: str
-    params: dict[str, Any] | None = None
-
-
-class RawResult(RootModel[dict[str, Any]]):
-    """A result that the SDK returns unchanged."""
-
-
 class Client:
     def __init__(
-        self, version: str, hello: Hello, session: ServerSession | None = None, party: Hashable | None = None
+        self, version: str, hello: Hello, connection: Connection | None = None, party: Hashable | None = None
     ) -> None:
         self.version = version
         self.is_modern = is_modern(version)  # speaks 2026-07-28
@@ -90,7 +75,7 @@ class Client:
         self.watched: set[str] = set()  # URIs of subscribed resources
         self.outbox = Outbox()
         self.has_gone = False  # though its requests may not know it yet
-        self._session = session
+        self._connection = connection
         self._party = party
 
     @property
@@ -138,50 +123,45 @@ class Client:
 
     def hear(self, method: str, params: Params) -> None:
         """Queue a notification that belongs to no request."""
-        if self._session is not None:
-            self.outbox.put(method, params, partial(self._session.send_notification, _raw(method, params)))
+        if self._connection is not None:
+            self.outbox.put(method, params, partial(self._connection.notify, method, params))
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
         """Ask the client something that belongs to none of its requests."""
-        if self._session is None:
+        if self._connection is None:
             raise MCPError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
-        # Not before `notifications/initialized`.
-        await self._session._connection.initialized.wait()  # pyright: ignore[reportPrivateUsage]
-        return await _asked(self, self._session, method, params, None)
+        self.check_can(method, params)
+        return await self._connection.ask(method, params)
 
 
-def handshake_client(ctx: ServerRequestContext[Any, Any]) -> Client | None:
+def handshake_client(request: Request) -> Client | None:
     """The client of a connection; `None` before `initialize`."""
-    return _state(ctx).get(_KEY)
+    return request.connection.state.get(_KEY)
 
 
-def open_client(ctx: ServerRequestContext[Any, Any], version: str) -> Client:
-    params = dict(ctx.params or {})
+def open_client(request: Request, version: str) -> Client:
+    params = dict(request.params)
     hello = Hello(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
-    client = _state(ctx)[_KEY] = Client(version, hello, ctx.session)
+    client = request.connection.state[_KEY] = Client(version, hello, request.connection)
     return client
 
 
-def modern_client(ctx: ServerRequestContext[Any, Any]) -> Client:
-    said = members((ctx.params or {}).get("_meta"))
+def modern_client(request: Request) -> Client:
+    said = members(request.params.get("_meta"))
     info, capabilities = said.get(CLIENT_INFO_META_KEY), said.get(CLIENT_CAPABILITIES_META_KEY)
-    hello = Hello(ctx.protocol_version, members(info), members(capabilities))
+    hello = Hello(request.revision, members(info), members(capabilities))
     # Over stdio there is only one host.
-    party = _HOST if ctx.request is None else principal_key()
-    client = Client(ctx.protocol_version, hello, party=party)
+    party = _HOST if request.address is None else request.identity.key
+    client = Client(request.revision, hello, party=party)
     client.log_level = said.get(LOG_LEVEL_META_KEY)
     return client
 
 
-def client_of(ctx: ServerRequestContext[Any, Any]) -> Client:
-    client = modern_client(ctx) if is_modern(ctx.protocol_version) else handshake_client(ctx)
+def client_of(request: Request) -> Client:
+    client = modern_client(request) if request.is_modern else handshake_client(request)
     if client is None:
         raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
     return client
-
-
-def when_closed(ctx: ServerRequestContext[Any, Any], leave: Any) -> None:
-    ctx.session._connection.exit_stack.push_async_callback(leave)  # pyright: ignore[reportPrivateUsage]
 
 
 class Caller(Protocol):
@@ -189,6 +169,12 @@ class Caller(Protocol):
 
     @property
     def client(self) -> Client: ...
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def record(self) -> CallRecord: ...
 
     async def heard(self, method: str, params: Params) -> None: ...
 
@@ -204,6 +190,8 @@ class Itself:
     """The gateway as caller, without a client."""
 
     client: Client
+    identity: Identity = ANONYMOUS
+    record: CallRecord = field(default_factory=CallRecord)
 
     async def heard(self, method: str, params: Params) -> None:
         """Nothing: no client to notify."""
@@ -220,22 +208,31 @@ class Turn:
     """One request of a client, while it is answered; its notifications are sent before the answer."""
 
     client: Client
-    ctx: ServerRequestContext[Any, Any]
+    request: Request
+
+    @property
+    def identity(self) -> Identity:
+        return self.request.identity
+
+    @property
+    def record(self) -> CallRecord:
+        return self.request.record
 
     async def heard(self, method: str, params: Params) -> None:
         if method == "notifications/message" and not self.client.takes_level(params):
             return
-        send = partial(self.ctx.session.send_notification, _raw(method, params), self.ctx.request_id)
+        send = partial(self.request.connection.notify, method, params, self.request.id)
         self.client.outbox.put(method, params, send)
 
     async def paused(self) -> None:
         """Close the client's stream; the client resumes it by itself."""
-        if self.ctx.close_sse_stream is not None:
-            await self.ctx.close_sse_stream()
+        if self.request.pause is not None:
+            await self.request.pause()
 
     async def asked(self, method: str, params: Params) -> dict[str, Any]:
         await self.client.outbox.told()
-        return await _asked(self.client, self.ctx.session, method, params, self.ctx.request_id)
+        self.client.check_can(method, params)
+        return await self.request.connection.ask(method, params, self.request.id)
 
     async def __aenter__(self) -> Self:
         return self
@@ -249,23 +246,3 @@ class Turn:
             if self.client.is_modern:
                 # A 2026-07-28 client is this one request.
                 self.client.outbox.close()
-
-
-async def _asked(client: Client, session: ServerSession, method: str, params: Params, related: Any) -> dict[str, Any]:
-    client.check_can(method, params)
-    metadata = None if related is None else ServerMessageMetadata(related_request_id=related)
-    try:
-        answer = await session.send_request(_raw(method, params), RawResult, metadata=metadata)
-    except ValidationError:
-        # The details would quote the client's data.
-        raise MCPError(code=INTERNAL_ERROR, message="the client's answer is not valid") from None
-    return answer.root
-
-
-def _raw(method: str, params: Params) -> Any:
-    return RawMessage(method=method, params=params)
-
-
-def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-    # Private to the SDK, and the only state of a connection; a test pins it.
-    return ctx.session._connection.state  # pyright: ignore[reportPrivateUsage]

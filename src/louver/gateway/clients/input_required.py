@@ -22,7 +22,7 @@ from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller
     from louver.jsonrpc.codec import Params
 
 ANSWERS, STATE = "inputResponses", "requestState"
@@ -126,16 +126,12 @@ class _Call:
         self._questions: dict[str, dict[str, Any]] = {}
         self._told: list[str] = []
         self._turn: Caller | None = turn
-        self._client = turn.client
+        self.client, self.identity, self.record = turn.client, turn.identity, turn.record
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._asked = asyncio.Event()
         self._task: asyncio.Task[dict[str, Any]] | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._count = 0
-
-    @property
-    def client(self) -> Client:
-        return self._client
 
     def start(self, send: Callable[[Caller], Awaitable[dict[str, Any]]]) -> None:
         async def run() -> dict[str, Any]:
@@ -150,7 +146,8 @@ class _Call:
         """Continue with the client's answers; questions left out count as not answered."""
         if self._expiry is not None:
             self._expiry.cancel()
-        self._turn, self._client = turn, turn.client
+        self._turn = turn
+        self.client, self.identity, self.record = turn.client, turn.identity, turn.record
         for key, answer in list(self._answers.items()):
             # Cancelled questions go; questions newer than `told` stay for the next round.
             if key not in self._told and not answer.done():
@@ -209,7 +206,7 @@ class _Call:
 
     async def asked(self, method: str, params: Params) -> dict[str, Any]:
         """The client's answer, after it has resumed the call."""
-        self._client.check_can(method, params)
+        self.client.check_can(method, params)
         self._count += 1
         key = f"q{self._count}"
         self._questions[key] = {"method": method} if params is None else {"method": method, "params": params}

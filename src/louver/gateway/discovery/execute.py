@@ -15,7 +15,6 @@ from louver.core.json import compact, is_array, is_object, members
 from louver.gateway.discovery.behind import Behind
 from louver.gateway.discovery.scripts import ScriptHost
 from louver.gateway.discovery.service import DiscoveryService
-from louver.server.identity import reader
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -48,7 +47,7 @@ class Execute:
 
     async def answer(self, asked: Asked) -> dict[str, Any]:
         behind = Behind(self._upstreams, asked.turn.client, asked.ask)
-        caller = reader(asked.turn.ctx)
+        caller = asked.turn.request.counted_as
         called = _Progress(asked.turn).called
         host = ScriptHost(DiscoveryService(behind), behind, self._scripts.names, caller, called)
         # One address may be many clients behind a proxy, so its scripts are not limited to one at a time.
@@ -62,7 +61,7 @@ class _Progress:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._token = members((turn.ctx.params or {}).get("_meta")).get("progressToken")
+        self._token = members(turn.request.params.get("_meta")).get("progressToken")
         self._calls = 0
 
     async def called(self, name: str) -> None:

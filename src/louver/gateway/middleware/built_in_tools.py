@@ -10,7 +10,6 @@ is left out where an upstream has a tool of its name.
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -23,11 +22,11 @@ from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients.client import Turn, client_of
 from louver.gateway.clients.revisions import ENVELOPE
+from louver.limits import MATCHES_A_PAGE
 from louver.protocol.capability import not_searchable
 from louver.protocol.names import PROJECTION, RESULT_TOOL
 from louver.protocol.results import READ_RESULT
-from louver.server.calls.response import inside
-from louver.server.recipient import for_program
+from louver.server.call_record import CallRecord
 from louver.server.refusals import error_result
 from louver.server.tools.registry import all_tools
 from louver.server.wire import envelope, result_dict
@@ -35,8 +34,7 @@ from louver.server.wire import envelope, result_dict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcp.server import Server
-    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+    from louver.server.request import Next, Request, Step
 
 logger = logging.getLogger(__name__)
 
@@ -50,12 +48,14 @@ class Asked:
 
     turn: Turn
     arguments: dict[str, Any]  # valid for the tool's input schema
-    behind: CallNext  # answers a request as the gateway does without built-in tools
+    behind: Next  # answers a request as the gateway does without built-in tools
 
-    async def ask(self, method: str, params: dict[str, Any], *, plain: bool = True) -> dict[str, Any]:
+    async def ask(
+        self, method: str, params: dict[str, Any], *, plain: bool = True, matches_a_page: int = MATCHES_A_PAGE
+    ) -> dict[str, Any]:
         """The answer to a request for the caller; if `plain`, without guidance and warnings, and never kept instead."""
-        ctx = self.turn.ctx
-        said = members((ctx.params or {}).get("_meta"))
+        request = self.turn.request
+        said = members(request.params.get("_meta"))
         meta = {key: said[key] for key in ENVELOPE if key in said} | members(params.get("_meta"))
         if CLIENT_CAPABILITIES_META_KEY in meta:
             # In 2026-07-28 a request to the client would come as `input_required`, which nothing here answers.
@@ -65,8 +65,16 @@ class Asked:
             extensions: dict[str, Any] = {**members(can.get("extensions")), PROJECTION: {}}
             meta[CLIENT_CAPABILITIES_META_KEY] = {**left, "extensions": extensions}
         sent = {**params, "_meta": meta} if meta else params
-        with for_program(), inside() if plain else nullcontext():
-            return result_dict(await self.behind(replace(ctx, method=method, params=sent)))
+        asked = replace(
+            request,
+            method=method,
+            params=sent,
+            is_for_program=True,
+            is_inner=plain or request.is_inner,
+            matches_a_page=matches_a_page,
+            record=CallRecord(),
+        )
+        return await self.behind(asked)
 
 
 class OwnTool(Protocol):
@@ -105,22 +113,20 @@ class Offer(Protocol):
 
 
 class OwnTools:
-    def __init__(
-        self, server: Server[Any], offer: Offer, projecting: ServerMiddleware[Any], *, keeps_results: bool
-    ) -> None:
-        self._server = server
+    def __init__(self, server_info: dict[str, Any], offer: Offer, projecting: Step, *, keeps_results: bool) -> None:
+        self._server_info = server_info
         self._offer = offer
         self._projecting = projecting  # projects the built-in tools
         self._keeps_results = keeps_results  # the tool that reads kept results is listed
         self._logged: set[str] = set()
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method == "tools/list":
-            return await self._list(ctx, call_next)
-        if ctx.method == "tools/call":
-            return await self._call(ctx, call_next)
-        result = await call_next(ctx)
-        if ctx.method in ("initialize", "server/discover"):
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        if request.method == "tools/list":
+            return await self._list(request, call_next)
+        if request.method == "tools/call":
+            return await self._call(request, call_next)
+        result = await call_next(request)
+        if request.method in ("initialize", "server/discover"):
             return await self._introduced(result_dict(result))
         return result
 
@@ -132,61 +138,59 @@ class OwnTools:
         told = {} if instructions is None else {"instructions": instructions}
         return {**said, **told, "capabilities": capabilities}
 
-    async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        others = None if self._offer.hides else result_dict(await call_next(ctx))
-        if others is not None and (ctx.params or {}).get("cursor") is not None:
+    async def _list(self, request: Request, call_next: Next) -> dict[str, Any]:
+        others = None if self._offer.hides else await call_next(request)
+        if others is not None and request.params.get("cursor") is not None:
             return others
         tools = await self._offer.tools()
-        taken = await self._taken(tools, ctx, call_next)
+        taken = await self._taken(tools, request, call_next)
         own = [tool.definition for tool in tools if tool.definition["name"] not in taken]
-        listed = result_dict(await self._projecting(ctx, partial(self._listed, own)))
+        listed = await self._projecting(request, partial(self._listed, own))
         if others is None:
             return listed
         # `others` already has the tool that reads kept results.
         return {**others, "tools": [*(tool for tool in listed["tools"] if tool != READ_RESULT), *others["tools"]]}
 
-    async def _listed(self, own: list[dict[str, Any]], ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        said = envelope(self._server, ctx.protocol_version)
+    async def _listed(self, own: list[dict[str, Any]], request: Request) -> dict[str, Any]:
+        validate_client_request(request.method, request.revision, request.params)
+        said = envelope(self._server_info, request)
         caching = {"ttlMs": 0, "cacheScope": "private"} if said else {}
         return {**said, **caching, "tools": own}
 
-    async def _call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _call(self, request: Request, call_next: Next) -> dict[str, Any]:
         tools = await self._offer.tools()
-        name = (ctx.params or {}).get("name")
+        name = request.params.get("name")
         tool = next((tool for tool in tools if tool.definition["name"] == name), None)
-        if tool is not None and name not in await self._taken([tool], ctx, call_next):
-            return await self._projecting(ctx, partial(self._answered, tool, tools, call_next))
+        if tool is not None and name not in await self._taken([tool], request, call_next):
+            return await self._projecting(request, partial(self._answered, tool, tools, call_next))
         if not self._offer.passes(tools) and not (self._keeps_results and name == RESULT_TOOL):
-            validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+            validate_client_request(request.method, request.revision, request.params)
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name}")
-        return await call_next(ctx)
+        return await call_next(request)
 
-    async def _taken(
-        self, tools: Sequence[OwnTool], ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> set[str]:
+    async def _taken(self, tools: Sequence[OwnTool], request: Request, call_next: Next) -> set[str]:
         """The built-in names that the upstream's tools have, as the caller sees them now."""
         names = {tool.definition["name"] for tool in tools}
         if not names or not self._offer.can_collide:
             return set()
-        taken = {tool["name"] async for tool in all_tools(ctx, call_next)} & names
+        taken = {tool["name"] async for tool in all_tools(request, call_next)} & names
         for name in sorted(taken - self._logged):
             logger.warning("the server has a tool %r itself: scripts cannot be run", name)
         self._logged |= taken
         return taken
 
     async def _answered(
-        self, tool: OwnTool, tools: Sequence[OwnTool], call_next: CallNext, ctx: ServerRequestContext[Any, Any]
+        self, tool: OwnTool, tools: Sequence[OwnTool], call_next: Next, request: Request
     ) -> dict[str, Any]:
         """The answer of a built-in tool; the projection may list tools first."""
-        if ctx.method == "tools/list":
-            return await self._listed([each.definition for each in tools], ctx)
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        said = envelope(self._server, ctx.protocol_version)
-        turn = Turn(client_of(ctx), ctx)
+        if request.method == "tools/list":
+            return await self._listed([each.definition for each in tools], request)
+        validate_client_request(request.method, request.revision, request.params)
+        said = envelope(self._server_info, request)
+        turn = Turn(client_of(request), request)
         async with turn:
             try:
-                arguments = _checked(tool.definition, (ctx.params or {}).get("arguments"))
+                arguments = _checked(tool.definition, request.params.get("arguments"))
                 answer = await tool.answer(Asked(turn, arguments, call_next))
             except LouverError as error:
                 result = error_result(error, said)

@@ -15,22 +15,19 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 
 from louver.core.json import is_object, members
 from louver.errors import UnknownResult, UpstreamError
-from louver.gateway.clients.client import Client, Turn, client_of, handshake_client, open_client, when_closed
-from louver.gateway.clients.revisions import is_modern, supported_versions
+from louver.gateway.clients.client import Client, Turn, client_of, handshake_client, open_client
+from louver.gateway.clients.revisions import supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
-from louver.gateway.serve.fast_path import note_what_came
 from louver.limits import MAX_REMEMBERED_META, MAX_REMEMBERED_METAS, MAX_WATCHED
 from louver.protocol.names import HINT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
 from louver.protocol.results import kept_at, kept_for
 from louver.server.refusals import protocol_error
-from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-
     from louver.gateway.routing.single import Routes
+    from louver.server.request import Next, Request
     from louver.server.results.results import Results
 
 
@@ -56,60 +53,60 @@ class Forward:
         self._results = results
         self._checked = Checked()
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
         try:
-            if ctx.request_id is None:
-                return await self._notified(ctx, call_next)
-            if ctx.method == "initialize":
-                return await self._initialize(ctx, call_next)
-            if ctx.method == "ping":
-                return await call_next(ctx)
-            self._checked.check(ctx.method, ctx.protocol_version, ctx.params)
-            turn = Turn(client_of(ctx), ctx)
-            if ctx.method == "server/discover":
+            if request.id is None:
+                return await self._notified(request, call_next)
+            if request.method == "initialize":
+                return await self._initialize(request, call_next)
+            if request.method == "ping":
+                return await call_next(request)
+            self._checked.check(request.method, request.revision, request.params)
+            turn = Turn(client_of(request), request)
+            if request.method == "server/discover":
                 return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
-            if ctx.method == "subscriptions/listen":
-                return await self._listen(turn, ctx, call_next)
+            if request.method == "subscriptions/listen":
+                return await self._listen(turn, request, call_next)
             async with turn:
-                result = await self._answer(turn, ctx)
-                note_what_came(ctx, result)
-                await self._note_kept(ctx, result)
+                result = await self._answer(turn, request)
+                request.record.received = result
+                await self._note_kept(request, result)
                 return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
         except UnknownResult as error:
             raise protocol_error(error) from None
 
-    async def _answer(self, turn: Turn, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    async def _answer(self, turn: Turn, request: Request) -> dict[str, Any]:
         """The answer to a request; a result that an upstream keeps is read from that upstream alone."""
-        params = _passed_on(ctx)
-        uri = params["uri"] if ctx.method in _OF_KEPT else ""
+        params = _passed_on(request)
+        uri = params["uri"] if request.method in _OF_KEPT else ""
         if self._results is None or not uri.startswith(RESULTS_URI):
-            return await self._routes.answer(turn, ctx.method, params)
+            return await self._routes.answer(turn, request.method, params)
         handle = uri.removeprefix(RESULTS_URI).partition("?")[0]
-        about, _ = await self._results.find(handle, ctx)
+        about, _ = await self._results.find(handle, request)
         if about.elsewhere is None:
             raise UnknownResult
-        return await self._routes.answer_at(about.elsewhere, turn, ctx.method, params)
+        return await self._routes.answer_at(about.elsewhere, turn, request.method, params)
 
-    async def _initialize(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        said = result_dict(await call_next(ctx))
+    async def _initialize(self, request: Request, call_next: Next) -> dict[str, Any]:
+        said = await call_next(request)
         version: str = said["protocolVersion"]
-        if handshake_client(ctx) is None:
-            when_closed(ctx, partial(self._gone, ctx))
+        if handshake_client(request) is None:
+            request.connection.when_closed(partial(self._gone, request))
         else:
             # A second `initialize` replaces the client.
-            await self._gone(ctx)
-        client = open_client(ctx, version)
+            await self._gone(request)
+        client = open_client(request, version)
         try:
             return {**await self._opening(client), "protocolVersion": version}
         except Exception:  # after any error the client is not connected
             await self._leave(client)
             raise
 
-    async def _gone(self, ctx: ServerRequestContext[Any, Any]) -> None:
+    async def _gone(self, request: Request) -> None:
         """The current client of a connection has gone."""
-        if (client := handshake_client(ctx)) is not None:
+        if (client := handshake_client(request)) is not None:
             client.go()
             await self._leave(client)
 
@@ -118,34 +115,34 @@ class Forward:
         self._opened()
         return opening
 
-    async def _listen(self, turn: Turn, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _listen(self, turn: Turn, request: Request, call_next: Next) -> dict[str, Any]:
         """Serve `subscriptions/listen`; its resources are watched at the upstreams meanwhile."""
-        wanted: dict[str, Any] = (ctx.params or {}).get("notifications") or {}
+        wanted: dict[str, Any] = request.params.get("notifications") or {}
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         if len(uris) > MAX_WATCHED:
             raise MCPError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
         async with self._routes.watching(turn, uris):
-            return await call_next(ctx)
+            return await call_next(request)
 
-    async def _note_kept(self, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
+    async def _note_kept(self, request: Request, result: dict[str, Any]) -> None:
         """Remember for which caller an upstream keeps a result: no other caller's reads go to it."""
-        if self._results is not None and ctx.method == "tools/call" and (uri := kept_at(result)) is not None:
-            server = self._routes.place_of((ctx.params or {})["name"])
-            await self._results.keep_handle(uri, kept_for(result), server, ctx)
+        if self._results is not None and request.method == "tools/call" and (uri := kept_at(result)) is not None:
+            server = self._routes.place_of(request.params["name"])
+            await self._results.keep_handle(uri, kept_for(result), server, request)
 
-    async def _notified(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        result = await call_next(ctx)
-        client = None if is_modern(ctx.protocol_version) else handshake_client(ctx)
-        if client is not None and ctx.method not in _OWN_NOTIFICATIONS:
-            await self._routes.notify(client, ctx.method, dict(ctx.params) if ctx.params else None)
+    async def _notified(self, request: Request, call_next: Next) -> dict[str, Any]:
+        result = await call_next(request)
+        client = None if request.is_modern else handshake_client(request)
+        if client is not None and request.method not in _OWN_NOTIFICATIONS:
+            await self._routes.notify(client, request.method, dict(request.params) if request.params else None)
         return result
 
 
-def _passed_on(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+def _passed_on(request: Request) -> dict[str, Any]:
     """The params without the keys that are answered here: projection needs the whole output."""
-    params = dict(ctx.params or {})
+    params = dict(request.params)
     said = members(params.get("_meta"))
-    if ctx.method == "tools/call" and not said.keys().isdisjoint(_ANSWERED_HERE):
+    if request.method == "tools/call" and not said.keys().isdisjoint(_ANSWERED_HERE):
         meta = {key: value for key, value in said.items() if key not in _ANSWERED_HERE}
         params = {key: value for key, value in params.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
     return params

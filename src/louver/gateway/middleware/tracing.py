@@ -1,57 +1,83 @@
-"""The SDK's OpenTelemetry spans, made only while a tracer provider is set: they take a twentieth of a call's time.
+"""A span for each message of a client, while a provider of spans is set; none holds a value or an error's text.
 
-Spans get errors without their messages, which could hold a server's data.
+Source: OpenTelemetry's semantic conventions for MCP.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
-from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
+from mcp_types import INVALID_PARAMS
+from opentelemetry.propagate import extract
+from opentelemetry.trace import (
+    ProxyTracerProvider,
+    SpanKind,
+    StatusCode,
+    get_current_span,
+    get_tracer,
+    get_tracer_provider,
+)
+from pydantic import ValidationError
+
+from louver.core.json import members
 
 if TYPE_CHECKING:
-    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+    from opentelemetry.context import Context
+
+    from louver.server.request import Next, Request
 
 
-_WITHHELD: Final = "the message is withheld"
-
-
-def if_collected(each: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
-    """A middleware of the SDK; the one that makes spans is wrapped."""
-    # By name, as the class is private to the SDK.
-    return Traced(each) if type(each).__name__ == "OpenTelemetryMiddleware" else each
-
-
-class Traced:
-    """The SDK's middleware that makes spans, skipped while no tracer provider is set."""
-
-    def __init__(self, spans: ServerMiddleware[Any]) -> None:
-        self._spans = spans
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if isinstance(get_tracer_provider(), ProxyTracerProvider):
-            return await call_next(ctx)
-        failed: Exception | None = None
-
-        async def answer(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
-            nonlocal failed
-            try:
-                return await call_next(ctx)
-            except Exception as error:  # noqa: BLE001 - it is raised again outside of the span
-                failed = error
-                raise _without_message(error) from None
-
+async def traced(request: Request, call_next: Next) -> dict[str, Any]:
+    if isinstance(get_tracer_provider(), ProxyTracerProvider):
+        return await call_next(request)
+    name: object = request.params.get("name")
+    target = f" {name}" if isinstance(name, str) else ""
+    with get_tracer("louver").start_as_current_span(
+        f"{request.method}{target}",
+        kind=SpanKind.SERVER,
+        attributes=_attributes(request, name),
+        context=_parent(request),
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
         try:
-            return await self._spans(ctx, answer)
-        except Exception:  # the error that the span got or, if nothing failed, the span's own
-            if failed is None:
-                raise
-            raise failed from None
+            result = await call_next(request)
+        except Exception as error:
+            kind = _kind(error)
+            span.set_attribute("error.type", kind)
+            if isinstance(error, MCPError | ValidationError):
+                span.set_attribute("rpc.response.status_code", kind)
+            span.set_status(StatusCode.ERROR)
+            raise
+        if request.method == "tools/call" and result.get("isError"):
+            span.set_attribute("error.type", "tool_error")
+            span.set_status(StatusCode.ERROR)
+        return result
 
 
-def _without_message(error: Exception) -> Exception:
-    """An error with its code or its type alone."""
+def _kind(error: Exception) -> str:
     if isinstance(error, MCPError):
-        return MCPError(error.error.code, _WITHHELD)
-    return type(type(error).__qualname__, (Exception,), {})(_WITHHELD)
+        return str(error.error.code)
+    return str(INVALID_PARAMS) if isinstance(error, ValidationError) else type(error).__qualname__
+
+
+def _attributes(request: Request, name: object) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"mcp.method.name": request.method, "mcp.protocol.version": request.revision}
+    if request.id is not None:
+        attributes["jsonrpc.request.id"] = str(request.id)
+    if request.method == "tools/call":
+        attributes["gen_ai.operation.name"] = "execute_tool"
+    kind = {"tools/call": "tool", "prompts/get": "prompt"}.get(request.method)
+    if kind is not None and isinstance(name, str):
+        attributes[f"gen_ai.{kind}.name"] = name
+    return attributes
+
+
+def _parent(request: Request) -> Context | None:
+    """The trace that the client names in `_meta`, if any."""
+    carrier = {key: value for key, value in members(request.params.get("_meta")).items() if isinstance(value, str)}
+    if not carrier:
+        return None
+    context = extract(carrier)
+    return context if get_current_span(context).get_span_context().is_valid else None

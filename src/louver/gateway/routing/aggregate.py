@@ -34,7 +34,6 @@ from louver.gateway.upstream.list_cache import change_of
 from louver.limits import LEFT_OUT_S
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
-from louver.server.identity import principal_of
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class Many:
             result = await self._calls.send(upstream, turn, method, {**params, "name": name})
             self._note_kept(upstream, result)
             if (number := made_by(result)) is not None:
-                self._jobs.note(_who(turn.client), number, upstream)
+                self._jobs.note(_who(turn), number, upstream)
             return result
         if method in _ADDRESSED:
             return await self._addressed(turn, method, params)
@@ -195,7 +194,7 @@ class Many:
             else:
                 entries += [entry for entry in listed if whose.setdefault(entry[key], upstream) is upstream]
         if method == _TASKS:
-            who = _who(turn.client)
+            who = _who(turn)
             for number, upstream in whose.items():
                 self._jobs.note(who, number, upstream)
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
@@ -207,7 +206,7 @@ class Many:
             upstream.miss(turn.client)
             return Listed([], is_whole=False)
         said = {key: value for key, value in params.items() if key != "_meta"}
-        key = upstream.name, method, digest(said), _who(turn.client)
+        key = upstream.name, method, digest(said), _who(turn)
         ask = partial(self._all, upstream, turn, method, params)
         return await self._late.listed(key, ask, partial(self._changed, turn.client, method))
 
@@ -284,7 +283,7 @@ class Many:
 
     async def _of_task(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Route by task: to the upstream that made it, else to the first that has it."""
-        number, who = params.get("taskId"), _who(turn.client)
+        number, who = params.get("taskId"), _who(turn)
         if not isinstance(number, str):
             raise MCPError(code=INVALID_PARAMS, message="'taskId' is no text")
         if (known := self._jobs.whose(who, number)) is not None:
@@ -348,6 +347,7 @@ async def _comes(upstream: Upstream, client: Client) -> bool:
     return True
 
 
-def _who(client: Client) -> Hashable:
+def _who(turn: Caller) -> Hashable:
     """Identifies clients that see the same lists: by connection or client identity, and by principal."""
-    return (client.hello.digest if client.is_modern else ref(client)), principal_of()
+    client = turn.client
+    return (client.hello.digest if client.is_modern else ref(client)), turn.identity.principal

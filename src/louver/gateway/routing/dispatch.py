@@ -18,7 +18,6 @@ from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.input_required import STATE, answered
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.upstream.subscriptions import Subscriptions
-from louver.server.identity import principal_key
 from louver.server.policy.raw import Raw
 from louver.server.refusals import error_result
 
@@ -73,7 +72,7 @@ class Calls:
         guard = self._guards.get(upstream.name)
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been configured anew: call again")
-        owner = (upstream.name, guard, principal_key())
+        owner = (upstream.name, guard, turn.identity.key)
         if guard is None:
             return await self._asked(session, turn, method, params, owner)
 

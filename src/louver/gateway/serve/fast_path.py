@@ -10,17 +10,15 @@ runs the same middleware and writes with msgspec. An unusual or invalid request 
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import product
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from mcp import MCPError
-from mcp.server.connection import Connection
-from mcp.server.context import ServerRequestContext
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.runner import modern_error_data
-from mcp.server.session import ServerSession
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
@@ -31,10 +29,7 @@ from mcp.shared.inbound import (
     classify_inbound_request,
     validate_mcp_param_headers,
 )
-from mcp_types import METHOD_NOT_FOUND, RequestParams
 from mcp_types.version import LATEST_MODERN_VERSION
-from pydantic import ValidationError
-from starlette.requests import HTTPConnection, Request
 
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import give_up
@@ -44,17 +39,16 @@ from louver.gateway.serve.sessions import LOOPBACK
 from louver.jsonrpc.codec import Result
 from louver.jsonrpc.inbound_limits import check
 from louver.limits import MAX_CLIENT_LINE, MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
-from louver.protocol.names import PREFIX
-from louver.server.wire import result_dict
+from louver.server.request import ANONYMOUS, Request
+from louver.server.sdk import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mcp.server import Server
-    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
-    from mcp.shared.dispatcher import CallOptions, DispatchContext
-    from mcp_types import RequestParamsMeta
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from louver.gateway.gateway import Gateway
+    from louver.server.request import Identity
 
 _METHODS: Final = ("tools/call", "tools/list")
 # The headers that must be present, and the values that need no further check.
@@ -68,9 +62,6 @@ _USUAL: Final = {
 # All combinations of `_USUAL`, for one lookup.
 _USUAL_TOGETHER: Final = frozenset(product(*_USUAL.values()))
 
-# Key in the ASGI scope of a fast-path request: the upstream's result.
-_CAME: Final = f"{PREFIX}came"
-
 _ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 _PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
 _JSON: Final = b"application/json"
@@ -82,23 +73,12 @@ _STREAM: Final = [
 ]
 
 
-def note_what_came(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
-    """Remember an upstream's result, so that its text can be sent unchanged if the response equals it."""
-    request: object = ctx.request
-    if isinstance(request, HTTPConnection) and _CAME in request.scope and isinstance(result, Result):
-        request.scope[_CAME] = result
-
-
 class Fast:
-    """ASGI app of the fast path; the server's lifespan has no state, and its middleware answers without a handler."""
-
-    def __init__(self, app: ASGIApp, server: Server[Any], path: str = "/mcp") -> None:
+    def __init__(self, app: ASGIApp, gateway: Gateway, path: str = "/mcp") -> None:
         self._app = app
-        self._server = server
+        self._gateway = gateway
         self._path = path
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
-        self._middleware: list[ServerMiddleware[Any]] = []
-        self._call: CallNext = _unanswered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
@@ -119,7 +99,7 @@ class Fast:
             await self._app(scope, again(read, receive), send)
             return
         request, route = usual
-        await self._serve(request, route, Request(scope, receive), _Answer(request["id"], send))
+        await self._serve(request, route, scope, receive, _Answer(request["id"], send))
 
     def _usual(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], InboundModernRoute] | None:
         request = _request(body)
@@ -135,7 +115,7 @@ class Fast:
         # One search over all header names: which of them has the prefix does not matter here.
         if not arguments and _PARAM not in "\n".join(headers):
             return route
-        find, name = self._server.get_tool_input_schema, request["params"].get("name")
+        find, name = self._gateway.find_schema, request["params"].get("name")
         if find is None or not isinstance(name, str):
             return None
         schema = find(name)
@@ -143,52 +123,55 @@ class Fast:
             return route
         return None
 
-    async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
-        http.scope[_CAME] = None
+    async def _serve(
+        self, message: dict[str, Any], route: InboundModernRoute, scope: Scope, receive: Receive, answer: _Answer
+    ) -> None:
         answering = asyncio.current_task()
         assert answering is not None, "requests are answered in tasks"
-        watch = Watch(http.receive, answer.ping, answering)
+        watch = Watch(receive, answer.ping, answering)
         self._unwatched.set(watch)
         try:
-            text, status = await self._said(request, route, http, answer)
+            text, status = await self._text(message, route, scope, answer)
             if watch.has_given_up:
                 # A cancellation that came after the last await is raised here.
                 await asyncio.sleep(0)
                 return
         except asyncio.CancelledError:
-            # The task may also have been cancelled from elsewhere.
+            # Another may have cancelled it too.
             if not watch.has_given_up or answering.uncancel():
                 raise
             return
         finally:
             self._unwatched.lift(watch)
             watch.end()
-            # A request lives as long as its connection, and results are large.
-            del http.scope[_CAME]
         await answer.end(text, status)
 
-    async def _said(
-        self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer
+    async def _text(
+        self, message: dict[str, Any], route: InboundModernRoute, scope: Scope, answer: _Answer
     ) -> tuple[bytes, int]:
-        """Return the body and the status of the response."""
-        connection = _Connection(route)
-        ctx = _context(request, connection, _Channel(answer), http)
+        """The body and the status of the answer."""
+        request = Request(
+            message["method"],
+            message["params"],
+            message["id"],
+            route.protocol_version,
+            _Post(answer),
+            _identity(scope),
+            scope["client"][0] if scope.get("client") else "none",
+        )
         try:
-            async with connection:
-                said = result_dict(await self._answering()(ctx))
-            return _result(answer.number, said, http.scope[_CAME]), 200
-        except Exception as error:  # noqa: BLE001 - the SDK maps it to a JSON-RPC error
+            result = await self._gateway.answer(request)
+            return _result(answer.number, result, request.record.received), 200
+        except Exception as error:  # noqa: BLE001 - the SDK's mapping of exceptions decides
             refused = modern_error_data(error)
-            error_said = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
-            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": error_said})
+            body = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
+            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": body})
             return text, ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
 
-    def _answering(self) -> CallNext:
-        """Return the composed middleware, composed again after a configuration reload has replaced it."""
-        if self._middleware != self._server.middleware:
-            self._middleware = [*self._server.middleware]
-            self._call = reduce(_before, reversed(self._middleware), _unanswered)
-        return self._call
+
+def _identity(scope: Scope) -> Identity:
+    user = scope.get("user")
+    return identity_of(user.access_token) if isinstance(user, AuthenticatedUser) else ANONYMOUS
 
 
 async def _others_turn() -> None:
@@ -198,84 +181,30 @@ async def _others_turn() -> None:
         await asyncio.sleep(0)
 
 
-def _before(call_next: CallNext, middleware: ServerMiddleware[Any]) -> CallNext:
-    return lambda ctx: middleware(ctx, call_next)
+class _Post:
+    """The connection of one POST of 2026-07-28."""
 
-
-async def _unanswered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
-    raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
-
-
-def _context(
-    request: dict[str, Any], connection: _Connection, channel: _Channel, http: Request
-) -> ServerRequestContext[Any, Any]:
-    """Build the context for the middleware as the SDK's runner does."""
-    meta = _meta(request["params"])
-    return ServerRequestContext(
-        session=ServerSession(cast("DispatchContext[Any]", channel), connection, request_meta=meta),
-        lifespan_context={},
-        protocol_version=connection.protocol_version,
-        method=request["method"],
-        params=request["params"],
-        request_id=request["id"],
-        meta=meta,
-        request=http,
-    )
-
-
-def _meta(params: dict[str, Any]) -> RequestParamsMeta | None:
-    """Return `_meta` as the SDK's model does, which validates only the progress token; `None` if that is invalid."""
-    said = params["_meta"]
-    if "progressToken" not in said:
-        return said
-    try:
-        return RequestParams.model_validate(params, by_name=False).meta
-    except ValidationError:
-        return None
-
-
-class _Connection(Connection):
-    """A connection that builds the costly models of client info and capabilities only when they are read."""
-
-    def __init__(self, route: InboundModernRoute) -> None:
-        self.protocol_version = route.protocol_version
-        self._route = route
-
-    def __getattr__(self, name: str) -> Any:
-        route: InboundModernRoute | None = vars(self).pop("_route", None)
-        if route is None:
-            raise AttributeError(name)
-        whole = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        vars(self).update({**vars(whole), **vars(self)})
-        return getattr(self, name)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *raised: Any) -> None:
-        if "exit_stack" in vars(self):
-            await self.exit_stack.__aexit__(*raised)
-
-
-class _Channel:
-    """The part of `DispatchContext` with which an SDK session reaches the client of one request."""
-
-    can_send_request = False
+    shared = None
+    is_open = True
+    opening = None
 
     def __init__(self, answer: _Answer) -> None:
+        self.state: dict[str, Any] = {}
         self._answer = answer
 
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        # In this protocol revision the server asks the client through its response (input_required).
-        raise NoBackChannelError(method)
+    def when_closed(self, callback: Callable[[], Awaitable[None]]) -> None:
+        """Nothing: only the clients of sessions leave."""
 
-    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+    async def notify(self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None) -> None:
         await self._answer.tell({"method": method, **({} if params is None else {"params": params})})
 
-    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Do nothing: the gateway forwards the upstreams' own progress notifications."""
+    async def ask(
+        self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+    def on_tools_changed(self, callback: Callable[[], None]) -> None:
+        """Nothing: this revision sends changes to subscribers only."""
 
 
 class _Answer:
@@ -337,9 +266,9 @@ def _request(body: bytes) -> dict[str, Any] | None:
     return request if request.get("method") in _METHODS and is_object(request.get("params")) else None
 
 
-def _result(number: int | str, said: dict[str, Any], came: Result | None) -> bytes:
+def _result(number: int | str, said: dict[str, Any], came: dict[str, Any] | None) -> bytes:
     """Write the response; with the upstream's own text if the middleware left its result unchanged."""
-    text = came.text() if came is not None and _is_same(said, came) else None
+    text = came.text() if isinstance(came, Result) and _is_same(said, came) else None
     if text is None:
         return _bytes({"jsonrpc": "2.0", "id": number, "result": said})
     return b"".join((b'{"jsonrpc":"2.0","id":', _bytes(number), b',"result":', text, b"}"))

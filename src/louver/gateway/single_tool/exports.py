@@ -21,9 +21,8 @@ from louver.errors import ToolFailed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp.server.context import ServerRequestContext
-
     from louver.core.json import Json
+    from louver.server.request import Request
     from louver.server.results.results import About, Results
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -33,7 +32,7 @@ _SUFFIX: Final = ".part"  # of a file that is being written
 
 
 class Exports(Protocol):
-    async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    async def put(self, text: str, about: About, request: Request) -> dict[str, Any]:
         """Store a result's JSON and return where it is; raise `ToolFailed` if that is impossible."""
         ...
 
@@ -44,8 +43,8 @@ class ExportedResults:
     def __init__(self, results: Results) -> None:
         self._results = results
 
-    async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        uri = await self._results.keep(text, about, ctx)
+    async def put(self, text: str, about: About, request: Request) -> dict[str, Any]:
+        uri = await self._results.keep(text, about, request)
         if uri is None:
             raise ToolFailed(f"the answer of {about.tool} is too large to be kept", tool=about.tool)
         note = f"Read parts of it: {uri}?fields=PATH,PATH or {uri}?page=1. The tool does not run again."
@@ -58,7 +57,7 @@ class ExportedFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def put(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    async def put(self, text: str, about: About, request: Request) -> dict[str, Any]:
         name = _NO_NAME.sub("_", about.tool)[:100].strip(_AT_THE_ENDS) or "export"
         path = self._folder / f"{name}-{secrets.token_hex(8)}.json"
         try:

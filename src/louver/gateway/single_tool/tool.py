@@ -34,7 +34,6 @@ from louver.protocol.results import kept_at
 from louver.server.calls.output import found_output
 from louver.server.calls.unmatched import unmatched_in
 from louver.server.calls.warnings import CODES
-from louver.server.matches import at_once
 from louver.server.results.preview import can_be_kept
 from louver.server.results.results import About
 
@@ -204,8 +203,7 @@ async def _search(call: _Call) -> dict[str, Any]:
         message = "'query' is white: expected plain words, for example 'create issue'; 'list' tells all tools"
         raise InvalidArguments(message, argument="query")
     try:
-        with at_once(limit):
-            found = await call.asked.ask("tools/list", {QUERY: query})
+        found = await call.asked.ask("tools/list", {QUERY: query}, matches_a_page=limit)
     except MCPError as error:
         if error.code == METHOD_NOT_FOUND:
             return {"tools": []}
@@ -276,7 +274,7 @@ async def _export(exports: Exports, call: _Call) -> dict[str, Any]:
         raise ToolFailed(message, tool=name, content=blocks(result))
     text = await in_thread(partial(compact, output.value))
     size = len(text.encode("utf-8", "surrogatepass"))
-    put = await exports.put(text, About(name, wrapper=output.wrapper), call.asked.turn.ctx)
+    put = await exports.put(text, About(name, wrapper=output.wrapper), call.asked.turn.request)
     return {**put, **await in_thread(partial(told, output.value, size))}
 
 

@@ -20,7 +20,6 @@ from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from louver.concurrency.offload import in_thread, until_given_up
 from louver.gateway.clients.revisions import modern_result
-from louver.server.identity import principal_of
 from louver.server.policy.raw import Raw
 from louver.server.policy.visible_tools import apart
 
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
     from louver.gateway.clients.client import Caller, Client
     from louver.gateway.upstream.session import Session
     from louver.jsonrpc.codec import Params
+    from louver.server.call_record import CallRecord
     from louver.server.policy.enforcer import Policed
+    from louver.server.request import Identity
 
 _LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 
@@ -57,23 +58,23 @@ class Guard:
         answer = self.policed.check_may_ask(method, params)
         if answer is not None:
             return modern_result(method, answer, None) if turn.client.is_modern else answer
-        tool = await self._tool(session, params["name"]) if method == "tools/call" else None
-        principal = principal_of()
+        tool = await self._tool(session, params["name"], turn.record) if method == "tools/call" else None
+        principal, record = turn.identity.principal, turn.record
         try:
             raw = Raw(await ask(self.quiet(turn), params))
         except MCPError as error:
-            raise self.policed.refusal(error) from None
+            raise self.policed.refusal(error, record) from None
         if method in _LISTS:
             in_order = self._in_order if method == "tools/list" else nullcontext()
             async with in_order:
                 return (await until_given_up(partial(self.policed.listed, method, raw, principal))).value
         if tool is not None:
-            made = partial(self.policed.answered, raw, tool, principal)
+            made = partial(self.policed.answered, raw, tool, principal, record)
         else:
-            made = partial(self.policed.let_through, raw)
+            made = partial(self.policed.let_through, raw, record)
         return (await in_thread(made) if raw.is_large else made()).value
 
-    async def _tool(self, session: Session, name: str) -> dict[str, Any]:
+    async def _tool(self, session: Session, name: str, record: CallRecord) -> dict[str, Any]:
         """The definition of a tool; hidden and missing tools give the same error."""
         known = self._tools.get(session)
         if known is None or known[0] != session.lists.state or name not in known[1]:
@@ -81,7 +82,7 @@ class Guard:
             try:
                 tools = await session.tools()
             except MCPError as error:
-                raise self.policed.refusal(error) from None
+                raise self.policed.refusal(error, record) from None
             known = self._tools[session] = (state, {tool["name"]: tool for tool in apart(tools)})
         tool = known[1].get(name)
         if tool is None or self.policed.rules_of(tool) is None:
@@ -99,6 +100,14 @@ class Quiet:
     @property
     def client(self) -> Client:
         return self.turn.client
+
+    @property
+    def identity(self) -> Identity:
+        return self.turn.identity
+
+    @property
+    def record(self) -> CallRecord:
+        return self.turn.record
 
     async def heard(self, method: str, params: Params) -> None:
         if self.policed.may_say(method, (params or {}).get("uri")):

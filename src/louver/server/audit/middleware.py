@@ -24,20 +24,18 @@ from louver.core.wrapper import text_wrapper_in
 from louver.errors import AuditFailed
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 from louver.protocol.output import find_output
-from louver.server.call_record import Account, accounted
-from louver.server.identity import principal_of
 from louver.server.refusals import error_result
 from louver.server.results.results import is_kept_result
-from louver.server.wire import envelope_of, result_dict
+from louver.server.wire import envelope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-
     from louver.catalogue.policy.audit_record import Mode, Outcome
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Json
+    from louver.server.call_record import CallRecord
+    from louver.server.request import Next, Request
 
 
 UNKNOWN: Final = "*"  # recorded as the name of a tool that does not exist
@@ -64,48 +62,46 @@ class Owned:
 class Auditing:
     """The middleware; `whose` maps a tool's public name to its owner, or to `None` if its calls are not recorded."""
 
-    def __init__(self, audit: Writer, whose: Callable[[str], Owned | None]) -> None:
+    def __init__(self, audit: Writer, whose: Callable[[str, Principal], Owned | None]) -> None:
         self._audit = audit
         self._whose = whose
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        is_read = is_kept_result(ctx)
-        if ctx.method != "tools/call" and not is_read:
-            return await call_next(ctx)
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        if request.method != "tools/call" and not is_kept_result(request):
+            return await call_next(request)
         began = time.monotonic()
-        with accounted() as account:
-            try:
-                result = result_dict(await call_next(ctx))
-            except MCPError:
-                await self._written(ctx, account, None, began)
-                raise
-            return await self._written(ctx, account, result, began)
+        request.record.is_wanted = True
+        try:
+            result = await call_next(request)
+        except MCPError:
+            await self._written(request, None, began)
+            raise
+        return await self._written(request, result, began)
 
-    async def _written(
-        self, ctx: ServerRequestContext[Any, Any], account: Account, result: dict[str, Any] | None, began: float
-    ) -> dict[str, Any]:
-        name: object = (ctx.params or {}).get("name") if account.tool is None else account.tool
-        owned = self._whose(name) if isinstance(name, str) else None
+    async def _written(self, request: Request, result: dict[str, Any] | None, began: float) -> dict[str, Any]:
+        call, principal = request.record, request.identity.principal
+        name: object = request.params.get("name") if call.tool is None else call.tool
+        owned = self._whose(name, principal) if isinstance(name, str) else None
         if owned is not None:
             told = () if result is None else await aside(result, partial(_told, result, owned.names))
             record = Record(
                 time=time.time(),
-                principal=self._audit.who(principal_of()),
+                principal=self._audit.who(principal),
                 server=owned.server,
                 tool=owned.tool,
                 policy=owned.policy,
                 mode=_mode(result),
                 fields=told,
                 kept=len(told),
-                dropped=max(0, account.fields - len(told)),
-                outcome=_outcome(account, result),
+                dropped=max(0, call.fields - len(told)),
+                outcome=_outcome(call, result),
                 duration_ms=round((time.monotonic() - began) * 1000, 3),
-                correlation=account.correlation or secrets.token_hex(8),
+                correlation=call.correlation or secrets.token_hex(8),
             )
             try:
                 await self._audit.write(record)
             except AuditFailed as error:
-                if result is None or ctx.method != "tools/call":
+                if result is None or request.method != "tools/call":
                     raise MCPError(code=INTERNAL_ERROR, message=error.message) from None
                 return error_result(error, envelope_of({**result, "_meta": {}}))
         return {} if result is None else result
@@ -133,9 +129,9 @@ def _mode(result: dict[str, Any] | None) -> Mode:
     return modes.get(said.get("mode"), "none") if said.get("applied") else "none"
 
 
-def _outcome(account: Account, result: dict[str, Any] | None) -> Outcome:
-    if account.is_withheld:
+def _outcome(call: CallRecord, result: dict[str, Any] | None) -> Outcome:
+    if call.is_withheld:
         return "withheld"
     if result is not None and not result.get("isError"):
         return "answered"
-    return "error" if account.has_run else "refused"
+    return "error" if call.has_run else "refused"

@@ -27,23 +27,22 @@ from louver.server.calls.request import Asked, Asking, RefusedArgument, refuse
 from louver.server.calls.unmatched import note_by_schema, note_by_value
 from louver.server.recipient import recipient_of
 from louver.server.refusals import error_result, told_to_model
-from louver.server.wire import envelope_of, result_dict
+from louver.server.wire import envelope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Schema
     from louver.protocol.output import Output
     from louver.server.calls.schema_resource import ProjectedSchemas
+    from louver.server.request import Next, Request
     from louver.server.tools.registry import Tools
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    result: HandlerResult
+    result: dict[str, Any]
     asked: Asked | None = None  # the request, if the answer has a receipt for it
     by: ReadyPlan | None = None  # the plan, if it was projected
     is_partial: bool = False
@@ -73,8 +72,8 @@ class ProjectedCalls:
         tools: Tools,
         asking: Asking,
         schemas: ProjectedSchemas,
-        can_project: Callable[[ServerRequestContext[Any, Any]], bool],
-        envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
+        can_project: Callable[[Request], bool],
+        envelope: Callable[[Request], dict[str, Any]],
     ) -> None:
         self._tools = tools
         self._asking = asking
@@ -82,53 +81,49 @@ class ProjectedCalls:
         self._can_project = can_project
         self._envelope = envelope
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Answered:
-        name: object = (ctx.params or {}).get("name")
-        if not isinstance(name, str) or not self._asking.concerns(name, ctx.params or {}):
-            return Answered(await call_next(ctx))
+    async def __call__(self, request: Request, call_next: Next) -> Answered:
+        name: object = request.params.get("name")
+        if not isinstance(name, str) or not self._asking.concerns(name, request.params):
+            return Answered(await call_next(request))
         try:
-            entry = await self._tools.find(name, ctx, call_next)
+            entry = await self._tools.find(name, request, call_next)
             if entry is not None:
-                return await self._call(entry, ctx, call_next)
+                return await self._call(entry, request, call_next)
             # An unlisted tool may answer all the same, and its answer is projected.
             unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
-            return await self._call(unseen, ctx, call_next, listed=False)
+            return await self._call(unseen, request, call_next, listed=False)
         except RefusedArgument as refused:
-            return Answered(told_to_model(refused.error, refused.name, self._envelope(ctx)))
+            return Answered(told_to_model(refused.error, refused.name, self._envelope(request)))
 
-    async def _call(
-        self, entry: Entry, ctx: ServerRequestContext[Any, Any], call_next: CallNext, *, listed: bool = True
-    ) -> Answered:
-        asked = self._asking.read(entry, ctx.params or {})
-        inner = _without_argument(ctx, self._asking.argument_of(entry))
+    async def _call(self, entry: Entry, request: Request, call_next: Next, *, listed: bool = True) -> Answered:
+        asked = self._asking.read(entry, request.params)
+        inner = _without_argument(request, self._asking.argument_of(entry))
         if asked is None:
             return Answered(await call_next(inner))
-        if not self._can_project(ctx):
+        if not self._can_project(request):
             if asked.projection.required:
-                return Answered(error_result(_required("not_supported"), self._envelope(ctx)))
-            return _not_applied(result_dict(await call_next(inner)), asked, "not_supported")
+                return Answered(error_result(_required("not_supported"), self._envelope(request)))
+            return _not_applied(await call_next(inner), asked, "not_supported")
         if not listed:
             # The request cannot be checked for an unlisted tool: the server's own answer comes first.
-            result = result_dict(await call_next(inner))
+            result = await call_next(inner)
             if left_alone(result):
                 return Answered(result)
-            entry = await self._check(entry, asked, ctx, call_next)
-            return await self._answer(entry, asked, result, ctx, call_next)
-        entry = await self._check(entry, asked, ctx, call_next)
-        result = result_dict(await call_next(inner))
+            entry = await self._check(entry, asked, request, call_next)
+            return await self._answer(entry, asked, result, request, call_next)
+        entry = await self._check(entry, asked, request, call_next)
+        result = await call_next(inner)
         if reason := left_alone(result):
             return _not_applied(result, asked, reason)
-        return await self._answer(entry, asked, result, ctx, call_next)
+        return await self._answer(entry, asked, result, request, call_next)
 
-    async def _check(
-        self, entry: Entry, asked: Asked, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> Entry:
+    async def _check(self, entry: Entry, asked: Asked, request: Request, call_next: Next) -> Entry:
         """Refuse what can be refused before the tool runs; names unknown in an old list are looked up in a new one."""
         try:
             try:
                 entry.check(asked.projection)
             except (UnknownField, UnknownView):
-                newer = await self._tools.refresh(entry.name, ctx, call_next)
+                newer = await self._tools.refresh(entry.name, request, call_next)
                 if newer is None or newer is entry:
                     raise
                 newer.check(asked.projection)
@@ -144,8 +139,8 @@ class ProjectedCalls:
         entry: Entry,
         asked: Asked,
         result: dict[str, Any],
-        ctx: ServerRequestContext[Any, Any],
-        call_next: CallNext,
+        request: Request,
+        call_next: Next,
     ) -> Answered:
         output = await found_output(result, entry.text_wrapper_in(result.get("structuredContent")))
         if output is None:
@@ -156,7 +151,7 @@ class ProjectedCalls:
             kept = await keep(entry, asked.projection, output)
             if not kept.is_valid:
                 # The server may have changed the tool since it was last listed.
-                entry = await self._tools.refresh(entry.name, ctx, call_next) or entry
+                entry = await self._tools.refresh(entry.name, request, call_next) or entry
                 entry.check(asked.projection)
                 kept = await keep(entry, asked.projection, output)
             if not kept.is_valid:
@@ -183,7 +178,7 @@ class ProjectedCalls:
                 await checkpoint()
         self._schemas.remember(kept.by)
         said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
-        is_program = asked.by != "argument" and recipient_of(ctx).is_program
+        is_program = asked.by != "argument" and recipient_of(request).is_program
         answer = _with_receipt(result, asked, said, is_brief=not is_program)
         return Answered(answer, asked, kept.by, kept.is_partial, () if note is None else (note,))
 
@@ -219,10 +214,10 @@ def _required(reason: Reason) -> ProjectionRequired:
     return ProjectionRequired(f"a projection is required, and not possible: {why[reason]}", reason=reason)
 
 
-def _without_argument(ctx: ServerRequestContext[Any, Any], argument: str | None) -> ServerRequestContext[Any, Any]:
-    params = ctx.params or {}
+def _without_argument(request: Request, argument: str | None) -> Request:
+    params = request.params
     arguments: Any = params.get("arguments")
     if argument is None or not is_object(arguments) or argument not in arguments:
-        return ctx
+        return request
     rest = {name: value for name, value in arguments.items() if name != argument}
-    return replace(ctx, params={**params, "arguments": rest})
+    return replace(request, params={**params, "arguments": rest})

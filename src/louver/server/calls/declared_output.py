@@ -22,9 +22,8 @@ from louver.server.refusals import error_result
 from louver.server.wire import envelope_of, result_dict
 
 if TYPE_CHECKING:
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-
     from louver.catalogue.entry import Entry
+    from louver.server.request import Next, Request
     from louver.server.tools.listing import Listing
     from louver.server.tools.registry import Tools
 
@@ -38,22 +37,22 @@ class DeclaredAnswers:
         self._tools = tools
         self._listing: Listing = listing
 
-    def before(self, call_next: CallNext) -> CallNext:
+    def before(self, call_next: Next) -> Next:
         """A handler that adds structured content to the answers of `call_next`."""
         schemas = self._tools.views.schemas
         if not schemas:
             return call_next
 
-        async def answered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
-            result = await call_next(ctx)
-            name: object = (ctx.params or {}).get("name")
+        async def answered(request: Request) -> dict[str, Any]:
+            result = await call_next(request)
+            name: object = request.params.get("name")
             # A projected call may send `tools/list` through this handler.
-            if ctx.method != "tools/call" or not isinstance(name, str):
+            if request.method != "tools/call" or not isinstance(name, str):
                 return result
             schemas.refresh()
             if schemas.find(name) is None or left_alone(found := result_dict(result)):
                 return result
-            entry = await self._tools.find_if_listed(name, ctx, call_next)
+            entry = await self._tools.find_if_listed(name, request, call_next)
             if entry is None or entry.declared is None:
                 return result
             looked_at = [*texts_of(found), found.get("structuredContent")]

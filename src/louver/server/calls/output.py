@@ -17,8 +17,6 @@ from louver.protocol.output import blocks, find_output, may_be_output
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
-    from mcp.server.context import HandlerResult
-
     from louver.core.json import Json
     from louver.protocol.output import Output
 
@@ -38,7 +36,7 @@ def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blo
     return 0 if keep_blocks else len(others)
 
 
-async def without_white_space(result: HandlerResult) -> HandlerResult:
+async def without_white_space(result: dict[str, Any]) -> dict[str, Any]:
     """The result with compact text, if its text only repeats the structured content."""
     structured, text = _both(result)
     if text is None or not _is_spaced(text):
@@ -51,7 +49,7 @@ async def without_white_space(result: HandlerResult) -> HandlerResult:
     return {**said, "content": [{**block, "text": short}]}
 
 
-def _both(result: HandlerResult) -> tuple[Json, str | None]:
+def _both(result: dict[str, Any]) -> tuple[Json, str | None]:
     """The structured content and the only text block; no text if there are none or several."""
     if isinstance(result, CallToolResult):
         block = result.content[0] if len(result.content) == 1 else None

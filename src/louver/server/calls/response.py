@@ -6,8 +6,6 @@ projected answer ─ guidance ─ kept and previewed, if it is too large ─ oth
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -30,9 +28,7 @@ from louver.server.results.results import About
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from collections.abc import Callable, Mapping
 
     from louver.catalogue.guidance import Guidance
     from louver.catalogue.hosts import Host
@@ -42,6 +38,7 @@ if TYPE_CHECKING:
     from louver.server.calls.request import Asking
     from louver.server.calls.warnings import Warnings
     from louver.server.recipient import Recipient
+    from louver.server.request import Next, Request
     from louver.server.results.results import Results
     from louver.server.tools.listing import Listing
     from louver.server.tools.registry import Tools
@@ -51,18 +48,6 @@ logger = logging.getLogger(__name__)
 _Made = TypeVar("_Made")
 
 _BY_META: Final = ("'_meta.projection'",)
-
-_INSIDE: ContextVar[bool] = ContextVar("louver_inside", default=False)
-
-
-@contextmanager
-def inside() -> Generator[None]:
-    """Calls within the block serve the answer to another call: they return data, without extras or previews."""
-    before = _INSIDE.set(True)
-    try:
-        yield
-    finally:
-        _INSIDE.reset(before)
 
 
 class Learner(Protocol):
@@ -88,7 +73,7 @@ class Beside:
 NOTHING: Final = Beside()
 
 
-async def for_model(result: HandlerResult) -> HandlerResult:
+async def for_model(result: dict[str, Any]) -> dict[str, Any]:
     """The answer without repetition: compact text, and no error in `_meta` that the text holds too."""
     if is_object(result) and result.get("isError") and ERROR in members(result.get("_meta")):
         return {**result, "_meta": {key: said for key, said in result["_meta"].items() if key != ERROR}}
@@ -103,7 +88,7 @@ class Answers:
         calls: ProjectedCalls,
         tools: Tools,
         beside: Beside,
-        can_project: Callable[[ServerRequestContext[Any, Any]], bool],
+        can_project: Callable[[Request], bool],
         asking: Asking,
         listing: Listing,
     ) -> None:
@@ -115,12 +100,12 @@ class Answers:
         self._asking = asking
         self._listing: Listing = listing
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        answered = await self._calls(ctx, call_next)
-        name: object = (ctx.params or {}).get("name")
-        if _INSIDE.get() or not isinstance(name, str):
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        answered = await self._calls(request, call_next)
+        name: object = request.params.get("name")
+        if request.is_inner or not isinstance(name, str):
             return answered.result
-        recipient = recipient_of(ctx, self._beside.hosts)
+        recipient = recipient_of(request, self._beside.hosts)
         if answered.asked is not None and answered.asked.by == "argument":
             recipient = replace(recipient, is_program=False)
         if self._beside.learn is not None and answered.asked is None and self._beside.learn.wants(name):
@@ -134,17 +119,17 @@ class Answers:
             return answered.result
         look = await _Look.at(name, result)
         extras = Extras(answered.notes).joined(await self._guided(look))
-        shown = await self._previewed(look, answered, recipient, ctx, call_next)
+        shown = await self._previewed(look, answered, recipient, request, call_next)
         if shown is not None:
             result, preview = shown
             extras = preview.joined(extras)
         else:
-            extras = extras.joined(await self._warned(look, recipient, ctx, call_next))
+            extras = extras.joined(await self._warned(look, recipient, request, call_next))
         if not extras:
             return answered.result
         entry = None
         if recipient.reads_structured and "structuredContent" in result:
-            entry = await self._tools.find_if_listed(name, ctx, call_next)
+            entry = await self._tools.find_if_listed(name, request, call_next)
         return extras.beside(result, recipient, admitted=is_admitted(entry, self._listing))
 
     async def _learned(self, learner: Learner, tool: str, result: dict[str, Any]) -> None:
@@ -168,25 +153,21 @@ class Answers:
             tuple(note.text() for note in notes), {GUIDANCE: [note.to_wire() for note in notes]} if notes else {}
         )
 
-    async def _warned(
-        self, look: _Look, recipient: Recipient, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> Extras:
+    async def _warned(self, look: _Look, recipient: Recipient, request: Request, call_next: Next) -> Extras:
         warnings = self._beside.warnings
         found = [] if warnings is None else await look.aside(lambda: warnings.of(look.result, look.value))
         if not found:
             return Extras()
-        advice = await self._advice(look, recipient, ctx, call_next)
+        advice = await self._advice(look, recipient, request, call_next)
         found = [{**warning, "message": f"{warning['message']} {advice}"} for warning in found]
         return Extras(tuple(map(text_of, found)), {WARNINGS: found})
 
-    async def _advice(
-        self, look: _Look, recipient: Recipient, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> str:
-        if not self._can_project(ctx) or not await look.aside(lambda: has_fields(look.value)):
+    async def _advice(self, look: _Look, recipient: Recipient, request: Request, call_next: Next) -> str:
+        if not self._can_project(request) or not await look.aside(lambda: has_fields(look.value)):
             return less(())
         # Models cannot set `_meta`.
         by = self._beside.by or (_BY_META if recipient.is_program else ())
-        entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
+        entry = await self._tools.find_if_listed(look.tool, request, call_next)
         if entry is None:
             return less(by)
         if not self._beside.by and (argument := self._asking.argument_of(entry)) is not None:
@@ -198,23 +179,23 @@ class Answers:
         look: _Look,
         answered: Answered,
         recipient: Recipient,
-        ctx: ServerRequestContext[Any, Any],
-        call_next: CallNext,
+        request: Request,
+        call_next: Next,
     ) -> tuple[dict[str, Any], Extras] | None:
         """The preview and extras that replace an answer, if the answer is kept."""
         results, output = self._beside.results, look.output
-        if results is None or output is None or not can_be_kept(output) or not self._can_project(ctx):
+        if results is None or output is None or not can_be_kept(output) or not self._can_project(request):
             return None
         if await look.aside(lambda: look.size) <= results.options.over_bytes:
             return None
-        entry = await self._tools.find_if_listed(look.tool, ctx, call_next)
+        entry = await self._tools.find_if_listed(look.tool, request, call_next)
         declared = None if entry is None else entry.output_schema
         about = About(look.tool, answered.schema_of(output, declared), output.wrapper, answered.is_partial)
-        uri = await results.keep(look.text, about, ctx)
+        uri = await results.keep(look.text, about, request)
         if uri is None:
             return None
         kept = Preview(look.tool, uri, look.size, results.options.seconds, is_wrapped(declared))
-        is_tool_taken = await self._tools.find_if_listed(RESULT_TOOL, ctx, call_next) is not None
+        is_tool_taken = await self._tools.find_if_listed(RESULT_TOOL, request, call_next) is not None
         by_tool = not recipient.is_program and not is_tool_taken
         shown, extras = await look.aside(lambda: kept.instead_of(look.result, output, by_tool=by_tool))
         return answered.told_otherwise(shown, "result_kept"), extras

@@ -17,10 +17,9 @@ from louver.limits import MAX_KEPT_SCHEMAS
 from louver.protocol.names import SCHEMAS_URI
 
 if TYPE_CHECKING:
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Schema
+    from louver.server.request import Next, Request
 
 Scope = Literal["public", "private"]  # caches that may store an answer: any, or only the caller's own
 
@@ -54,9 +53,9 @@ class ProjectedSchemas:
         return {"contents": [{"uri": uri, "mimeType": "application/schema+json", "text": text}]}
 
 
-def is_projected_schema(ctx: ServerRequestContext[Any, Any]) -> bool:
-    uri: object = (ctx.params or {}).get("uri")
-    return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(SCHEMAS_URI)
+def is_projected_schema(request: Request) -> bool:
+    uri: object = request.params.get("uri")
+    return request.method == "resources/read" and isinstance(uri, str) and uri.startswith(SCHEMAS_URI)
 
 
 def cached(result: dict[str, Any], envelope: dict[str, Any], scope: Scope = "public") -> dict[str, Any]:
@@ -65,11 +64,11 @@ def cached(result: dict[str, Any], envelope: dict[str, Any], scope: Scope = "pub
     return {**envelope, **caching, **result}
 
 
-async def own_list(ctx: ServerRequestContext[Any, Any], call_next: CallNext, envelope: dict[str, Any]) -> HandlerResult:
+async def own_list(request: Request, call_next: Next, envelope: dict[str, Any]) -> dict[str, Any]:
     """The server's own list of resources, templates or prompts; an empty one if it has none."""
     try:
-        return await call_next(ctx)
+        return await call_next(request)
     except MCPError as error:
         if error.code != METHOD_NOT_FOUND:
             raise
-    return cached({_EMPTY[ctx.method]: []}, envelope)
+    return cached({_EMPTY[request.method]: []}, envelope)

@@ -17,12 +17,11 @@ from louver.catalogue.files.descriptions import Described
 from louver.concurrency.offload import by_turns
 from louver.limits import DEFINITIONS_S
 from louver.protocol.results import READ_RESULT
-from louver.server.tools.registry import Sight, Sights, all_tools, caller
+from louver.server.tools.registry import Sight, Sights, all_tools
 
 if TYPE_CHECKING:
-    from mcp.server.context import CallNext, ServerRequestContext
-
     from louver.catalogue.files.descriptions import DescriptionFiles
+    from louver.server.request import Next, Request
 
 
 class Definitions:
@@ -39,36 +38,36 @@ class Definitions:
         """Treat the last lists as outdated: the server announced a change."""
         self._changes += 1
 
-    async def learn(self, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
+    async def learn(self, request: Request, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
         """The tools of one page that passes; `first` and `last` say whether a list begins or ends with it."""
         self._files.refresh()
         async with self._in_order:
             described = [self._described(tool) async for tool in by_turns(tools)]
-            seen = self._seen.listed_to(caller())
+            seen = self._seen.listed_to(request.identity.caller)
             seen.learn({each.name: each for each in described}, first=first, last=last)
         return described
 
-    def knows(self, name: str) -> bool:
-        seen = self._seen.find(caller())
+    def knows(self, request: Request, name: str) -> bool:
+        seen = self._seen.find(request.identity.caller)
         return seen is not None and name in seen.tools
 
-    async def all(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Described]:
+    async def all(self, request: Request, call_next: Next) -> dict[str, Described]:
         """All tools that the caller sees, by name, from a new list."""
         changes, at = self._changes, monotonic()
         self._files.refresh()
         # `read_result` is ours, and listed in full.
-        listed = [tool async for tool in all_tools(ctx, call_next) if tool != READ_RESULT]
+        listed = [tool async for tool in all_tools(request, call_next) if tool != READ_RESULT]
         async with self._in_order:
             tools = {tool["name"]: self._described(tool) async for tool in by_turns(listed)}
-            seen = self._seen.listed_to(caller())
+            seen = self._seen.listed_to(request.identity.caller)
             seen.learn(tools, first=True, last=True)
             seen.changes, seen.at = changes, at
         return tools
 
-    async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Described | None:
-        seen = self._seen.find(caller())
+    async def find(self, name: str, request: Request, call_next: Next) -> Described | None:
+        seen = self._seen.find(request.identity.caller)
         if seen is None or not self._is_current(seen) or name not in seen.tools:
-            return (await self.all(ctx, call_next)).get(name)
+            return (await self.all(request, call_next)).get(name)
         known = seen.tools[name]
         # Files are not reloaded here: a folder can hold one per tool.
         if known.file != self._files.find(name):

@@ -13,25 +13,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_types.methods import validate_client_request
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.core.json import compact, is_array, members
 from louver.errors import LouverError, TooManyTools
 from louver.limits import MAX_AVAILABLE_TOOLS, MAX_SUGGESTION_NAMES, MAX_TOOLS_READ
 from louver.protocol.descriptions import asked_by, no_tool_named, unknown_tool
 from louver.protocol.names import DESCRIPTIONS_TOOL, GRANT, VERSIONS
-from louver.server.identity import principal_key, read_before, reader
 from louver.server.refusals import error_result, protocol_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from mcp.server.context import CallNext, ServerRequestContext
-
     from louver.catalogue.files.descriptions import Described
     from louver.catalogue.grants import Grants
     from louver.server.disclosure.definitions import Definitions
     from louver.server.disclosure.read_limits import Reads
+    from louver.server.request import Next, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,62 +45,60 @@ class Describing:
         definitions: Definitions,
         grants: Grants | None,
         reads: Reads,
-        envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
+        envelope: Callable[[Request], dict[str, Any]],
     ) -> None:
         self._definitions = definitions
         self._grants = grants
         self._reads = reads
         self._envelope = envelope
 
-    async def read(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        uri: str = (ctx.params or {})["uri"]
+    async def read(self, request: Request, call_next: Next) -> dict[str, Any]:
+        validate_client_request(request.method, request.revision, request.params)
+        uri: str = request.params["uri"]
         try:
-            self._reads.admit(reader(ctx))
+            self._reads.admit(request.counted_as)
             names = asked_by(uri)
-            tools = await self._definitions.all(ctx, call_next)
-            answer = self._answer(names, tools, ctx) if names else _Answer(compact(_nothing_named()), {})
+            tools = await self._definitions.all(request, call_next)
+            answer = self._answer(names, tools, request) if names else _Answer(compact(_nothing_named()), {})
         except LouverError as error:
             raise protocol_error(error) from None
-        envelope = self._envelope(ctx)
+        envelope = self._envelope(request)
         meta = {**envelope.get("_meta", {}), **answer.meta}
-        caching = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
+        caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
         contents = [{"uri": uri, "mimeType": "application/json", "text": answer.text}]
         return {**envelope, **caching, "contents": contents, **({"_meta": meta} if meta else {})}
 
-    async def call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any] | None:
+    async def call(self, request: Request, call_next: Next) -> dict[str, Any] | None:
         """The answer to a call of the tool, refusals included; `None` if the server has a tool of this name."""
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        envelope = self._envelope(ctx)
+        validate_client_request(request.method, request.revision, request.params)
+        envelope = self._envelope(request)
         try:
-            self._reads.admit(reader(ctx))
-            tools = await self._definitions.all(ctx, call_next)
+            self._reads.admit(request.counted_as)
+            tools = await self._definitions.all(request, call_next)
             if DESCRIPTIONS_TOOL in tools:
                 return None
-            names = _names_in(members((ctx.params or {}).get("arguments")).get("tools"))
+            names = _names_in(members(request.params.get("arguments")).get("tools"))
             if not names:
                 raise no_tool_named()
-            answer = self._answer(names, tools, ctx)
+            answer = self._answer(names, tools, request)
         except LouverError as error:
             return error_result(error, envelope)
         content = [{"type": "text", "text": answer.text}]
         return {**envelope, "content": content, "_meta": {**envelope.get("_meta", {}), **answer.meta}}
 
-    def _answer(
-        self, names: Sequence[str], tools: dict[str, Described], ctx: ServerRequestContext[Any, Any]
-    ) -> _Answer:
+    def _answer(self, names: Sequence[str], tools: dict[str, Described], request: Request) -> _Answer:
         """The descriptions of the named tools, which may be called from now on."""
         wanted = dict.fromkeys(part for name in names for part in _meant(name, tools))
         if len(wanted) > MAX_TOOLS_READ:
             message = f"{len(wanted)} tools are named: at most {MAX_TOOLS_READ} descriptions are read at once"
             raise TooManyTools(message, limit=MAX_TOOLS_READ)
         found = {name: tools[name] for name in wanted if name in tools}
-        self._reads.note(reader(ctx), found, len(wanted) - len(found), len(tools))
+        self._reads.note(request.counted_as, found, len(wanted) - len(found), len(tools))
         versions = {name: described.version for name, described in found.items()}
         meta: dict[str, Any] = {VERSIONS: versions} if found else {}
-        grants, who = self._grants, principal_key()
+        grants, who = self._grants, request.identity.key
         entries = {name: found[name].full if name in found else _unknown(name, tools) for name in wanted}
-        if grants is not None and (read := read_before(ctx)) is not None:
+        if grants is not None and (read := request.read_before()) is not None:
             read.update(versions)
         elif grants is not None and found:
             meta[GRANT] = grants.seal(who, versions)

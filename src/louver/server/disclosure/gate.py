@@ -12,16 +12,14 @@ from louver.core.json import compact, is_object
 from louver.errors import ToolDescriptionRequired
 from louver.protocol.descriptions import uri_of
 from louver.protocol.names import GRANT, GRANT_ARGUMENT
-from louver.server.identity import principal_key, read_before
 from louver.server.refusals import error_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-
     from louver.catalogue.files.descriptions import Described
     from louver.catalogue.grants import Grants
+    from louver.server.request import Next, Request
 
 
 class Gate:
@@ -30,7 +28,7 @@ class Gate:
     def __init__(
         self,
         grants: Grants | None,
-        envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
+        envelope: Callable[[Request], dict[str, Any]],
         *,
         on_error: bool = False,
     ) -> None:
@@ -38,35 +36,31 @@ class Gate:
         self._envelope = envelope
         self._on_error = on_error
 
-    async def call(
-        self, described: Described | None, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
+    async def call(self, described: Described | None, request: Request, call_next: Next) -> dict[str, Any]:
         """The tool's answer, or the error on its description; the server refuses tools that the caller does not see."""
-        grants, inner = _taken_off(ctx, as_argument=described is None or described.takes_grant)
-        if described is not None and not self._admits(described, grants, ctx):
+        grants, inner = _taken_off(request, as_argument=described is None or described.takes_grant)
+        if described is not None and not self._admits(described, grants, request):
             refused = ToolDescriptionRequired(described.name, uri_of(described.name))
-            return error_result(refused, self._envelope(ctx))
+            return error_result(refused, self._envelope(request))
         if self._on_error and described is not None:
-            arguments = (inner.params or {}).get("arguments")
+            arguments = inner.params.get("arguments")
             if not described.takes({} if arguments is None else arguments):
                 text = f"The arguments do not fit. {described.name} is described so: {compact(described.full)}"
-                return {**self._envelope(ctx), "content": [{"type": "text", "text": text}], "isError": True}
+                return {**self._envelope(request), "content": [{"type": "text", "text": text}], "isError": True}
         return await call_next(inner)
 
-    def _admits(self, described: Described, given: list[str], ctx: ServerRequestContext[Any, Any]) -> bool:
+    def _admits(self, described: Described, given: list[str], request: Request) -> bool:
         if self._grants is None:
             return True
-        if (read := read_before(ctx)) is not None:
+        if (read := request.read_before()) is not None:
             return read.get(described.name) == described.version
-        grants, who = self._grants, principal_key()
+        grants, who = self._grants, request.identity.key
         return any(grants.admits(grant, who, described.name, described.version) for grant in given)
 
 
-def _taken_off(
-    ctx: ServerRequestContext[Any, Any], *, as_argument: bool
-) -> tuple[list[str], ServerRequestContext[Any, Any]]:
+def _taken_off(request: Request, *, as_argument: bool) -> tuple[list[str], Request]:
     """The grants of a call, and the call without them; with `as_argument` one may be among the arguments."""
-    params = dict(ctx.params or {})
+    params = dict(request.params)
     found: list[Any] = []
     meta: Any = params.get("_meta")
     if is_object(meta) and GRANT in meta:
@@ -77,6 +71,5 @@ def _taken_off(
         found.append(arguments[GRANT_ARGUMENT])
         params["arguments"] = {name: value for name, value in arguments.items() if name != GRANT_ARGUMENT}
     if not found:
-        return [], ctx
-    said: Any = ctx.meta if ctx.meta is None else {key: value for key, value in ctx.meta.items() if key != GRANT}
-    return [grant for grant in found if isinstance(grant, str)], replace(ctx, params=params, meta=said)
+        return [], request
+    return [grant for grant in found if isinstance(grant, str)], replace(request, params=params)

@@ -8,6 +8,7 @@ It runs outside projection: descriptions hold what projection adds, and admitted
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -38,19 +39,18 @@ from louver.server.disclosure.definitions import Definitions
 from louver.server.disclosure.describe import Describing
 from louver.server.disclosure.gate import Gate
 from louver.server.disclosure.read_limits import Reads
-from louver.server.identity import connection, outlives
 from louver.server.recipient import client_name, recipient_of
-from louver.server.tools.list_changes import hear_bus, hear_connection
-from louver.server.wire import envelope, result_dict
+from louver.server.sdk import on_tools_published
+from louver.server.wire import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from mcp.server import Server
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
     from louver.catalogue.hosts import Host
+    from louver.server.request import Next, Request
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,10 @@ def disclosing_of(
     check_choice("disclosure", mode, get_args(Mode))
     files = DescriptionFiles({} if folder is None else {"": Path(folder)})
     grants = Grants(keys, audience=server.name) if mode == "enforce" else None
-    return Disclosure(server, files, grants, Reads(reads_per_minute), on_error=mode == "on-error")
+    subscribe = partial(on_tools_published, server)
+    return Disclosure(
+        server.server_info_stamp, subscribe, files, grants, Reads(reads_per_minute), on_error=mode == "on-error"
+    )
 
 
 class Disclosure:
@@ -79,7 +82,8 @@ class Disclosure:
 
     def __init__(
         self,
-        server: Server[Any],
+        server_info: dict[str, Any],
+        subscribe: Callable[[Callable[[], None]], Callable[[], None]],
         files: DescriptionFiles,
         grants: Grants | None,
         reads: Reads,
@@ -87,7 +91,7 @@ class Disclosure:
         on_error: bool = False,
         hosts: Mapping[str, Host] = HOSTS,
     ) -> None:
-        self._server = server
+        self._server_info = server_info
         self._on_error = on_error
         self._hosts = hosts
         self._files = files
@@ -105,7 +109,7 @@ class Disclosure:
             "prompts/list": self._prompts,
             "prompts/get": self._prompt,
         }
-        self._unsubscribe = hear_bus(server, self._definitions.changed)
+        self._unsubscribe = subscribe(self._definitions.changed)
 
     def close(self) -> None:
         """Unsubscribe from the server's events, before another middleware replaces this one."""
@@ -116,18 +120,18 @@ class Disclosure:
         if DESCRIPTIONS_TOOL in tools:
             logger.warning("the server has a tool %r itself: models must read the resource", DESCRIPTIONS_TOOL)
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method == "initialize" or outlives(ctx):
-            hear_connection(ctx, self._definitions.changed)
-        method = self._methods.get(ctx.method)
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        if request.method == "initialize" or request.lasts:
+            request.connection.on_tools_changed(self._definitions.changed)
+        method = self._methods.get(request.method)
         # Before the handshake the SDK refuses requests itself.
-        if method is None or not (ctx.method == "initialize" or connection(ctx).initialize_accepted):
-            return await call_next(ctx)
-        return await method(ctx, call_next)
+        if method is None or not (request.method == "initialize" or request.connection.is_open):
+            return await call_next(request)
+        return await method(request, call_next)
 
-    async def _opening(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _opening(self, request: Request, call_next: Next) -> dict[str, Any]:
         """The handshake result with the capability and instructions; a server without tools has nothing to disclose."""
-        said = result_dict(await call_next(ctx))
+        said = await call_next(request)
         capabilities = members(said.get("capabilities"))
         if capabilities.get("tools") is None:
             return said
@@ -144,10 +148,10 @@ class Disclosure:
             "instructions": "\n\n".join([*instructions, texts.GUIDANCE]),
         }
 
-    async def _list(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _list(self, request: Request, call_next: Next) -> dict[str, Any]:
         """Stage 1: summaries. The describing tool comes last, and is not among search results."""
-        result = result_dict(await call_next(ctx))
-        params = ctx.params or {}
+        result = await call_next(request)
+        params = request.params
         query: object = params.get("query")
         is_search = isinstance(query, str) and query.strip() != ""
         is_part = is_search or SERVER in members(params.get("_meta"))
@@ -155,63 +159,63 @@ class Disclosure:
         first, last = not (is_part or params.get("cursor")), is_end and not is_part
         tools: list[dict[str, Any]] = result.get("tools") or []
         ours = [tool for tool in tools if tool == READ_RESULT]
-        learnt = await self._definitions.learn([tool for tool in tools if tool != READ_RESULT], first=first, last=last)
+        learnt = await self._definitions.learn(
+            request, [tool for tool in tools if tool != READ_RESULT], first=first, last=last
+        )
         # Hosts that load descriptions on demand themselves get the full list.
-        if self._on_error and host_of(client_name(ctx), self._hosts).defers:
+        if self._on_error and host_of(client_name(request), self._hosts).defers:
             return {**result, "tools": tools}
         listed = await aside(tools, lambda: [*(described.listed for described in learnt), *ours])
-        if is_end and not self._definitions.knows(DESCRIPTIONS_TOOL):
+        if is_end and not self._definitions.knows(request, DESCRIPTIONS_TOOL):
             listed.append(texts.tool(enforced=self._enforced))
         return {**result, "tools": listed}
 
-    async def _call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        name: object = (ctx.params or {}).get("name")
+    async def _call(self, request: Request, call_next: Next) -> dict[str, Any]:
+        name: object = request.params.get("name")
         if not isinstance(name, str):
-            return await call_next(ctx)
-        if name == DESCRIPTIONS_TOOL and not self._definitions.knows(name):
-            answer = await self._describing.call(ctx, call_next)
+            return await call_next(request)
+        if name == DESCRIPTIONS_TOOL and not self._definitions.knows(request, name):
+            answer = await self._describing.call(request, call_next)
             if answer is not None:
-                return answer if recipient_of(ctx).is_program else await for_model(answer)
+                return answer if recipient_of(request).is_program else await for_model(answer)
         described = None
-        if self._enforced or self._on_error or GRANT_ARGUMENT in members((ctx.params or {}).get("arguments")):
-            described = await self._definitions.find(name, ctx, call_next)
-        answer = await self._gate.call(described, ctx, call_next)
-        return answer if recipient_of(ctx).is_program else await for_model(answer)
+        if self._enforced or self._on_error or GRANT_ARGUMENT in members(request.params.get("arguments")):
+            described = await self._definitions.find(name, request, call_next)
+        answer = await self._gate.call(described, request, call_next)
+        return answer if recipient_of(request).is_program else await for_model(answer)
 
-    async def _resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        return await self._with_ours("resources", texts.resource(enforced=self._enforced), ctx, call_next)
+    async def _resources(self, request: Request, call_next: Next) -> dict[str, Any]:
+        return await self._with_ours("resources", texts.resource(enforced=self._enforced), request, call_next)
 
-    async def _prompts(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        return await self._with_ours("prompts", texts.PROMPT, ctx, call_next)
+    async def _prompts(self, request: Request, call_next: Next) -> dict[str, Any]:
+        return await self._with_ours("prompts", texts.PROMPT, request, call_next)
 
-    async def _with_ours(
-        self, kind: str, ours: dict[str, Any], ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
+    async def _with_ours(self, kind: str, ours: dict[str, Any], request: Request, call_next: Next) -> dict[str, Any]:
         """The server's own list, with our entry first on the first page."""
-        result = result_dict(await own_list(ctx, call_next, self._envelope(ctx)))
-        if (ctx.params or {}).get("cursor"):
+        result = await own_list(request, call_next, self._envelope(request))
+        if request.params.get("cursor"):
             return result
         return {**result, kind: [ours, *(result.get(kind) or [])]}
 
-    async def _read(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        uri: object = (ctx.params or {}).get("uri")
+    async def _read(self, request: Request, call_next: Next) -> dict[str, Any]:
+        uri: object = request.params.get("uri")
         if not isinstance(uri, str) or not is_about_descriptions(uri):
-            return await call_next(ctx)
+            return await call_next(request)
         if uri.startswith(DESCRIPTIONS_URI):
-            return await self._describing.read(ctx, call_next)
+            return await self._describing.read(request, call_next)
         try:
             # The server may have a resource with a URI that ends like ours.
-            return await call_next(ctx)
+            return await call_next(request)
         except MCPError as error:
             if error.code not in _NOT_FOUND:
                 raise
-        return await self._describing.read(ctx, call_next)
+        return await self._describing.read(request, call_next)
 
-    async def _prompt(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if (ctx.params or {}).get("name") != DESCRIPTIONS_PROMPT:
-            return await call_next(ctx)
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        return {**self._envelope(ctx), **texts.prompt_result()}
+    async def _prompt(self, request: Request, call_next: Next) -> dict[str, Any]:
+        if request.params.get("name") != DESCRIPTIONS_PROMPT:
+            return await call_next(request)
+        validate_client_request(request.method, request.revision, request.params)
+        return {**self._envelope(request), **texts.prompt_result()}
 
-    def _envelope(self, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        return envelope(self._server, ctx.protocol_version)
+    def _envelope(self, request: Request) -> dict[str, Any]:
+        return envelope(self._server_info, request)

@@ -27,7 +27,6 @@ from louver.core.paths.find import fields_of
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
 from louver.protocol.output import blocks, find_output
-from louver.server.call_record import account, is_kept
 from louver.server.calls.output import write_output
 from louver.server.policy.passthrough import info_of
 from louver.server.policy.raw import Raw, Visible
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Json
+    from louver.server.call_record import CallRecord
     from louver.server.policy.visible_tools import Seen
 
 logger = logging.getLogger(__name__)
@@ -104,32 +104,39 @@ class Policed(SeenTools):
             shown = [self.entry(entry) for entry in entries if self.is_shown(method, entry)]
         return Visible({**kept, member: shown, **self._meta(said)})
 
-    def let_through(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
+    def let_through(self, raw: Raw[dict[str, Any]], record: CallRecord) -> Visible[dict[str, Any]]:
         """The visible part of an answer that the policy allows as a whole."""
         said = raw.unpruned
         if said.get("resultType", "complete") != "complete":
-            return Visible(self._asking(said, self._meta(said)))
+            return Visible(self._asking(said, self._meta(said), record))
         if "contents" in said:
             said = {**said, "contents": self.readable(said["contents"])}
         shown = {key: self._without_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
         return Visible({**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._meta(said)})
 
-    def answered(self, raw: Raw[dict[str, Any]], tool: dict[str, Any], principal: Principal) -> Visible[dict[str, Any]]:
+    def answered(
+        self, raw: Raw[dict[str, Any]], tool: dict[str, Any], principal: Principal, record: CallRecord
+    ) -> Visible[dict[str, Any]]:
         """The visible part of the answer to a call; `tool` is the definition from the server's list."""
         said = raw.unpruned
-        account().has_run = True
+        record.has_run = True
         shown: dict[str, Any] = {key: said[key] for key, words in _OF_RESULTS.items() if said.get(key) in words}
         shown |= self._meta(said)
         if said.get("resultType", "complete") != "complete":
-            return Visible(self._asking(said, shown))
+            return Visible(self._asking(said, shown, record))
         if said.get("isError"):
             if self.policy.errors == "passthrough":
                 return Visible({**shown, "content": self.covered(said), "isError": True})
-            return Visible(error_result(self._failed(tool["name"]), _without_error(shown)))
-        return Visible(self._output(said, shown, tool, principal))
+            return Visible(error_result(self._failed(tool["name"], record), _without_error(shown)))
+        return Visible(self._output(said, shown, tool, principal, record))
 
     def _output(
-        self, said: dict[str, Any], shown: dict[str, Any], tool: dict[str, Any], principal: Principal
+        self,
+        said: dict[str, Any],
+        shown: dict[str, Any],
+        tool: dict[str, Any],
+        principal: Principal,
+        record: CallRecord,
     ) -> dict[str, Any]:
         """A successful answer as far as it is visible; `shown` holds its other visible members."""
         listed = self.seen(tool, principal)
@@ -142,27 +149,27 @@ class Policed(SeenTools):
         # JSON text holds a wrapped output without its wrapper.
         unwrapped = WRAPPER if is_wrapped(of_texts(tool.get("outputSchema"))) else None
         seen = self.seen(tool, principal, (text or unwrapped) if in_text else None, in_text=in_text or text is not None)
-        if output is not None and is_kept():
-            account().fields = len(fields_of(output.value, seen.names))
+        if output is not None and record.is_wanted:
+            record.fields = len(fields_of(output.value, seen.names))
         if seen.sight.is_whole:
             whole = {"structuredContent": structured} if "structuredContent" in said else {}
             return {**shown, **whole, "content": self.covered(said)}
         if output is None or (text is not None and not in_text and not seen.sight.allows(text)):
-            return _prose(said, shown, text, listed)
+            return _prose(said, shown, text, listed, record)
         result = dict(shown)
         write_output(result, output, seen.sight.of(output.value), keep_blocks=False)
         if isinstance(structured, str):
             result["structuredContent"] = result["content"][0]["text"]
         return _checked(result, shown, listed)
 
-    def _asking(self, said: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+    def _asking(self, said: dict[str, Any], shown: dict[str, Any], record: CallRecord) -> dict[str, Any]:
         """An answer that requests input; a refusal is raised if the server may not."""
         questions = members(said.get("inputRequests"))
         may = said["resultType"] == "input_required"
         if not may or not all(
             is_object(asked) and self.may_say(str(asked.get("method"))) for asked in questions.values()
         ):
-            raise self.refusal(MCPError(code=INVALID_PARAMS, message=""))
+            raise self.refusal(MCPError(code=INVALID_PARAMS, message=""), record)
         asked = {key: self._question(each) for key, each in questions.items()}
         state = {key: said[key] for key in ("requestState",) if key in said}
         return {**shown, "resultType": "input_required", **({"inputRequests": asked} if asked else {}), **state}
@@ -171,14 +178,14 @@ class Policed(SeenTools):
         params = self.said(asked["method"], members(asked.get("params")))
         return {"method": asked["method"], **({} if params is None else {"params": params})}
 
-    def refusal(self, error: MCPError) -> MCPError:
+    def refusal(self, error: MCPError, record: CallRecord) -> MCPError:
         if self.policy.errors == "passthrough":
             return error
-        withheld = self._failed(None)
+        withheld = self._failed(None, record)
         return MCPError(code=error.error.code, message=withheld.message, data={"error": withheld.to_json()})
 
-    def _failed(self, tool: str | None) -> Withheld:
-        number = account().correlation = secrets.token_hex(8)
+    def _failed(self, tool: str | None, record: CallRecord) -> Withheld:
+        number = record.correlation = secrets.token_hex(8)
         logger.warning("server %r, tool %r: an error is withheld, correlation id %s", self.server, tool, number)
         return Withheld("the server has answered with an error, whose text is withheld", correlation_id=number)
 
@@ -203,12 +210,14 @@ def _plain(value: Any) -> Json:
     return None if value == b"" else value
 
 
-def _prose(said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen) -> dict[str, Any]:
+def _prose(
+    said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen, record: CallRecord
+) -> dict[str, Any]:
     """An answer without an output to prune. SDKs send text also as the only member of an object."""
     in_root = isinstance(said.get("structuredContent"), str)
     if wrapper is None and not in_root and not blocks(said):
         return {**shown, "content": []}
-    account().is_withheld = True
+    record.is_withheld = True
     withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
     note: Json = withheld.message if wrapper is None else {wrapper: withheld.message}
     structured = {} if wrapper is None and not in_root else {"structuredContent": note}

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.limits import MAX_AUDIENCES
+from louver.server.request import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+    from louver.catalogue.policy.principal import Principal
+    from louver.server.request import Next, Request, Step
 
     # middleware, the outermost first, and what closes it
-    Stacked = tuple[Sequence[ServerMiddleware[Any]], Callable[[], None]]
+    Stacked = tuple[Sequence[Step], Callable[[], None]]
 
 
 class Audiences:
-    """The middleware; `audience` is that of the current request, and `make` builds a new stack."""
+    """The middleware; `audience` is that of a principal, and `make` builds a new stack."""
 
-    def __init__(self, audience: Callable[[], Hashable], make: Callable[[], Stacked]) -> None:
+    def __init__(self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], Stacked]) -> None:
         self._audience = audience
         self._make = make
         self._stacks: OrderedDict[Hashable, Stacked] = OrderedDict()
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        for middleware in reversed(self._of(self._audience())):
-            call_next = partial(middleware, call_next=call_next)
-        return await call_next(ctx)
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        return await in_order(self._of(request.identity.principal), call_next)(request)
 
     def close(self) -> None:
         while self._stacks:
             self._stacks.popitem()[1][1]()
 
-    def _of(self, audience: Hashable) -> Sequence[ServerMiddleware[Any]]:
+    def _of(self, principal: Principal) -> Sequence[Step]:
+        audience = self._audience(principal)
         stack = self._stacks.get(audience)
         if stack is None:
-            stack = self._stacks[audience] = self._make()
+            stack = self._stacks[audience] = self._make(principal)
             if len(self._stacks) > MAX_AUDIENCES:
                 self._stacks.popitem(last=False)[1][1]()
         self._stacks.move_to_end(audience)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
 from mcp_types.methods import validate_client_request
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.catalogue.entry import Entry
 from louver.concurrency.offload import in_thread
@@ -26,19 +25,16 @@ from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT
 from louver.protocol.output import Output, texts_of
 from louver.protocol.results import Read
-from louver.server.call_record import account
 from louver.server.calls.apply import Kept, keep, receipt
 from louver.server.refusals import protocol_error
-from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp.server.context import CallNext, ServerRequestContext
-
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Json
     from louver.server.calls.schema_resource import ProjectedSchemas
+    from louver.server.request import Next, Request
     from louver.server.results.results import About, Results
     from louver.server.tools.registry import Tools
 
@@ -51,36 +47,36 @@ class Rereads:
         results: Results,
         tools: Tools,
         schemas: ProjectedSchemas,
-        envelope: Callable[[ServerRequestContext[Any, Any]], dict[str, Any]],
+        envelope: Callable[[Request], dict[str, Any]],
     ) -> None:
         self._results = results
         self._tools = tools
         self._schemas = schemas
         self._envelope = envelope
 
-    async def read(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+    async def read(self, request: Request, call_next: Next) -> dict[str, Any]:
+        validate_client_request(request.method, request.revision, request.params)
         try:
-            wanted = Read.of((ctx.params or {})["uri"])
-            about, value = await self._find(wanted, ctx)
+            wanted = Read.of(request.params["uri"])
+            about, value = await self._find(wanted, request)
             if about.elsewhere is not None:
-                return await _read_there(wanted, ctx, call_next)
-            return self._said(wanted, await self._part(wanted, about, value, ctx, call_next), ctx)
+                return await _read_there(wanted, request, call_next)
+            return self._said(wanted, await self._part(wanted, about, value, request, call_next), request)
         except LouverError as error:
             raise protocol_error(error) from None
 
-    async def call(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
-        validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-        envelope = self._envelope(ctx)
+    async def call(self, request: Request, call_next: Next) -> dict[str, Any]:
+        validate_client_request(request.method, request.revision, request.params)
+        envelope = self._envelope(request)
         try:
-            wanted = Read.by_arguments(members((ctx.params or {}).get("arguments")))
-            about, value = await self._find(wanted, ctx)
+            wanted = Read.by_arguments(members(request.params.get("arguments")))
+            about, value = await self._find(wanted, request)
             if about.elsewhere is not None:
-                read = await _read_there(wanted, ctx, call_next)
+                read = await _read_there(wanted, request, call_next)
                 text = "\n".join(texts_of({"content": read.get("contents")}))
                 page = members(members(read.get("_meta")).get(RESULT))
             else:
-                part = await self._part(wanted, about, value, ctx, call_next)
+                part = await self._part(wanted, about, value, request, call_next)
                 text, page = part.text, part.page or {}
             self._check_size(text, page, value)
         except LouverError as error:
@@ -88,9 +84,9 @@ class Rereads:
         head = f"page {page['page']} of {page['pages']}, {page['items']:,} elements in all\n" if "page" in page else ""
         return {**envelope, "content": [{"type": "text", "text": head + text}]}
 
-    async def _find(self, wanted: Read, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
-        found = await self._results.find(wanted.handle, ctx)
-        account().tool, account().has_run = found[0].tool, True
+    async def _find(self, wanted: Read, request: Request) -> tuple[About, Json]:
+        found = await self._results.find(wanted.handle, request)
+        request.record.tool, request.record.has_run = found[0].tool, True
         return found
 
     def _check_size(self, text: str, page: dict[str, Any], value: Json) -> None:
@@ -103,37 +99,35 @@ class Rereads:
         less = f"fewer 'fields', or for a 'page' from 1 to {pages}" if pages > 1 else "fewer 'fields'"
         raise InvalidArguments(f"this part has {size:,} bytes, over {most:,}: ask for {less}")
 
-    async def _part(
-        self, wanted: Read, about: About, value: Json, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> _Part:
-        entry = await self._entry(about, ctx, call_next)
+    async def _part(self, wanted: Read, about: About, value: Json, request: Request, call_next: Next) -> _Part:
+        entry = await self._entry(about, request, call_next)
         kept = await keep(entry, wanted.projection, _output(about, value))
         if not kept.is_valid and not kept.is_partial:
             # The tool's output does not fit its schema. Without a projection it would have been sent all the same.
-            entry = await self._entry(replace(about, schema=None), ctx, call_next)
+            entry = await self._entry(replace(about, schema=None), request, call_next)
             kept = await keep(entry, wanted.projection, _output(about, value))
         if not kept.is_valid:
             raise OutputInvalid("what is left of the result does not satisfy its projected schema")
         return await in_thread(partial(_part, wanted, kept, about))
 
-    async def _entry(self, about: About, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry:
+    async def _entry(self, about: About, request: Request, call_next: Next) -> Entry:
         """The tool, with the schema of the kept value."""
         views = self._tools.views
-        found = await self._tools.find_if_listed(about.tool, ctx, call_next)
+        found = await self._tools.find_if_listed(about.tool, request, call_next)
         tool: dict[str, Any] = {"name": about.tool, "inputSchema": {}}
         if about.schema is not None:
             tool["outputSchema"] = about.schema
         return Entry(tool, Views() if found is None else found.views, plans=views.plans)
 
-    def _said(self, wanted: Read, part: _Part, ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        envelope = self._envelope(ctx)
+    def _said(self, wanted: Read, part: _Part, request: Request) -> dict[str, Any]:
+        envelope = self._envelope(request)
         said = receipt(part.by, wanted.projection, part.is_partial, 0)
         if part.is_inferred:
             said = said.model_copy(update={"schema_source": "inferred", "schema_precision": None})
         self._schemas.remember(part.by)
         page = {} if part.page is None else {RESULT: part.page}
         meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: said.to_wire()}
-        caching = {"ttlMs": 0, "cacheScope": "private"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
+        caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
         contents = [{"uri": wanted.to_uri(), "mimeType": "application/json", "text": part.text}]
         return {**envelope, **caching, "contents": contents, "_meta": meta}
 
@@ -161,13 +155,11 @@ def _part(wanted: Read, kept: Kept, about: About) -> _Part:
     return _Part(compact(shown), by, is_partial=True, page=told, is_inferred=True)
 
 
-async def _read_there(wanted: Read, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> dict[str, Any]:
+async def _read_there(wanted: Read, request: Request, call_next: Next) -> dict[str, Any]:
     """The answer of the upstream that keeps the result; UnknownResult if it refuses."""
     try:
-        params = {key: said for key, said in (ctx.params or {}).items() if key == "_meta"}
-        return result_dict(
-            await call_next(replace(ctx, method="resources/read", params={**params, "uri": wanted.to_uri()}))
-        )
+        params = {key: said for key, said in request.params.items() if key == "_meta"}
+        return await call_next(replace(request, method="resources/read", params={**params, "uri": wanted.to_uri()}))
     except MCPError:
         raise UnknownResult from None
 

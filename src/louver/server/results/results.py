@@ -16,23 +16,21 @@ import secrets
 import time
 from copy import copy
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from louver.concurrency.offload import in_thread
 from louver.core.json import canonical, compact
 from louver.errors import LouverError, UnknownResult
 from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES, SWEEP_AFTER_S
 from louver.protocol.names import RESULTS_URI
-from louver.server.identity import holder
 from louver.server.results.store import MEMORY, store_at
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from mcp.server.context import ServerRequestContext
-
     from louver.core.json import Json, Schema
+    from louver.server.request import Request
     from louver.server.results.store import Store
 
 
@@ -86,28 +84,28 @@ class Results:
         self.options = options
         self._store = store_at(options.store, options.clock)
         self._sweeping = Sweeping(self._store, options.clock)
-        self._scope: Callable[[], str] = str
+        self._scope: Callable[[Request], str] = _everybody
 
-    def within(self, scope: Callable[[], str]) -> Results:
+    def within(self, scope: Callable[[Request], str]) -> Results:
         """The same store, limited to callers with an equal scope; `scope` gives that of the current request."""
         scoped = copy(self)
         scoped._scope = scope
         return scoped
 
-    async def keep(self, text: str, about: About, ctx: ServerRequestContext[Any, Any]) -> str | None:
+    async def keep(self, text: str, about: About, request: Request) -> str | None:
         """Keep a value, given as JSON, for the caller; return its URI, or `None` if it is too large."""
         handle = secrets.token_urlsafe(HANDLE_BYTES)
-        is_kept = await self._put(self._key(handle, ctx), self.options.seconds, about, text)
+        is_kept = await self._put(self._key(handle, request), self.options.seconds, about, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
 
-    async def keep_handle(self, uri: str, seconds: float, server: str, ctx: ServerRequestContext[Any, Any]) -> None:
+    async def keep_handle(self, uri: str, seconds: float, server: str, request: Request) -> None:
         """Remember, for the caller, a result of an upstream, which `server` names, also after a restart."""
-        key = self._key(uri.removeprefix(RESULTS_URI), ctx)
+        key = self._key(uri.removeprefix(RESULTS_URI), request)
         await self._put(key, seconds, About("", elsewhere=server), "null")
 
-    async def find(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> tuple[About, Json]:
+    async def find(self, handle: str, request: Request) -> tuple[About, Json]:
         """The kept value; UnknownResult if there is none, or if it is not the caller's."""
-        key = self._key(handle, ctx)
+        key = self._key(handle, request)
         # Other processes may have left results in the file.
         self._sweeping.sweep_in(self.options.seconds)
 
@@ -120,8 +118,8 @@ class Results:
 
         return await in_thread(found)
 
-    def _key(self, handle: str, ctx: ServerRequestContext[Any, Any]) -> str:
-        return hashlib.sha256(canonical([handle, holder(ctx), self._scope()])).hexdigest()
+    def _key(self, handle: str, request: Request) -> str:
+        return hashlib.sha256(canonical([handle, request.holder, self._scope(request)])).hexdigest()
 
     async def _put(self, key: str, seconds: float, about: About, text: str) -> bool:
         expires = self.options.clock() + seconds
@@ -134,9 +132,13 @@ class Results:
         return is_kept
 
 
-def is_kept_result(ctx: ServerRequestContext[Any, Any]) -> bool:
-    uri: object = (ctx.params or {}).get("uri")
-    return ctx.method == "resources/read" and isinstance(uri, str) and uri.startswith(RESULTS_URI)
+def _everybody(_: Request) -> str:
+    return ""
+
+
+def is_kept_result(request: Request) -> bool:
+    uri: object = request.params.get("uri")
+    return request.method == "resources/read" and isinstance(uri, str) and uri.startswith(RESULTS_URI)
 
 
 def _bytes(text: str) -> bytes:

@@ -13,8 +13,6 @@ from weakref import WeakValueDictionary
 
 import anyio
 from mcp import MCPError
-from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.provider import principal_components
 from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.entry import Entry
@@ -22,13 +20,12 @@ from louver.concurrency.offload import found_or_made
 from louver.core.json import members
 from louver.limits import MAX_CALLERS
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL, SERVER
-from louver.server.wire import pages, result_dict
+from louver.server.wire import pages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
 
-    from mcp.server.context import CallNext, ServerRequestContext
-
+    from louver.server.request import Next, Request
     from louver.server.tools.views import ToolViews
 
 
@@ -41,12 +38,14 @@ class Tools:
         self._latest: WeakValueDictionary[str, Entry] = WeakValueDictionary()
         self._seen: Sights[Sight[Entry]] = Sights(Sight[Entry])
 
-    async def learn(self, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True) -> list[Entry]:
+    async def learn(
+        self, request: Request, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True
+    ) -> list[Entry]:
         """The entries of listed tools, which stay the same if nothing has changed; the caller holds `in_order`."""
         entries = await found_or_made(tools, self._known, self._made)
         named = {entry.name: entry for entry in entries}
         self._latest.update(named)
-        self._seen.listed_to(caller()).learn(named, first=first, last=last)
+        self._seen.listed_to(request.identity.caller).learn(named, first=first, last=last)
         return entries
 
     def has(self, name: str) -> bool:
@@ -57,26 +56,26 @@ class Tools:
         entry = self._latest.get(name)
         return None if entry is None else entry.input_schema
 
-    async def find(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
+    async def find(self, name: str, request: Request, call_next: Next) -> Entry | None:
         self.views.refresh()
-        seen = self._seen.find(caller())
+        seen = self._seen.find(request.identity.caller)
         entry = None if seen is None else seen.tools.get(name)
         if entry is not None and self.views.are_current(entry):
             return entry
-        return await self.refresh(name, ctx, call_next)
+        return await self.refresh(name, request, call_next)
 
-    async def find_if_listed(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
+    async def find_if_listed(self, name: str, request: Request, call_next: Next) -> Entry | None:
         """As `find`, but `None` if listing fails: a call that has run is answered all the same."""
         try:
-            return await self.find(name, ctx, call_next)
+            return await self.find(name, request, call_next)
         except MCPError:
             return None
 
-    async def refresh(self, name: str, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Entry | None:
+    async def refresh(self, name: str, request: Request, call_next: Next) -> Entry | None:
         """As `find`, from a new list."""
-        tools = [tool async for tool in all_tools(ctx, call_next)]
+        tools = [tool async for tool in all_tools(request, call_next)]
         async with self.in_order:
-            entries = await self.learn(tools)
+            entries = await self.learn(request, tools)
         return next((entry for entry in reversed(entries) if entry.name == name), None)
 
     def _known(self, tool: dict[str, Any]) -> Entry | None:
@@ -87,10 +86,10 @@ class Tools:
         return self.views.entry(tool, self._latest.get(tool["name"]))
 
 
-async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
+async def all_tools(request: Request, call_next: Next) -> AsyncGenerator[dict[str, Any]]:
     """The tools of all pages, as listed to the caller; none if the server has no list."""
     try:
-        async for listed in listings(ctx, call_next):
+        async for listed in listings(request, call_next):
             for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
                 yield tool
     except MCPError as error:
@@ -99,24 +98,20 @@ async def all_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
             raise
 
 
-def listings(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> AsyncGenerator[dict[str, Any]]:
+def listings(request: Request, call_next: Next) -> AsyncGenerator[dict[str, Any]]:
     """The pages of the server's own list of tools for the current caller, whatever its request is."""
-    said = members((ctx.params or {}).get("_meta"))
+    said = members(request.params.get("_meta"))
     # A call's projection may be malformed, and its `SERVER` does not choose the listed server.
-    ours = (PROJECTION, PROJECTION_LITERAL) if ctx.method == "tools/list" else (PROJECTION, PROJECTION_LITERAL, SERVER)
+    ours = (
+        (PROJECTION, PROJECTION_LITERAL) if request.method == "tools/list" else (PROJECTION, PROJECTION_LITERAL, SERVER)
+    )
     meta = {key: value for key, value in said.items() if key not in ours}
 
     async def ask(place: dict[str, Any]) -> dict[str, Any]:
         params = {**({"_meta": meta} if meta else {}), **place}
-        return result_dict(await call_next(replace(ctx, method="tools/list", params=params)))
+        return await call_next(replace(request, method="tools/list", params=params))
 
     return pages(ask)
-
-
-def caller() -> Hashable:
-    """The caller of the current request, on which visible tools depend; `None` if it is not authenticated."""
-    token = get_access_token()
-    return None if token is None else (*principal_components(token), *sorted(token.scopes))
 
 
 S = TypeVar("S")

@@ -1,0 +1,196 @@
+"""The steps of this package in front of a server of the MCP SDK, as one middleware of it.
+
+The only module here that uses what is private to the SDK; tests pin each use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import WeakKeyDictionary
+
+from mcp import MCPError
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import principal_components
+from mcp.server.connection import NotifyOnlyOutbound
+from mcp.server.subscriptions import ListenHandler, ToolsListChanged
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import INTERNAL_ERROR
+from pydantic import BaseModel, RootModel, ValidationError
+
+from louver.catalogue.policy.principal import Principal
+from louver.core.cached import cached_property
+from louver.core.json import members, strings
+from louver.server.request import ANONYMOUS, Identity, Request, in_order
+from louver.server.wire import result_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from mcp.server import Server
+    from mcp.server.auth.provider import AccessToken
+    from mcp.server.connection import Connection as SdkSideConnection
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.subscriptions import ServerEvent
+    from mcp.shared.dispatcher import CallOptions, Outbound
+
+    from louver.server.request import Step
+
+    Context = ServerRequestContext[Any, Any]
+
+_CHANGED: Final = "notifications/tools/list_changed"
+
+
+class StepMiddleware:
+    """A middleware that runs steps, the outermost first, before the server."""
+
+    def __init__(self, steps: Sequence[Step], identity: Identity = ANONYMOUS) -> None:
+        self.steps = steps
+        self._identity = identity  # of requests without a token
+        # In 2026-07-28 the SDK makes a connection for each request; its outbound is that of the stream.
+        self._shared: WeakKeyDictionary[NotifyOnlyOutbound, dict[str, Any]] = WeakKeyDictionary()
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        return await in_order(self.steps, partial(_handle, ctx, call_next))(self._request(ctx))
+
+    def _request(self, ctx: Context) -> Request:
+        connection = SdkConnection(ctx, self._shared)
+        params = ctx.params if ctx.params is None or isinstance(ctx.params, dict) else dict(ctx.params)
+        token = get_access_token()
+        return Request(
+            ctx.method,
+            params or {},
+            ctx.request_id,
+            ctx.protocol_version,
+            connection,
+            self._identity if token is None else identity_of(token),
+            getattr(getattr(ctx.request, "client", None), "host", None),
+            ctx.close_sse_stream,
+        )
+
+
+async def _handle(ctx: Context, call_next: CallNext, request: Request) -> dict[str, Any]:
+    if (request.method, request.params) != (ctx.method, ctx.params or {}):
+        meta = ctx.meta
+        if meta is not None:
+            kept = members(request.params.get("_meta"))
+            meta = cast("Any", {key: value for key, value in meta.items() if key in kept})
+        ctx = replace(ctx, method=request.method, params=request.params, meta=meta)
+    return result_dict(await call_next(ctx))
+
+
+def identity_of(token: AccessToken) -> Identity:
+    """The subject and `iss`, `client_id`, the scopes and the claim `roles`. Source: PRIVACY.md, "Policy file"."""
+    key = client, issuer, subject = principal_components(token)
+    if subject is not None and issuer is not None:
+        # Subjects are unique within their issuer only. No issuer has a fragment (RFC 8414), so this is one name.
+        subject = f"{issuer}#{subject}"
+    roles = words((token.claims or {}).get("roles"))
+    return Identity(Principal(subject, client or None, frozenset(token.scopes), roles), key)
+
+
+def words(claim: Any) -> frozenset[str]:
+    """The texts of a list, or the words of one text."""
+    return frozenset(claim.split() if isinstance(claim, str) else strings(claim))
+
+
+class _Message(BaseModel):
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class _Result(RootModel[dict[str, Any]]):
+    pass
+
+
+class SdkConnection:
+    """The connection of a request of the SDK."""
+
+    def __init__(self, ctx: Context, shared: WeakKeyDictionary[NotifyOnlyOutbound, dict[str, Any]]) -> None:
+        self._ctx = ctx
+        self._all_shared = shared
+
+    @cached_property
+    def _opened(self) -> SdkSideConnection:
+        # Private, and the only way to what belongs to a connection.
+        return self._ctx.session._connection  # pyright: ignore[reportPrivateUsage]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self._opened.state
+
+    @property
+    def shared(self) -> dict[str, Any] | None:
+        stream = self._opened.outbound
+        return self._all_shared.setdefault(stream, {}) if isinstance(stream, NotifyOnlyOutbound) else None
+
+    @property
+    def is_open(self) -> bool:
+        return self._opened.initialize_accepted
+
+    @property
+    def opening(self) -> dict[str, Any] | None:
+        params = self._ctx.session.client_params
+        return None if params is None else params.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    def when_closed(self, callback: Callable[[], Awaitable[None]]) -> None:
+        self._opened.exit_stack.push_async_callback(callback)
+
+    async def notify(self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None) -> None:
+        message = cast("Any", _Message(method=method, params=params))
+        await self._ctx.session.send_notification(message, request_id)
+
+    async def ask(
+        self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None
+    ) -> dict[str, Any]:
+        if request_id is None:
+            # Not before `notifications/initialized`.
+            await self._opened.initialized.wait()
+        metadata = None if request_id is None else ServerMessageMetadata(related_request_id=request_id)
+        message = cast("Any", _Message(method=method, params=params))
+        try:
+            answer = await self._ctx.session.send_request(message, _Result, metadata=metadata)
+        except ValidationError:
+            # The details would quote the client's data.
+            raise MCPError(code=INTERNAL_ERROR, message="the client's answer is not valid") from None
+        return answer.root
+
+    def on_tools_changed(self, callback: Callable[[], None]) -> None:
+        opened = self._opened
+        if isinstance(opened.outbound, _Observed):
+            opened.outbound.changed = callback
+        elif opened.has_standalone_channel:
+            opened.outbound = _Observed(opened.outbound, callback)
+
+
+class _Observed:
+    """The outbound channel of a connection, with a callback for changed tools."""
+
+    def __init__(self, outbound: Outbound, changed: Callable[[], None]) -> None:
+        self._outbound = outbound
+        self.changed = changed
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        return await self._outbound.send_raw_request(method, params, opts)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+        if method == _CHANGED:
+            self.changed()
+        await self._outbound.notify(method, params, opts)
+
+
+def on_tools_published(server: Server[Any], callback: Callable[[], None]) -> Callable[[], None]:
+    """Call it whenever the server publishes that its tools changed; returns what unsubscribes."""
+    entry = server.get_request_handler("subscriptions/listen")
+    if entry is None or not isinstance(entry.handler, ListenHandler):
+        return lambda: None
+
+    def on_event(event: ServerEvent) -> None:
+        if isinstance(event, ToolsListChanged):
+            callback()
+
+    # Private, as the bus belongs to the server's author.
+    return entry.handler._bus.subscribe(on_event)  # pyright: ignore[reportPrivateUsage]
