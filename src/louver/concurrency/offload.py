@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Event
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from anyio import from_thread, get_current_task, to_thread
+from anyio import from_thread, to_thread
 from anyio.lowlevel import checkpoint
 
 from louver.core.size import is_heavier
@@ -116,30 +117,55 @@ async def by_turns(things: Iterable[T]) -> AsyncGenerator[T]:
         yield thing
 
 
-_UNHURRIED: Final[dict[int, Event]] = {}
-"""Whether they are given up, of the tasks that wait so, by their ids."""
+class Cancellation:
+    """Cancels the task that makes it, as far as that does what stands within it.
+
+    ::
+
+        with Cancellation() as cancellation: ...        in the task
+        cancellation.give_up()                          elsewhere: at once, or once the task waits for no thread
+    """
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "what is cancelled is a task"
+        self.task = task
+        self.unhurried: Event | None = None
+
+    def __enter__(self) -> Self:
+        self._token = _CANCELLATION.set(self)
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        _CANCELLATION.reset(self._token)
+
+    def give_up(self) -> None:
+        """Cancel the task, once."""
+        if self.unhurried is None:
+            self.task.cancel()
+        else:
+            self.unhurried.set()
+
+
+_CANCELLATION: Final = ContextVar[Cancellation | None]("louver_cancellation", default=None)
 
 
 @contextmanager
 def unhurried() -> Generator[Event]:
     """What is done in it is waited for, also once that has been given up; what it gives says whether it has."""
-    number = get_current_task().id
-    if (around := _UNHURRIED.get(number)) is not None:
-        yield around
+    cancellation = _CANCELLATION.get()
+    if cancellation is None or cancellation.task is not asyncio.current_task():
+        # Nobody gives it up so; tasks that a task begins have its context.
+        yield Event()
         return
-    given_up = _UNHURRIED[number] = Event()
+    if cancellation.unhurried is not None:
+        yield cancellation.unhurried
+        return
+    given_up = cancellation.unhurried = Event()
     try:
         yield given_up
     finally:
-        del _UNHURRIED[number]
-        if given_up.is_set() and (task := asyncio.current_task()) is not None:
+        cancellation.unhurried = None
+        if given_up.is_set():
             # It ends where it waits next: what has been made for it is not lost.
-            task.cancel()
-
-
-def give_up(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, once."""
-    if (given_up := _UNHURRIED.get(id(task))) is None:
-        task.cancel()
-    else:
-        given_up.set()
+            cancellation.task.cancel()

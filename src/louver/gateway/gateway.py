@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -37,7 +36,6 @@ from louver.gateway.upstream.list_cache import CHANGES
 from louver.gateway.upstream.negotiation import GATEWAY
 from louver.gateway.upstream.settings import Terms
 from louver.gateway.upstream.upstream import Upstream
-from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
@@ -109,8 +107,6 @@ class Gateway:
         opened: Callable[[], None] = _nothing,
         changes: bool = False,
     ) -> None:
-        # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
-        sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
         self._serves_one = serves_one
         self._exposure: Exposure | None = exposure
         self._execute = execute

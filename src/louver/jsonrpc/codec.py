@@ -113,8 +113,7 @@ async def read_aside(raw: bytes) -> Message:
     """`read`, in a thread where that takes long."""
     if len(raw) <= MAX_READ_ON_LOOP:
         return read(raw)
-    with strict_json.without_collector():
-        return await asyncio.to_thread(read, raw)
+    return await asyncio.to_thread(read, raw)
 
 
 def answered(raw: bytes) -> int | None:

@@ -10,11 +10,8 @@ again as it was is strict. The rest is read by `core/json.py`, whose bounds are 
 
 from __future__ import annotations
 
-import gc
 import re
-from contextlib import contextmanager
-from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
@@ -27,9 +24,6 @@ from louver.limits import (
     MAX_UPSTREAM_CONTAINERS,
     MAX_UPSTREAM_DEPTH,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 
 def read(raw: bytes) -> Json:
@@ -55,19 +49,6 @@ def fault(what: str) -> UpstreamInvalidOutput:
 def too_large() -> UpstreamTooLarge:
     """The error of an answer over `MAX_UPSTREAM_BYTES`."""
     return UpstreamTooLarge(f"the upstream's answer is over {MAX_UPSTREAM_BYTES} bytes", limit=MAX_UPSTREAM_BYTES)
-
-
-@contextmanager
-def without_collector() -> Generator[None]:
-    """Half a million new lists make the collector look at all of them again and again, while nobody else runs."""
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        # Of two at once the one that has switched it off switches it on.
-        if is_on:
-            gc.enable()
 
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -107,20 +88,11 @@ _DEEPER: Final = 254 - MAX_UPSTREAM_DEPTH
 """orjson writes 254 levels and refuses more: in so many others a value has to be as shallow as is read."""
 
 
-_HOLE: Final[list[Json]] = [None]
-"""The innermost of so many arrays."""
-
-_DEEP: Final[list[Json]] = reduce(lambda inner, _: [inner], range(_DEEPER - 1), _HOLE)
-"""The outermost of them."""
-
-
 def _written_deep(value: Json) -> bytes:
-    """The text of a value within so many arrays; of two threads at once one may get that of the other's value."""
-    _HOLE[0] = value
-    try:
-        return orjson.dumps(_DEEP)
-    finally:
-        _HOLE[0] = None
+    """The text of a value within so many arrays."""
+    for _ in range(_DEEPER):
+        value = [value]
+    return orjson.dumps(value)
 
 
 def _slowly(text: str) -> Json:

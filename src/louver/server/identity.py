@@ -15,9 +15,7 @@ from __future__ import annotations
 import secrets
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from mcp.server.connection import Connection
     from mcp.server.context import ServerRequestContext
 
-    from louver.catalogue.grants import PrincipalKey
+    from louver.catalogue.grants import Grants, PrincipalKey
     from louver.core.json import Json
 
 
@@ -76,10 +74,6 @@ def _of_token(token: AccessToken) -> Principal:
 
 _NUMBER = f"{DISCLOSURE}/number"
 _HOLDER = f"{RESULT}/holder"
-_numbers = count(1)
-_READ_OVER_STREAMS: WeakKeyDictionary[NotifyOnlyOutbound, dict[PrincipalKey | None, dict[str, str]]] = (
-    WeakKeyDictionary()
-)
 
 
 def principal_key() -> PrincipalKey | None:
@@ -93,7 +87,7 @@ def outlives(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and ctx.session.client_params is not None
 
 
-def read_before(ctx: ServerRequestContext[Any, Any]) -> dict[str, str] | None:
+def read_before(ctx: ServerRequestContext[Any, Any], grants: Grants) -> dict[str, str] | None:
     """What was read over this connection by this principal: tool -> version. It can be added to.
 
     `None` where no connection is that of the requests before and after.
@@ -102,7 +96,7 @@ def read_before(ctx: ServerRequestContext[Any, Any]) -> dict[str, str] | None:
         read = connection(ctx).state.setdefault(DISCLOSURE, {})
     elif isinstance(stream := connection(ctx).outbound, NotifyOnlyOutbound):
         # In 2026-07-28 each request has a connection of its own; what it answers to is that of the stream.
-        read = _READ_OVER_STREAMS.setdefault(stream, {})
+        read = grants.read_over.setdefault(stream, {})
     else:
         return None
     return read.setdefault(principal_key(), {})
@@ -114,10 +108,7 @@ def reader(ctx: ServerRequestContext[Any, Any]) -> str:
     if who is not None:
         return f"principal {digest(list(who))}"
     if outlives(ctx):
-        state = connection(ctx).state
-        if _NUMBER not in state:
-            state[_NUMBER] = next(_numbers)
-        return f"connection {state[_NUMBER]}"
+        return f"connection {connection(ctx).state.setdefault(_NUMBER, secrets.token_hex(8))}"
     client = getattr(ctx.request, "client", None)
     return f"address {getattr(client, 'host', 'none')}"
 

@@ -40,7 +40,7 @@ from pydantic import ValidationError
 from starlette.requests import HTTPConnection, Request
 
 from louver.concurrency.deadlines import Deadlines
-from louver.concurrency.offload import give_up
+from louver.concurrency.offload import Cancellation
 from louver.core.json import Json, is_object, members
 from louver.gateway.serve.request_body import again
 from louver.gateway.serve.sessions import LOOPBACK
@@ -105,6 +105,8 @@ class Fast:
         self._app = app
         self._server = server
         self._path = path
+        # Of the last request alone: one client often says the same again, and nobody's credentials stay for longer.
+        self._usual_headers = lru_cache(maxsize=1)(_usual)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
         self._middleware: list[ServerMiddleware[Any]] = []
         self._call: CallNext = _unanswered
@@ -114,7 +116,7 @@ class Fast:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
-        headers = _usual(tuple(scope["headers"]))
+        headers = self._usual_headers(tuple(scope["headers"]))
         if headers is None:
             await self._app(scope, receive, send)
             return
@@ -156,19 +158,19 @@ class Fast:
 
     async def _serve(self, request: dict[str, Any], route: InboundModernRoute, http: Request, answer: _Answer) -> None:
         http.scope[_CAME] = None
-        answering = asyncio.current_task()
-        assert answering is not None, "requests are answered in tasks"
-        watch = Watch(http.receive, answer.ping, answering)
+        cancellation = Cancellation()
+        watch = Watch(http.receive, answer.ping, cancellation)
         self._unwatched.set(watch)
         try:
-            text, status = await self._said(request, route, http, answer)
+            with cancellation:
+                text, status = await self._said(request, route, http, answer)
             if watch.has_given_up:
                 # If it was cancelled after its last wait, that is raised here.
                 await asyncio.sleep(0)
                 return
         except asyncio.CancelledError:
             # Another may have cancelled it too.
-            if not watch.has_given_up or answering.uncancel():
+            if not watch.has_given_up or cancellation.task.uncancel():
                 raise
             return
         finally:
@@ -333,8 +335,6 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-# Of the last request alone: one client often says the same again, and nobody's credentials stay for longer.
-@lru_cache(maxsize=1)
 def _usual(said: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str] | None:
     """The headers of a request, if they are as usual."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in said}
@@ -392,15 +392,15 @@ class Watch:
     Args:
         receive: Of the request.
         ping: Shows the client that its request is still worked on.
-        answering: The task that answers, which is given up when the client has gone.
+        cancellation: Gives up what answers, when the client has gone.
     """
 
-    def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], answering: asyncio.Task[Any]) -> None:
+    def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], cancellation: Cancellation) -> None:
         self.has_given_up = False
         """Whether the client has gone, and the task has been given up."""
         self._receive = receive
         self._ping = ping
-        self._answering = answering
+        self._cancellation = cancellation
         self._watching: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -423,4 +423,4 @@ class Watch:
             else:
                 break
         self.has_given_up = True
-        give_up(self._answering)
+        self._cancellation.give_up()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import signal
 import socket
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -54,16 +53,16 @@ async def serve(
     app: ASGIApp,
     listening: socket.socket,
     *,
-    told: Callable[[], None],
+    ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
     end_behind: Callable[[], Awaitable[None]],
 ) -> None:
-    """Serve until the process is told to end.
+    """Serve until it is ended.
 
     Args:
         app: What is served.
         listening: Where.
-        told: Called once the process can be told to end.
+        ready: Called once it can be ended, with what ends it.
         end_streams: Called when calls are done, to end the streams that the application ends by itself.
         end_behind: Awaited then, to end what is behind the application.
     """
@@ -87,10 +86,7 @@ async def serve(
         )
     )
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    told()
+    ready(stop.set)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopping = asyncio.create_task(stop.wait())
     try:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 from collections import Counter
 from contextlib import suppress
 from functools import partial
@@ -48,12 +47,17 @@ _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the c
 
 
 async def serve_stdio(
-    server: Server[Any], *, end_streams: Callable[[], None], end_behind: Callable[[], Coroutine[Any, Any, None]]
+    server: Server[Any],
+    *,
+    ready: Callable[[Callable[[], None]], None],
+    end_streams: Callable[[], None],
+    end_behind: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Serve the client at the other end of standard input and output, until it goes or the process is told to end.
+    """Serve the client at the other end of standard input and output, until it goes or this is ended.
 
     Args:
         server: What is served.
+        ready: Called once it can be ended, with what ends it.
         end_streams: Called when calls are done, to end the streams that the server ends by itself.
         end_behind: Awaited after that, to end what is behind the server.
     """
@@ -61,8 +65,7 @@ async def serve_stdio(
     with anyio.CancelScope() as scope:
         async with lines_from(source) as line, lines_to(sink, scope.cancel) as say, anyio.create_task_group() as tasks:
             front = _Front(line, say, end_streams, end_behind, tasks)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, front.end)
+            ready(front.end)
             await front.serve(server)
 
 

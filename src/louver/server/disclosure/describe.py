@@ -128,7 +128,7 @@ class Describing:
         meta: dict[str, Any] = {VERSIONS: versions} if found else {}
         grants, who = self._grants, principal_key()
         entries = {name: found[name].full if name in found else _unknown(name, tools) for name in wanted}
-        if grants is not None and (read := read_before(ctx)) is not None:
+        if grants is not None and (read := read_before(ctx, grants)) is not None:
             read.update(versions)
         elif grants is not None and found:
             meta[GRANT] = grants.seal(who, versions)

@@ -73,7 +73,7 @@ class Gate:
     def _admits(self, described: Described, given: list[str], ctx: ServerRequestContext[Any, Any]) -> bool:
         if self._grants is None:
             return True
-        if (read := read_before(ctx)) is not None:
+        if (read := read_before(ctx, self._grants)) is not None:
             return read.get(described.name) == described.version
         grants, who = self._grants, principal_key()
         return any(grants.admits(grant, who, described.name, described.version) for grant in given)
