@@ -7,7 +7,6 @@ uv run pytest --deep     only what is marked `deep`; and the laws, with 1,000 ex
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -63,11 +62,3 @@ def pytest_terminal_summary(terminalreporter, config):
 @pytest.fixture(scope="session")
 def anyio_backend():
     return "asyncio"
-
-
-@pytest.fixture(autouse=True)
-def _digits():
-    """A gateway sets for its whole process how long integers may be; here others come after it."""
-    before = sys.get_int_max_str_digits()
-    yield
-    sys.set_int_max_str_digits(before)

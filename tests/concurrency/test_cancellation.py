@@ -7,8 +7,8 @@ import anyio
 import pytest
 from anyio.to_thread import current_default_thread_limiter
 
-from louver.concurrency.offload import give_up, in_thread, unhurried, until_given_up
-from server.threads import Work, turns
+from louver.concurrency.offload import in_thread, unhurried, until_given_up
+from server.threads import Begun, Work, turns
 
 pytestmark = pytest.mark.anyio
 
@@ -20,9 +20,10 @@ async def forever():
 
 async def test_who_waits_for_no_thread_is_cancelled_at_once():
     """Ours."""
-    task = asyncio.create_task(forever())
+    begun = Begun(forever())
+    task = begun.task
     await turns()
-    give_up(task)
+    begun.give_up()
     await turns()
     assert task.cancelled()
 
@@ -36,9 +37,10 @@ async def test_a_thread_is_waited_for_and_what_it_has_made_is_not_lost():
         await asyncio.sleep(0)
         kept.append("went on")
 
-    task = asyncio.create_task(make())
+    begun = Begun(make())
+    task = begun.task
     await work.begun.wait()
-    give_up(task)
+    begun.give_up()
     await turns()
     assert not task.done()
     work.go_on.set()
@@ -84,9 +86,10 @@ async def test_it_is_given_up_however_the_wait_ends(wait):
             await wait(work, ends)
         await forever()
 
-    task = asyncio.create_task(waits())
+    begun = Begun(waits())
+    task = begun.task
     await work.begun.wait()
-    give_up(task)
+    begun.give_up()
     ends[0]()
     await turns()
     work.go_on.set()
@@ -103,9 +106,10 @@ async def test_what_waits_for_a_thread_is_not_begun():
         first, begun = Work(), []
         holding = asyncio.create_task(in_thread(first))
         await first.begun.wait()
-        task = asyncio.create_task(in_thread(lambda: begun.append("begun")))
+        waiting = Begun(in_thread(lambda: begun.append("begun")))
+        task = waiting.task
         await turns()
-        give_up(task)
+        waiting.give_up()
         first.go_on.set()
         await asyncio.wait([task, holding], timeout=5)
     finally:
@@ -135,9 +139,10 @@ async def test_others_are_waited_for_too():
         ended.append("waited")
         await forever()
 
-    task = asyncio.create_task(waits())
+    begun = Begun(waits())
+    task = begun.task
     await turns()
-    give_up(task)
+    begun.give_up()
     await turns()
     assert ended == []
     let_go.set()
@@ -158,9 +163,10 @@ async def test_within_another_wait_the_outer_one_is_over_first():
             after.append("outer")
         await forever()
 
-    task = asyncio.create_task(waits())
+    begun = Begun(waits())
+    task = begun.task
     await work.begun.wait()
-    give_up(task)
+    begun.give_up()
     work.go_on.set()
     await inner_over.wait()
     await turns()

@@ -11,9 +11,9 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp_types import CallToolResult, ListToolsResult, Tool
 
 import louver
-from louver.concurrency.offload import by_turns, found_or_made, give_up
+from louver.concurrency.offload import by_turns, found_or_made
 from louver.limits import MAX_TURN_S
-from server.threads import Work, turns
+from server.threads import Begun, Work, turns
 from server.wire import OLD, connect
 
 pytestmark = pytest.mark.anyio
@@ -90,12 +90,13 @@ async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope)
         with scope:
             await found_or_made("abc", lambda thing: None, make)
 
-    making = asyncio.create_task(make_all())
+    begun = Begun(make_all())
+    making = begun.task
     await work.begun.wait()
     if by_scope:
         scope.cancel()
     else:
-        give_up(making)
+        begun.give_up()
     await turns()
     assert not making.done()
     work.go_on.set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import asynccontextmanager
 
 import pytest
@@ -41,14 +40,6 @@ IDS = {"mode": "include", "fields": ["items.id"]}
 
 pytestmark = pytest.mark.anyio
 every_era = pytest.mark.parametrize("era", [OLD, NEW])
-
-
-@pytest.fixture(autouse=True)
-def _digits():
-    """A gateway sets for its whole process how long integers may be; here others come after it."""
-    before = sys.get_int_max_str_digits()
-    yield
-    sys.set_int_max_str_digits(before)
 
 
 def put(folder, stamp=1, /, **schemas):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -19,14 +18,6 @@ from louver.gateway.gateway import Gateway
 from server.wire import NEW, OLD, connect, text_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [OLD, NEW])]
-
-
-@pytest.fixture(autouse=True)
-def _digits():
-    """A gateway sets for its whole process how long integers may be; here others come after it."""
-    before = sys.get_int_max_str_digits()
-    yield
-    sys.set_int_max_str_digits(before)
 
 
 def playing(name, **settings):

@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gateway.links import SOON_S, turns
 from louver.errors import UpstreamUnavailable
 from louver.http1 import pool as module
-from louver.http1.parser import ByH11
 from louver.http1.pool import Connections, _text
 from louver.limits import MAX_UPSTREAM_PENDING
 
@@ -121,9 +120,8 @@ async def test_a_connection_that_was_full_is_read_from_again():
 
 
 @pytest.mark.anyio
-async def test_tiny_pieces_leave_others_their_turns(monkeypatch):
+async def test_tiny_pieces_leave_others_their_turns():
     """PRIVACY.md: the event loop never stalls."""
-    monkeypatch.setattr("louver.http1.parser._other", lambda: ByH11)
     had = 0
 
     async def another():

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 
+from louver.concurrency.offload import Cancellation
+
 
 class Work:
     """It begins when it is called.
@@ -22,6 +24,24 @@ class Work:
         if self._error is not None:
             raise self._error
         return self._made
+
+
+class Begun:
+    """A task that can be given up.
+
+    Args:
+        doing: What it does.
+    """
+
+    def __init__(self, doing):
+        self.task = asyncio.create_task(self._do(doing))
+
+    async def _do(self, doing):
+        with Cancellation() as self._cancellation:
+            return await doing
+
+    def give_up(self):
+        self._cancellation.give_up()
 
 
 async def turns():

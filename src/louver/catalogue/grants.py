@@ -15,7 +15,8 @@ import logging
 import os
 import struct
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
@@ -46,6 +47,8 @@ class Grants:
         self._codec = AESGCMRequestStateCodec([*dict.fromkeys(map(_derived, keys))] or [os.urandom(MIN_KEY_BYTES)])
         self._audience = audience
         self._clock = clock
+        self.read_over: WeakKeyDictionary[Any, dict[PrincipalKey | None, dict[str, str]]] = WeakKeyDictionary()
+        """What was read over a stream that is there, by whom: tool -> version. There no grant is needed."""
 
     def seal(self, principal: PrincipalKey | None, versions: Mapping[str, str]) -> str:  # tool -> version read
         marks = [self._mark(principal, tool, version) for tool, version in versions.items()]

@@ -12,9 +12,15 @@ import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
 _T = TypeVar("_T")
+
+
+def by_signal(end: Callable[[], None]) -> None:
+    """Have SIGTERM and SIGINT end what is served."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end)
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Event
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from anyio import from_thread, get_current_task, to_thread
+from anyio import from_thread, to_thread
 from anyio.lowlevel import checkpoint
 
 from louver.core.size import is_heavier
@@ -96,30 +97,52 @@ async def by_turns(things: Iterable[T]) -> AsyncGenerator[T]:
         yield thing
 
 
-# Tasks within `unhurried`, by id; a set event means that the task is cancelled at the end of the block.
-_UNHURRIED: Final[dict[int, Event]] = {}
+class Cancellation:
+    """Cancels the task that makes it, but not within `unhurried`: there the task ends after that block.
+
+    with Cancellation() as cancellation: ...    in the task
+    cancellation.give_up()                      anywhere else
+    """
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "only tasks are cancelled"
+        self.task = task
+        self.unhurried: Event | None = None
+
+    def __enter__(self) -> Self:
+        self._token = _CANCELLATION.set(self)
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        _CANCELLATION.reset(self._token)
+
+    def give_up(self) -> None:
+        if self.unhurried is None:
+            self.task.cancel()
+        else:
+            self.unhurried.set()
+
+
+_CANCELLATION: Final = ContextVar[Cancellation | None]("louver_cancellation", default=None)
 
 
 @contextmanager
 def unhurried() -> Generator[Event]:
-    """Within the block, `give_up` does not cancel the task but sets the event; the cancellation follows at the end."""
-    number = get_current_task().id
-    if (around := _UNHURRIED.get(number)) is not None:
-        yield around
+    """Within the block a `Cancellation` only sets the event; the task is cancelled at the end of the block."""
+    cancellation = _CANCELLATION.get()
+    if cancellation is None or cancellation.task is not asyncio.current_task():
+        # Nothing cancels this task so; a task that another starts has its context.
+        yield Event()
         return
-    given_up = _UNHURRIED[number] = Event()
+    if cancellation.unhurried is not None:
+        yield cancellation.unhurried
+        return
+    given_up = cancellation.unhurried = Event()
     try:
         yield given_up
     finally:
-        del _UNHURRIED[number]
-        if given_up.is_set() and (task := asyncio.current_task()) is not None:
+        cancellation.unhurried = None
+        if given_up.is_set():
             # The task ends at its next wait, so the value of the block is not lost.
-            task.cancel()
-
-
-def give_up(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, at the end of its `unhurried` block if it is in one."""
-    if (given_up := _UNHURRIED.get(id(task))) is None:
-        task.cancel()
-    else:
-        given_up.set()
+            cancellation.task.cancel()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -36,7 +35,6 @@ from louver.gateway.upstream.list_cache import CHANGES
 from louver.gateway.upstream.negotiation import GATEWAY
 from louver.gateway.upstream.settings import Terms
 from louver.gateway.upstream.upstream import Upstream
-from louver.limits import MAX_INTEGER_DIGITS
 from louver.server.request import ANONYMOUS, Identity, in_order
 from louver.server.sdk import StepMiddleware, on_tools_published
 from louver.server.tools.listing import Listing
@@ -98,8 +96,6 @@ class Gateway:
         changes: bool = False,  # a reload may come: announce that lists can change
         identity: Identity = ANONYMOUS,  # of clients without a token
     ) -> None:
-        # Integers pass through at any size; by default Python refuses to print more than 4,300 digits.
-        sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
         self._serves_one = serves_one
         self._exposure: Exposure | None = exposure
         self._execute = execute

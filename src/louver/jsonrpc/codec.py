@@ -82,8 +82,7 @@ def read(raw: bytes) -> Message:
 async def read_aside(raw: bytes) -> Message:
     if len(raw) <= MAX_READ_ON_LOOP:
         return read(raw)
-    with strict_json.without_collector():
-        return await asyncio.to_thread(read, raw)
+    return await asyncio.to_thread(read, raw)
 
 
 def answered(raw: bytes) -> int | None:

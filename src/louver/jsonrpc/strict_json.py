@@ -8,11 +8,8 @@ unchanged is strict. `core/json.py` reads the rest.
 
 from __future__ import annotations
 
-import gc
 import re
-from contextlib import contextmanager
-from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
@@ -25,9 +22,6 @@ from louver.limits import (
     MAX_UPSTREAM_CONTAINERS,
     MAX_UPSTREAM_DEPTH,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 
 def read(raw: bytes) -> Json:
@@ -46,19 +40,6 @@ def fault(what: str) -> UpstreamInvalidOutput:
 
 def too_large() -> UpstreamTooLarge:
     return UpstreamTooLarge(f"the upstream's answer is over {MAX_UPSTREAM_BYTES} bytes", limit=MAX_UPSTREAM_BYTES)
-
-
-@contextmanager
-def without_collector() -> Generator[None]:
-    """Switch garbage collection off: it would scan half a million new lists again and again."""
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        # Of two at once, only the one that switched it off switches it on.
-        if is_on:
-            gc.enable()
 
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -98,20 +79,11 @@ def _value(raw: bytes) -> Json:
 _DEEPER: Final = 254 - MAX_UPSTREAM_DEPTH
 
 
-# The innermost of these arrays.
-_HOLE: Final[list[Json]] = [None]
-
-# The outermost of these arrays.
-_DEEP: Final[list[Json]] = reduce(lambda inner, _: [inner], range(_DEEPER - 1), _HOLE)
-
-
 def _written_deep(value: Json) -> bytes:
-    """The text of a value within these arrays. Of two threads one may get the other's text, which does not match."""
-    _HOLE[0] = value
-    try:
-        return orjson.dumps(_DEEP)
-    finally:
-        _HOLE[0] = None
+    """The text of a value within these arrays."""
+    for _ in range(_DEEPER):
+        value = [value]
+    return orjson.dumps(value)
 
 
 def _slowly(text: str) -> Json:

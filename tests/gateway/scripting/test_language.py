@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.scripting.hosts import SECRET, Tools, run, started
-from louver.concurrency.offload import give_up
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
 from louver.errors import (
@@ -36,7 +35,7 @@ from louver.limits import (
     SCRIPT_CPU_S,
     SCRIPT_HARD_WALL_S,
 )
-from server.threads import turns
+from server.threads import Begun, turns
 
 pytestmark = pytest.mark.anyio
 
@@ -451,10 +450,11 @@ async def test_calls_that_a_script_leaves_end_in_peace(sandbox):
                 ended.append(tool)
 
     script = "srv.linger() srv.echo():await() error('over')"
-    running = asyncio.create_task(failing(sandbox, script, host=Lingering()))
+    begun = Begun(failing(sandbox, script, host=Lingering()))
+    running = begun.task
     async with asyncio.timeout(5):
         await ending.wait()
-    give_up(running)
+    begun.give_up()
     await turns()
     assert not running.done()
     let_go.set()

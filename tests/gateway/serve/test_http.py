@@ -289,12 +289,9 @@ async def test_what_is_behind_ends_while_clients_leave():
     async def end_behind():
         ended.set()
 
-    def told():
-        signal.raise_signal(signal.SIGTERM)
-
     with listening_at("127.0.0.1", 0) as listening:
         async with asyncio.timeout(SOON_S):
-            await serve(app, listening, told=told, end_streams=lambda: None, end_behind=end_behind)
+            await serve(app, listening, ready=lambda end: end(), end_streams=lambda: None, end_behind=end_behind)
 
 
 async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():

@@ -15,14 +15,13 @@ from pathlib import Path
 import pytest
 
 from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.concurrency.offload import give_up
 from louver.errors import AuditFailed, InvalidInput
 from louver.limits import AUDIT_SWEPT_S
 from louver.server.audit.report import Trail
 from louver.server.audit.writer import Audit
 from server.audited import ANN, BOB, DAY_S, NOW, record
 from server.kept import Clock
-from server.threads import Work
+from server.threads import Begun, Work
 
 pytestmark = pytest.mark.anyio
 
@@ -120,12 +119,12 @@ async def test_a_record_is_written_though_its_call_is_given_up(file):
         audit._clock, audit._sweeps_at = clock, 0.0
         first = asyncio.create_task(audit.write(record(correlation="first")))
         await clock.begun.wait()
-        calls = [asyncio.create_task(audit.write(record(correlation=name))) for name in ("second", "third")]
+        calls = [Begun(audit.write(record(correlation=name))) for name in ("second", "third")]
         await asyncio.sleep(0)
         for call in calls:
-            give_up(call)
+            call.give_up()
         clock.go_on.set()
-        await asyncio.wait([first, *calls])
+        await asyncio.wait([first, *(call.task for call in calls)])
         assert [each.correlation for each in kept(file)] == ["first", "second", "third"]
 
 

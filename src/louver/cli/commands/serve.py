@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, upstreams
 from louver.cli.listen_address import Address
+from louver.cli.signals import by_signal
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
 from louver.gateway.serve.fast_path import Fast
 from louver.gateway.serve.http import listening_at, serve
 from louver.gateway.serve.sessions import app_of, security_of
 from louver.gateway.serve.stdio import serve_stdio
-from louver.limits import FOLLOWED_S
+from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def run(arguments: Namespace) -> int:
     config = upstreams.read(arguments) if file is None else file.current
     if address is not None:
         address.check_is_for(tokens=config.auth is not None, anyone=arguments.anyone)
+    set_up_process()
     made = partial(
         Gateway,
         config,
@@ -89,6 +91,14 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
+def set_up_process() -> None:
+    """Set what holds for the whole process, which is the gateway's alone."""
+    # Integers are sent on whatever their size, and Python writes none of more than 4,300 digits by itself.
+    sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
+    # Of a large message the collector would look at every part again and again, while nobody else runs.
+    gc.set_threshold(10_000)
+
+
 async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | None) -> None:
     telling: asyncio.Task[None] | None = None
 
@@ -102,7 +112,9 @@ async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | N
     if sys.stdin.isatty() and not logs.is_json():
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
     async with _working(gateway, file) as behind:
-        await serve_stdio(gateway.server, end_streams=gateway.listening.close, end_behind=behind.aclose)
+        await serve_stdio(
+            gateway.server, ready=by_signal, end_streams=gateway.listening.close, end_behind=behind.aclose
+        )
 
 
 async def _gateway_over_http(
@@ -113,9 +125,9 @@ async def _gateway_over_http(
         async with _working(gateway, file) as behind:
             front = _front(gateway, auth, hosts)
             await behind.enter_async_context(_meanwhile(_tell_and_settle(gateway)))
-            told = partial(_tell_address, address.host, listening)
+            ready = partial(_tell_address, address.host, listening)
             end_streams = gateway.listening.close
-            await serve(front, listening, told=told, end_streams=end_streams, end_behind=behind.aclose)
+            await serve(front, listening, ready=ready, end_streams=end_streams, end_behind=behind.aclose)
 
 
 @asynccontextmanager
@@ -212,12 +224,12 @@ def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bo
     )
     if address is None:
         served = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
-        asyncio.run(serve_stdio(served, end_streams=_no_streams, end_behind=_nothing_behind))
+        asyncio.run(serve_stdio(served, ready=by_signal, end_streams=_no_streams, end_behind=_nothing_behind))
         return
     with listening_at(address.host, address.port) as listening:
-        told = partial(_tell_address, address.host, listening)
+        ready = partial(_tell_address, address.host, listening)
         app = server.streamable_http_app(transport_security=security_of(hosts))
-        asyncio.run(serve(app, listening, told=told, end_streams=_no_streams, end_behind=_nothing_behind))
+        asyncio.run(serve(app, listening, ready=ready, end_streams=_no_streams, end_behind=_nothing_behind))
 
 
 def _no_streams() -> None:
@@ -238,7 +250,8 @@ async def _tell(gateway: Gateway) -> None:
     print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
 
 
-def _tell_address(host: str, listening: socket.socket) -> None:
+def _tell_address(host: str, listening: socket.socket, end: Callable[[], None]) -> None:
+    by_signal(end)
     # Reported at once: the socket accepts already, and early clients wait until the server has started.
     shown = f"[{host}]" if ":" in host else host
     told = f"serving at http://{shown}:{listening.getsockname()[1]}/mcp"

@@ -32,7 +32,7 @@ from mcp.shared.inbound import (
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from louver.concurrency.deadlines import Deadlines
-from louver.concurrency.offload import give_up
+from louver.concurrency.offload import Cancellation
 from louver.core.json import Json, is_object, members
 from louver.gateway.serve.request_body import again
 from louver.gateway.serve.sessions import LOOPBACK
@@ -78,13 +78,15 @@ class Fast:
         self._app = app
         self._gateway = gateway
         self._path = path
+        # Of the last request alone: one client often says the same again, and nobody's credentials stay for longer.
+        self._usual_headers = lru_cache(maxsize=1)(_usual)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
-        headers = _usual(tuple(scope["headers"]))
+        headers = self._usual_headers(tuple(scope["headers"]))
         if headers is None:
             await self._app(scope, receive, send)
             return
@@ -126,19 +128,19 @@ class Fast:
     async def _serve(
         self, message: dict[str, Any], route: InboundModernRoute, scope: Scope, receive: Receive, answer: _Answer
     ) -> None:
-        answering = asyncio.current_task()
-        assert answering is not None, "requests are answered in tasks"
-        watch = Watch(receive, answer.ping, answering)
+        cancellation = Cancellation()
+        watch = Watch(receive, answer.ping, cancellation)
         self._unwatched.set(watch)
         try:
-            text, status = await self._text(message, route, scope, answer)
+            with cancellation:
+                text, status = await self._text(message, route, scope, answer)
             if watch.has_given_up:
                 # A cancellation that came after the last await is raised here.
                 await asyncio.sleep(0)
                 return
         except asyncio.CancelledError:
             # Another may have cancelled it too.
-            if not watch.has_given_up or answering.uncancel():
+            if not watch.has_given_up or cancellation.task.uncancel():
                 raise
             return
         finally:
@@ -237,8 +239,6 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-# A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
-@lru_cache(maxsize=1)
 def _usual(said: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str] | None:
     """Return the headers if all of them are usual and none is repeated."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in said}
@@ -293,11 +293,11 @@ class Watch:
 
     # Begun only after `WATCH_AFTER_S`: most requests are done before, and a task for each costs more than some of them.
 
-    def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], answering: asyncio.Task[Any]) -> None:
+    def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], cancellation: Cancellation) -> None:
         self.has_given_up = False  # whether the client has disconnected and the task is cancelled
         self._receive = receive
         self._ping = ping
-        self._answering = answering
+        self._cancellation = cancellation
         self._watching: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -318,4 +318,4 @@ class Watch:
             else:
                 break
         self.has_given_up = True
-        give_up(self._answering)
+        self._cancellation.give_up()

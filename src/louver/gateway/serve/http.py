@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import signal
 import socket
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -47,11 +46,11 @@ async def serve(
     app: ASGIApp,
     listening: socket.socket,
     *,
-    told: Callable[[], None],
+    ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
     end_behind: Callable[[], Awaitable[None]],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `told` is called once their handlers are installed, before the server starts."""
+    """Serve until it is ended by what `ready` is called with, once that is possible."""
     doors = Doors(app)
     files = _most_files()
     server = _Server(
@@ -72,10 +71,7 @@ async def serve(
         )
     )
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    told()
+    ready(stop.set)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopping = asyncio.create_task(stop.wait())
     try:

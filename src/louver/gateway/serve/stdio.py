@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 from collections import Counter
 from contextlib import suppress
 from functools import partial
@@ -42,15 +41,18 @@ _NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the c
 
 
 async def serve_stdio(
-    server: Server[Any], *, end_streams: Callable[[], None], end_behind: Callable[[], Coroutine[Any, Any, None]]
+    server: Server[Any],
+    *,
+    ready: Callable[[Callable[[], None]], None],
+    end_streams: Callable[[], None],
+    end_behind: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Serve the client until it disconnects or a signal ends the process; `end_behind` closes the upstreams."""
+    """Serve until the client disconnects; `ready` gets what ends it earlier, and `end_behind` closes the upstreams."""
     source, sink = claim()
     with anyio.CancelScope() as scope:
         async with lines_from(source) as line, lines_to(sink, scope.cancel) as say, anyio.create_task_group() as tasks:
             front = _Front(line, say, end_streams, end_behind, tasks)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, front.end)
+            ready(front.end)
             await front.serve(server)
 
 
