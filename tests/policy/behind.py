@@ -12,7 +12,7 @@ from gateway.served import config, fixture, serving
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.server.identity import served_as
+from louver.server.request import Identity
 from server.wire import connect
 
 ADMIN = Principal("https://id.example#ann", roles=frozenset({"admin"}))
@@ -97,10 +97,9 @@ class Somebody:
 @asynccontextmanager
 async def inside(folder, era, principal=NOBODY, **more):
     """A gateway in this process, and a connection of a caller with rights of its own."""
-    made = Gateway(read_config(Path(written(folder, **more)[1])), serves_one=False)
+    made = Gateway(read_config(Path(written(folder, **more)[1])), serves_one=False, identity=Identity(principal))
     try:
-        with served_as(principal):
-            async with connect(made.server, era) as wire:
-                yield wire
+        async with connect(made.server, era) as wire:
+            yield wire
     finally:
         await made.close()

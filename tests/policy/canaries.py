@@ -18,6 +18,7 @@ import sys
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from random import Random
 from time import perf_counter
 from types import SimpleNamespace
@@ -28,17 +29,19 @@ from mcp import MCPError
 from mcp.server import Server
 
 from louver.gateway.upstream.policy_guard import Guard
-from louver.server.attach import projecting
 from louver.server.audit import middleware
 from louver.server.calls.request import Asking
 from louver.server.calls.response import Beside
 from louver.server.calls.schema_resource import ProjectedSchemas
-from louver.server.identity import served_as
 from louver.server.policy import enforcer
 from louver.server.policy.enforcer import Policed
 from louver.server.policy.per_audience import Audiences
+from louver.server.projection import ProjectionStep
+from louver.server.request import Identity
 from louver.server.results.results import KeptResults, Results
+from louver.server.sdk import StepMiddleware
 from louver.server.search import Search
+from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
 from tests.policy.cases import TOOL, Case, Cases
 from tests.server.wire import NEW, connect
@@ -60,12 +63,13 @@ class Pipeline:
         self.server: Server[Any] = Server("canaries")
         self.lists = SimpleNamespace(state=0)
         writer = SimpleNamespace(who=lambda _who: "p:someone", write=self._write)
-        whose = middleware.Auditing(
-            writer, lambda _name: middleware.Owned("it", TOOL, "1", self.policed.names_of(TOOL, self.caller))
+        audit: Any = middleware.Auditing(
+            writer, lambda _name, who: middleware.Owned("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
-        self.audiences = Audiences(lambda: self.audience(), self._made)
-        self.server.middleware[:] = [whose, self.audiences, self._forward]
-        self.turn = SimpleNamespace(client=SimpleNamespace(is_modern=True), heard=None, asked=None, paused=None)
+        self.audiences = Audiences(lambda who: self.audience(who), self._made)
+        caller: Any = self.caller
+        steps = [audit, self.audiences, self._forward]
+        self.server.middleware[:] = [StepMiddleware(steps, Identity(caller))]
 
     def begin(self, case: Case) -> None:
         """Serve the tool of another case."""
@@ -77,29 +81,33 @@ class Pipeline:
         self.records.clear()
         self.results._store._kept.clear()
 
-    def audience(self) -> Any:
-        return self.policed.id, self.policed.policy.audience(self.caller)
+    def audience(self, who: Any) -> Any:
+        return self.policed.id, self.policed.policy.audience(who)
 
     async def _write(self, record: Any) -> None:
         self.records.append(record.to_json())
 
-    def _made(self) -> Any:
-        views = ToolViews({TOOL: self.case.views}, {}, hides=self._hides)
-        beside = Beside(results=self.results.within(lambda: repr(self.audience())))
+    def _made(self, who: Any) -> Any:
+        tools = Tools(ToolViews({TOOL: self.case.views}, {}, hides=partial(self._hides, who)))
+        beside = Beside(results=self.results.within(lambda request: repr(self.audience(request.identity.principal))))
         asking = Asking("all", {})
         schemas = ProjectedSchemas("private")
-        layer = projecting(
-            self.server, views, asking, "relaxed", exact=True, search=Search(), schemas=schemas, beside=beside
+        info = self.server.server_info_stamp
+        layer = ProjectionStep(
+            info, tools, asking, "relaxed", exact=True, search=Search(), schemas=schemas, beside=beside
         )
         return [layer], lambda: None
 
-    def _hides(self, tool: str, path: Any) -> bool:
-        return self.policed.hides(tool, self.caller, path)
+    def _hides(self, who: Any, tool: str, path: Any) -> bool:
+        return self.policed.hides(tool, who, path)
 
-    async def _forward(self, ctx: Any, call_next: Any) -> Any:
-        if ctx.method in ("server/discover", "initialize", "ping"):
-            return await call_next(ctx)
-        return await self.guard.send(self.session, self.turn, ctx.method, dict(ctx.params or {}), self._ask)
+    async def _forward(self, request: Any, call_next: Any) -> Any:
+        if request.method in ("server/discover", "initialize", "ping"):
+            return await call_next(request)
+        client = SimpleNamespace(is_modern=True)
+        turn: Any = SimpleNamespace(client=client, identity=request.identity, record=request.record)
+        session: Any = self.session
+        return await self.guard.send(session, turn, request.method, dict(request.params), self._ask)
 
     async def _ask(self, _turn: Any, params: dict[str, Any]) -> dict[str, Any]:
         if "name" not in params:
@@ -148,15 +156,14 @@ class Run:
         root = logging.getLogger()
         root.addHandler(lines)
         try:
-            with served_as(pipeline.caller):  # pyright: ignore[reportArgumentType]
-                pipeline.begin(made.case())
-                async with connect(pipeline.server, NEW) as wire:
-                    for _ in range(number):
-                        case = made.case()
-                        pipeline.begin(case)
-                        await self._case(case, pipeline, wire, lines)
-                        if enough is not None and len(self.found) >= enough:
-                            break
+            pipeline.begin(made.case())
+            async with connect(pipeline.server, NEW) as wire:
+                for _ in range(number):
+                    case = made.case()
+                    pipeline.begin(case)
+                    await self._case(case, pipeline, wire, lines)
+                    if enough is not None and len(self.found) >= enough:
+                        break
         finally:
             root.removeHandler(lines)
         return self

@@ -72,24 +72,20 @@ STEPS = {
     "the value is not pruned": [(visibility.Sight, {"of": lambda self, value: value})],
     "the schema is not pruned": [(visible_tools.Seen, {"shown_schema": property(lambda self: self._declared)})],
     "content stays": [(enforcer, {"write_output": with_content})],
-    "prose is passed on": [
-        (enforcer, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"]}})
-    ],
-    "links are passed on": [
-        (enforcer, {"_prose": lambda said, shown, wrapper, listed: {**shown, "content": said["content"][1:]}})
-    ],
+    "prose is passed on": [(enforcer, {"_prose": lambda said, shown, *_: {**shown, "content": said["content"]}})],
+    "links are passed on": [(enforcer, {"_prose": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})],
     "meta is passed on": [(passthrough.Passing, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
     "errors are passed on": [
-        (Policed, {"refusal": lambda self, error: error}),
+        (Policed, {"refusal": lambda self, error, record: error}),
     ],
     "texts of tools are passed on": [(visible_tools, {"untold": lambda text, names: text})],
     "texts of inputs are passed on": [(visible_tools, {"untold_schema": lambda schema, names: schema})],
-    "views are passed on": [(Pipeline, {"_hides": lambda self, tool, path: False})],
+    "views are passed on": [(Pipeline, {"_hides": lambda self, who, tool, path: False})],
     "schemas tell names": [(visibility, {"unsaid": lambda schema, names: schema})],
     "twins are passed on": [(visibility, {"_denying": exactly})],
     "text is read as without a wrapper": [(visibility, {"_of_text": lambda fields, wrapper: fields})],
     "all share what is kept of answers": [(Results, {"within": lambda self, scope: self})],
-    "all share what is kept of tools": [(Pipeline, {"audience": lambda self: self.policed.id})],
+    "all share what is kept of tools": [(Pipeline, {"audience": lambda self, who: self.policed.id})],
     "one rule is enough": [
         (visible_tools, {"Sight": lambda rules, *more: visibility.Sight(rules[:2], *more)}),
     ],

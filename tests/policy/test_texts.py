@@ -11,6 +11,7 @@ from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
 from louver.catalogue.policy.principal import NOBODY
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
+from louver.server.call_record import CallRecord
 from louver.server.policy.enforcer import Policed
 from louver.server.policy.raw import Raw
 
@@ -79,7 +80,8 @@ class Behind:
         """What a caller gets, which satisfies what the caller is listed."""
         content = [{"type": "text", "text": structured if isinstance(structured, str) else json.dumps(structured)}]
         listed = self.policed.shown(self.tool, NOBODY).get("outputSchema", True)
-        answer = self.policed.answered(Raw({"structuredContent": structured, "content": content}), self.tool, NOBODY)
+        raw = Raw({"structuredContent": structured, "content": content})
+        answer = self.policed.answered(raw, self.tool, NOBODY, CallRecord())
         if not answer.value.get("isError"):
             Draft202012Validator(listed).validate(answer.value["structuredContent"])
         return answer.value

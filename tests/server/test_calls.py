@@ -1,6 +1,7 @@
 """Projected calls: what is kept, what stands in `content`, what the receipt says."""
 
 import json
+from copy import deepcopy
 
 import mcp_types as types
 import pytest
@@ -8,8 +9,13 @@ from jsonschema import Draft202012Validator
 
 import louver
 from louver.core.json import digest
+from louver.server.calls.request import Asking
+from louver.server.projection import ProjectionStep
+from louver.server.sdk import StepMiddleware
+from louver.server.tools.registry import Tools
+from louver.server.tools.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, VIEWS, build, lowlevel, structured, text, tool
-from server.wire import NEW, OLD, attached, text_of
+from server.wire import NEW, OLD, attached, connect, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -340,3 +346,25 @@ async def test_a_server_that_answers_in_models_is_projected_alike(era):
     assert answer["structuredContent"] == {"name": "Ann"}
     assert receipt_of(answer)["applied"] is True
     assert plain["structuredContent"] == PROFILE
+
+
+@pytest.mark.parametrize("seat", ["structured", "text"])
+async def test_what_a_server_has_sent_stays_as_it_was(era, seat):
+    """Ours: a gateway sends it on in its own text if nothing has changed it, and compares with what came."""
+    made = lowlevel(
+        t=tool(SCHEMA if seat == "structured" else None, None if seat == "structured" else text(json.dumps(PROFILE)))
+    )
+    came = []
+
+    async def keep(request, call_next):
+        result = await call_next(request)
+        if request.method == "tools/call":
+            came.append((result, deepcopy(result)))
+        return result
+
+    step = ProjectionStep(made.server.server_info_stamp, Tools(ToolViews(None, {})), Asking("off", {}), "relaxed")
+    made.server.middleware.insert(0, StepMiddleware([step, keep]))
+    async with connect(made.server, era) as wire:
+        assert text_of(await wire.call("t", projection=NAME)) == {"name": "Ann"}
+    ((result, before),) = came
+    assert result == before

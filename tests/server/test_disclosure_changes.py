@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 
 import mcp_types as types
 import pytest
@@ -17,6 +18,7 @@ from louver.catalogue.grants import Grants
 from louver.limits import MAX_CALLERS, READS_PER_MINUTE
 from louver.server.disclosure.middleware import Disclosure
 from louver.server.disclosure.read_limits import Reads
+from louver.server.sdk import StepMiddleware, on_tools_published
 from server.profiles import SCHEMA, lowlevel, tool
 from server.reading import descriptions, grants_in, required
 from server.test_callers import caller
@@ -289,28 +291,10 @@ async def test_callers_that_were_not_seen_for_longest_are_forgotten():
             assert made.listings == MAX_CALLERS + 1 + listings
 
 
-async def test_the_ways_by_which_changes_are_heard_are_there():
-    """Ours, pinned: neither is public in the SDK."""
-    bus = InMemorySubscriptionBus()
-    server, _ = changing(bus)
-    assert server.get_request_handler("subscriptions/listen").handler._bus is bus
-    louver.attach(server, disclosure="enforce")
-    seen = []
-
-    async def look(ctx, call_next):
-        seen.append(ctx.session._connection.outbound)
-        return await call_next(ctx)
-
-    server.middleware.insert(0, look)
-    async with connect(server, OLD) as wire:
-        await wire.tools()
-    assert type(seen[-1]).__module__ == "louver.server.tools.list_changes"
-    assert seen[-1] is not seen[0]
-
-
 def disclosed(server):
     """Disclosure for a server, as a gateway makes it anew for each configuration."""
-    return Disclosure(server, DescriptionFiles({}), Grants(audience="s"), Reads(READS_PER_MINUTE))
+    info, subscribe, files = server.server_info_stamp, partial(on_tools_published, server), DescriptionFiles({})
+    return Disclosure(info, subscribe, files, Grants(audience="s"), Reads(READS_PER_MINUTE))
 
 
 async def test_what_was_closed_listens_no_more():
@@ -333,11 +317,11 @@ async def test_a_connection_that_was_there_before_tells_the_one_that_serves_it_n
     """Ours: it stays open while a gateway reads another configuration."""
     server, schemas = changing()
     before = disclosed(server)
-    server.middleware.insert(0, before)
+    server.middleware.insert(0, StepMiddleware([before]))
     async with connect(server, OLD) as wire:
         client = Client(wire)
         await client.read("a", "tell")
-        server.middleware[0] = disclosed(server)
+        server.middleware[0] = StepMiddleware([disclosed(server)])
         before.close()
         assert [await client.may(name) for name in ("a", "tell")] == [True, True]
         schemas["a"] = OTHER
@@ -349,7 +333,7 @@ async def test_a_tool_that_no_caller_sees_is_forgotten(era):
     """Ours: names may change for as long as a server runs, and somebody lists them."""
     made = lowlevel(page_size=2, keep=tool(SCHEMA))
     louver.attach(made.server, disclosure="advise")
-    disclosure, attached_, *_ = made.server.middleware
+    disclosure, projection = made.server.middleware[0].steps
     async with connect(made.server, era) as wire:
         for number in range(20):
             made.tools.clear()
@@ -358,7 +342,7 @@ async def test_a_tool_that_no_caller_sees_is_forgotten(era):
                 first = await wire.request("tools/list")
                 await wire.request("tools/list", {"cursor": first["nextCursor"]})
                 await wire.call(f"b{number}", {"grant": ""})
-    remembered = (disclosure._definitions._latest, attached_._tools._latest)
+    remembered = (disclosure._definitions._latest, projection._tools._latest)
     left = {"keep", "a18", "b18", "a19", "b19"}
     assert [set(latest) for latest in remembered] == [left, left]
-    assert len(attached_._listed) <= len(left) + 1
+    assert len(projection._listed) <= len(left) + 1

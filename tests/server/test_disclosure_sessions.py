@@ -258,21 +258,3 @@ async def test_in_2026_nothing_is_remembered():
         assert json.dumps(described["inputSchema"]).count("grant") == 2
         assert not required(await wire.call("t0", grants_in(described)))
         assert required(await wire.call("t0"))
-
-
-async def test_what_belongs_to_a_connection_is_where_it_is_looked_for():
-    """Ours, pinned: the SDK has no public way to it."""
-    made = tools()
-    louver.attach(made.server, disclosure="enforce")
-    seen = []
-
-    async def look(ctx, call_next):
-        seen.append((ctx.session._connection.state, ctx.session.client_params))
-        return await call_next(ctx)
-
-    made.server.middleware.insert(0, look)
-    async with connect(made.server, OLD) as wire:
-        await descriptions(wire, "t0")
-    state, params = seen[-1]
-    assert state["dev.louver/disclosure"][None].keys() == {"t0"}
-    assert params is not None

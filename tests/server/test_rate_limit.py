@@ -1,17 +1,17 @@
 """So many requests of one caller within any minute."""
 
-from types import SimpleNamespace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.server.auth.provider import AccessToken
 
 import louver
 from louver.errors import LouverError, RateLimited
 from louver.limits import MAX_CALLERS
 from louver.server.rate_limit import Rates, asker
+from louver.server.sdk import identity_of
 from server.profiles import lowlevel
-from server.test_callers import caller
+from server.requests import asks
 
 
 class Clock:
@@ -89,14 +89,13 @@ def test_the_callers_that_were_not_seen_for_longest_are_forgotten():
 
 def test_a_caller_is_a_principal_or_an_address():
     """Ours: over stdio, where there is neither, all requests are of one."""
-    here = SimpleNamespace(request=SimpleNamespace(client=SimpleNamespace(host="127.0.0.1", port=1)))
-    there = SimpleNamespace(request=SimpleNamespace(client=SimpleNamespace(host="127.0.0.2", port=1)))
-    stdio = SimpleNamespace(request=None)
-    assert len({asker(here), asker(there), asker(stdio)}) == 3
-    with caller("ann", "read"):
-        ann = asker(here)
-        assert ann == asker(there)
-    with caller("ann", "write"):
-        assert ann == asker(here)
-    with caller("ben"):
-        assert ann != asker(here)
+    here, there = "127.0.0.1", "127.0.0.2"
+    assert len({asker(asks(address=address)) for address in (here, there, None)}) == 3
+    ann, writing, ben = (
+        identity_of(AccessToken(token="", client_id=client, scopes=[scope]))
+        for client, scope in (("ann", "read"), ("ann", "write"), ("ben", "read"))
+    )
+    who = asker(asks(address=here, identity=ann))
+    assert who == asker(asks(address=there, identity=ann))
+    assert who == asker(asks(address=here, identity=writing))
+    assert who != asker(asks(address=here, identity=ben))

@@ -4,8 +4,10 @@ import logging
 
 import pytest
 
-from louver.server.attach import projecting
 from louver.server.calls.request import Asking
+from louver.server.projection import ProjectionStep
+from louver.server.sdk import StepMiddleware
+from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, lowlevel, structured, tool
 from server.wire import connect
@@ -17,10 +19,10 @@ GRAPH = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["
 
 def ready(made, says):
     """Before a server that says of itself what `says` gives."""
-    made.server.middleware.insert(
-        0, projecting(made.server, ToolViews(None, {}, ready={"": says}), Asking("off", {}, ("",)), "relaxed")
-    )
-    return made.server
+    server, tools = made.server, Tools(ToolViews(None, {}, ready={"": says}))
+    step = ProjectionStep(server.server_info_stamp, tools, Asking("off", {}, ("",)), "relaxed")
+    server.middleware.insert(0, StepMiddleware([step]))
+    return server
 
 
 async def test_views_that_do_not_fit_are_told_and_not_used(era, caplog):

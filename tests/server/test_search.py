@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp.server import MCPServer, Server
+from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.caching import CacheHint
 
 import louver
@@ -15,9 +16,11 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import digest
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.server import search as search_module
-from louver.server.attach import projecting
 from louver.server.calls.request import Asking
+from louver.server.projection import ProjectionStep
+from louver.server.sdk import StepMiddleware
 from louver.server.search import Search
+from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
 from louver.server.wire import result_dict
 from server.profiles import SCHEMA, lowlevel, tool
@@ -281,7 +284,7 @@ async def test_only_what_a_caller_could_list_is_found(era):
 
 
 def who():
-    return search_module.caller()[0]
+    return get_access_token().client_id
 
 
 # Pages
@@ -550,9 +553,9 @@ async def test_tools_of_several_servers_are_found_by_their_server(era):
         server, _, own = name.partition("__")
         return server, own
 
-    made.server.middleware.insert(
-        0, projecting(made.server, ToolViews(None, {}), Asking("off", {}), "relaxed", search=Search(named))
-    )
+    tools, info = Tools(ToolViews(None, {})), made.server.server_info_stamp
+    step = ProjectionStep(info, tools, Asking("off", {}), "relaxed", search=Search(named))
+    made.server.middleware.insert(0, StepMiddleware([step]))
     async with connect(made.server, era) as wire:
         assert await found(wire, "list") == ["github__list", "tracker__list"]
         assert await found(wire, "tracker") == ["tracker__list"]

@@ -109,7 +109,8 @@ class Gateway:
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._known: dict[str, Upstream] = {}
         self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
-        self.server.middleware.append(StepMiddleware([self.answer], identity))
+        # Without the SDK's own, whose spans hold the messages of errors.
+        self.server.middleware[:] = [StepMiddleware([self.answer], identity)]
         self._stack = Stack(
             self.server.server_info_stamp,
             partial(on_tools_published, self.server),

@@ -65,7 +65,7 @@ class StepMiddleware:
             ctx.protocol_version,
             connection,
             self._identity if token is None else identity_of(token),
-            getattr(getattr(ctx.request, "client", None), "host", None),
+            None if ctx.request is None else getattr(getattr(ctx.request, "client", None), "host", "none"),
             ctx.close_sse_stream,
         )
 

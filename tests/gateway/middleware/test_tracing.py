@@ -42,5 +42,6 @@ async def test_the_message_of_an_error_is_in_no_span(tmp_path, era):
             refused = await client.error("tools/call", name="refuses", arguments={})
         said = json.loads((await asyncio.to_thread(served.says, r"span (.*refuses.*)")).group(1))
     assert (refused["code"], refused["message"]) == (-32002, CANARY)
+    assert sum("span " in line and "refuses" in line for line in served.said) == 1
     assert (said["status"], said["attributes"]["error.type"]) == ("ERROR", "-32002")
     assert not any(CANARY in line for line in served.said)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import weakref
 from dataclasses import dataclass, field, fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -13,14 +14,20 @@ import anyio.lowlevel
 import mcp_types as types
 import pytest
 from mcp import MCPError
-from mcp.server import Server
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.shared.exceptions import NoBackChannelError
 
 from louver.concurrency.offload import in_thread
-from louver.gateway.clients.client import RawMessage
+from louver.gateway.clients.client import client_of
+from louver.gateway.config.model import Config
+from louver.gateway.gateway import Gateway
 from louver.gateway.serve import fast_path
-from louver.gateway.serve.fast_path import Fast, note_what_came
+from louver.gateway.serve.fast_path import Fast
 from louver.jsonrpc import codec
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_READ_ON_LOOP
+from louver.server.recipient import client_capabilities, client_name
 from server.threads import Work, turns
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +88,7 @@ def body(name="tool", number=1, **others):
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
 
 
-async def post(app, content, headers=None, heard=None, parts=1, named="tool"):
+async def post(app, content, headers=None, heard=None, parts=1, named="tool", **more):
     """What an application answers to a request, which comes in several parts."""
     heard = heard or Heard()
     step = -(-len(content) // parts)
@@ -102,15 +109,16 @@ async def post(app, content, headers=None, heard=None, parts=1, named="tool"):
     every = {**HEADERS, "mcp-name": named, "content-length": str(len(content)), **(headers or {})}
     pairs = [(name.encode(), value.encode()) for name, value in every.items() if value is not None]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "root_path": "", "query_string": b"", "headers": pairs}
+    scope |= {"client": ("127.0.0.9", 1234), **more}
     heard.scope = scope
     await app(scope, receive, send)
     return heard
 
 
-async def answer(ctx, call_next):
-    """A middleware that answers all by itself, as the gateway does."""
-    name = (ctx.params or {}).get("name")
-    if ctx.method == "tools/list":
+async def answer(request, call_next):
+    """A step that answers all by itself, as the gateway's do."""
+    name = request.params.get("name")
+    if request.method == "tools/list":
         return {"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}
     if name == "refuses":
         raise MCPError(types.INVALID_PARAMS, "no", {"why": None})
@@ -119,13 +127,9 @@ async def answer(ctx, call_next):
     if name == "breaks":
         raise RuntimeError("a secret")
     if name == "passes":
-        return await call_next(ctx)
-    if name == "nothing":
-        return None
-    if name == "models":
-        return types.CallToolResult(content=[], structured_content={"none": None})
+        return await call_next(request)
     if name == "tells":
-        await ctx.session.send_notification(RawMessage(method="x/y", params={"n": None}), related_request_id=1)
+        await request.connection.notify("x/y", {"n": None}, request.id)
     return dict(RESULT)
 
 
@@ -133,14 +137,13 @@ CAME = b'{"jsonrpc":"2.0","id":99,"result":{"resultType":"complete","content":[]
 
 
 def came(change):
-    """A middleware that sends on what came, as the gateway does, after a change."""
+    """A step that sends on what came, as the gateway does, after a change."""
 
-    async def middleware(ctx, _call_next):
-        result = codec.read(CAME).result()
-        note_what_came(ctx, result)
+    async def step(request, _call_next):
+        request.record.received = result = codec.read(CAME).result()
         return change(result)
 
-    return middleware
+    return step
 
 
 @pytest.mark.parametrize(
@@ -174,10 +177,10 @@ async def test_what_came_is_gone_once_it_is_answered(is_fast):
         answers.append(weakref.ref(result))
         return {"content": []}
 
-    server = served(came(change))
-    sdks = server.streamable_http_app()
+    gateway = served(came(change))
+    sdks = gateway.server.streamable_http_app()
     async with sdks.router.lifespan_context(sdks):
-        heard = await post(Fast(_never, server, "/mcp") if is_fast else sdks, body())
+        heard = await post(Fast(_never, gateway, "/mcp") if is_fast else sdks, body())
     assert heard.scope
     assert [answer() for answer in answers] == [None]
 
@@ -186,60 +189,75 @@ async def test_in_a_stream_what_came_is_on_one_line():
     """HTML, "Event streams": a line that does not begin with `data:` is none of the data."""
     lines = CAME.replace(b"[], ", b"[],\r\n\n").replace(b"1e2", b'"a\\nb"')
 
-    async def middleware(ctx, _call_next):
-        await ctx.session.send_notification(RawMessage(method="x/y"), related_request_id=1)
-        result = codec.read(lines).result()
-        note_what_came(ctx, result)
+    async def step(request, _call_next):
+        await request.connection.notify("x/y", None, request.id)
+        request.record.received = result = codec.read(lines).result()
         return result
 
-    found = await post(Fast(_never, served(middleware), "/mcp"), body())
+    found = await post(Fast(_never, served(step), "/mcp"), body())
     assert _messages(found.body)[-1]["result"] == {"resultType": "complete", "content": [], "n": "a\nb"}
     assert b'"content":[],   "n": "a\\nb"}' in found.body
 
 
-def served(middleware=answer):
-    server = Server("tests")
-    server.middleware.append(middleware)
-    return server
+def served(*steps):
+    """A gateway with other steps in place of its own."""
+    gateway = Gateway(Config(()), serves_one=False)
+    gateway._stack.steps = list(steps) or [answer]
+    return gateway
 
 
-@pytest.mark.parametrize("name", ["tool", "refuses", "lacks", "breaks", "tells", "passes", "nothing", "models"])
+@pytest.mark.parametrize("name", ["tool", "refuses", "lacks", "breaks", "tells", "passes"])
 @pytest.mark.parametrize("number", [0, "a"])
 async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     """Ours: value by value, with its status and its kind."""
-    server = served()
-    app = server.streamable_http_app()
+    gateway = served()
+    app = gateway.server.streamable_http_app()
     content = body(name, number)
     async with app.router.lifespan_context(app):
         expected = await post(app, content, named=name)
-        found = await post(Fast(_never, server, "/mcp"), content, named=name)
+        found = await post(Fast(_never, gateway, "/mcp"), content, named=name)
     assert (found.status, found.content_type) == (expected.status, expected.content_type)
     assert _messages(found.body) == _messages(expected.body)
 
 
-async def test_who_asks_is_known_as_the_sdk_knows_it():
-    """Ours: what a client says of itself is read once somebody looks at it."""
-    seen, ended = [], []
+async def both(step, content, **scope):
+    """Send a request first by way of the SDK, then by the faster way."""
+    gateway = served(step)
+    app = gateway.server.streamable_http_app()
+    async with app.router.lifespan_context(app):
+        await post(AuthContextMiddleware(app), content, **scope)
+    await post(Fast(_never, gateway, "/mcp"), content, **scope)
 
-    async def looks(ctx, _call_next):
-        connection = ctx.session._connection
-        own = {name: getattr(connection, name) for name in ("client_capabilities", "client_params", "outbound")}
-        connection.exit_stack.callback(ended.append, len(seen) + 1)
-        seen.append((own, connection.protocol_version, connection.initialize_accepted, hasattr(connection, "no_such")))
+
+async def test_who_asks_is_known_as_the_sdk_knows_it():
+    """Ours: what it can do, and what there is of a connection that is one POST."""
+    seen = []
+
+    async def looks(request, _call_next):
+        client, connection = client_of(request), request.connection
+        with pytest.raises(NoBackChannelError):
+            await connection.ask("roots/list", None, request.id)
+        own = [client_capabilities(request), client_name(request), client.version, client.hello.digest, request.lasts]
+        connection.on_tools_changed(lambda: pytest.fail("nobody tells of it here"))
+        seen.append((own, connection.shared, connection.is_open, connection.state, request.read_before()))
+        connection.state["mine"] = True
         return dict(RESULT)
 
-    server = served(looks)
-    app = server.streamable_http_app()
     said = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": {"roots": {"listChanged": True}}}
-    content = body(_meta=said)
-    async with app.router.lifespan_context(app):
-        await post(app, content)
-        await post(Fast(_never, server, "/mcp"), content)
-    assert seen[0] == seen[1]
-    assert seen[1][0]["client_capabilities"].roots.list_changed
-    assert ended == [1, 2]
+    await both(looks, body(_meta=said))
+    sdk, fast = ((own, shared, is_open, read) for own, shared, is_open, _, read in seen)
+    assert sdk == fast
+    assert fast[0][0] == {"roots": {"listChanged": True}}
+    assert fast[1:] == (None, True, None)
+    states = [state for *_, state, _ in seen]
+    assert states == [{"mine": True}] * 2
+    assert states[0] is not states[1]
 
 
+USER = AuthenticatedUser(AccessToken(token="t", client_id="desk", scopes=["read"], subject="ann"))
+
+
+@pytest.mark.parametrize("scope", [{}, {"client": None}, {"user": USER}, {"user": SimpleNamespace(name="x")}])
 @pytest.mark.parametrize(
     "beside",
     [
@@ -252,42 +270,51 @@ async def test_who_asks_is_known_as_the_sdk_knows_it():
         {"io.modelcontextprotocol/logLevel": ["warning"]},
     ],
 )
-async def test_middleware_gets_what_the_sdk_gives_it(beside):
-    """Ours: all that a request is, and what its session allows."""
+async def test_steps_get_what_the_sdk_gives_them(beside, scope):
+    """Ours: all that a request is, and whose it is."""
     seen = []
 
-    async def looks(ctx, _call_next):
-        own = {each.name: getattr(ctx, each.name) for each in fields(ctx) if each.name not in ("session", "request")}
-        seen.append((type(ctx), own, ctx.session._allowed_log_levels, dict(ctx.request.headers)))
+    async def looks(request, _call_next):
+        own = {each.name: getattr(request, each.name) for each in fields(request) if each.name != "connection"}
+        seen.append((own, request.counted_as, request.holder, client_of(request).log_level))
         return dict(RESULT)
 
-    server = served(looks)
-    app = server.streamable_http_app()
-    content = body(_meta={**ENVELOPE, **beside})
-    async with app.router.lifespan_context(app):
-        await post(app, content)
-        await post(Fast(_never, server, "/mcp"), content)
+    await both(looks, body(_meta={**ENVELOPE, **beside}), **scope)
     assert seen[0] == seen[1]
+    assert seen[1][0]["identity"].key == (("desk", None, "ann") if scope.get("user") is USER else None)
+    assert seen[1][0]["address"] == ("none" if "client" in scope else "127.0.0.9")
 
 
-async def test_middleware_stands_in_its_order_until_there_is_other():
+async def test_callers_over_http_are_kept_apart_though_their_address_is_not_known():
+    """Ours: only over stdio all requests are of one host."""
+    parties = []
+
+    async def looks(request, _call_next):
+        parties.append(client_of(request)._party)
+        return dict(RESULT)
+
+    await both(looks, body(), client=None)
+    await both(looks, body(), client=None, user=USER)
+    assert parties == [None, None, ("desk", None, "ann"), ("desk", None, "ann")]
+
+
+async def test_steps_stand_in_their_order_until_there_are_others():
     """Ours: the outermost first; a change of the configuration has others stand there."""
     went = []
 
     def passing(name):
-        async def middleware(ctx, call_next):
-            went.append((name, ctx.params["name"]))
-            return await call_next(replace(ctx, params={**ctx.params, "name": name}))
+        async def step(request, call_next):
+            went.append((name, request.params["name"]))
+            return await call_next(replace(request, params={**request.params, "name": name}))
 
-        return middleware
+        return step
 
-    server = served(passing("a"))
-    server.middleware += [passing("b"), answer]
-    app = Fast(_never, server, "/mcp")
+    gateway = served(passing("a"), passing("b"), answer)
+    app = Fast(_never, gateway, "/mcp")
     await post(app, body())
     await post(app, body())
     assert went == [("a", "tool"), ("b", "a")] * 2
-    server.middleware[-2:] = [passing("c"), answer]
+    gateway._stack.steps = [passing("a"), passing("c"), answer]
     await post(app, body())
     assert went[4:] == [("a", "tool"), ("c", "a")]
 
@@ -347,18 +374,18 @@ async def test_before_a_large_body_is_read_once_more_others_have_their_turn():
 async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     """2026-07-28, "Mcp-Param": the SDK refuses what does not fit."""
     region = {"type": "string", "x-mcp-header": "Region"}
-    server = served()
-    server.get_tool_input_schema = {"tool": {"type": "object", "properties": {"region": region}}}.get
+    gateway = served()
+    gateway._use_schemas({"tool": {"type": "object", "properties": {"region": region}}}.get)
     watched = Watched()
-    heard = await post(Fast(watched, server, "/mcp"), body(arguments={"region": "eu"}), {"mcp-param-region": said})
+    heard = await post(Fast(watched, gateway, "/mcp"), body(arguments={"region": "eu"}), {"mcp-param-region": said})
     assert (len(watched.bodies), len(heard.sent)) == ((0, 2) if said == "eu" else (1, 0))
 
 
 def waiting():
-    """Middleware that answers nothing; and when it has begun, and is cancelled."""
+    """A step that answers nothing; and when it has begun, and is cancelled."""
     started, cancelled = asyncio.Event(), asyncio.Event()
 
-    async def waits(_ctx, _call_next):
+    async def waits(_request, _call_next):
         started.set()
         try:
             await asyncio.Event().wait()
@@ -402,7 +429,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
     monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     work, ended = Work("thread"), []
 
-    async def works(_ctx, _call_next):
+    async def works(_request, _call_next):
         ended.append(await in_thread(work))
         ended.append("kept")
         await anyio.lowlevel.checkpoint()
@@ -425,7 +452,7 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
     monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     work = Work()
 
-    async def works(_ctx, _call_next):
+    async def works(_request, _call_next):
         await in_thread(work)
         return dict(RESULT)
 
@@ -445,7 +472,7 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
     monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     started = asyncio.Event()
 
-    async def works(_ctx, _call_next):
+    async def works(_request, _call_next):
         started.set()
         try:
             await asyncio.Event().wait()
@@ -466,7 +493,7 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
     monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
     work = Work()
 
-    async def works(_ctx, _call_next):
+    async def works(_request, _call_next):
         await in_thread(work)
 
     heard = Heard()
@@ -487,7 +514,7 @@ async def test_an_answer_that_takes_long_shows_life(monkeypatch):
     monkeypatch.setattr(fast_path, "PING_S", 0)
     heard = Heard()
 
-    async def waits(_ctx, _call_next):
+    async def waits(_request, _call_next):
         await heard.began.wait()
         return dict(RESULT)
 

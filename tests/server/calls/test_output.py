@@ -2,7 +2,6 @@
 
 import json
 import threading
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +9,7 @@ from louver.core.json import parse
 from louver.limits import MAX_READ_ON_LOOP
 from louver.server.audit.middleware import Auditing, Owned
 from server.profiles import lowlevel, structured, text, tool
+from server.requests import asks
 from server.wire import attached, text_of
 
 pytestmark = pytest.mark.anyio
@@ -59,13 +59,12 @@ async def test_so_it_is_for_its_audit_record(threads):
             records.append(record)
 
     owned = Owned("crm", "t", "1", frozenset({"id"}))
-    audit = Auditing(Written(), lambda _: owned)
-    ctx = SimpleNamespace(method="tools/call", params={"name": "t"})
+    audit = Auditing(Written(), lambda *_: owned)
     for rows in (ROWS[:2], ROWS):
 
-        async def answers(_ctx, rows=rows):
+        async def answers(_request, rows=rows):
             return {"content": [{"type": "text", "text": json.dumps(rows)}]}
 
-        await audit(ctx, answers)
+        await audit(asks(params={"name": "t"}), answers)
     assert [record.fields for record in records] == [("*.*", "*.id")] * 2
     assert threads == [True, False]

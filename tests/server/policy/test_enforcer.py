@@ -13,7 +13,7 @@ import louver
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.core.paths.path import FieldPath
-from louver.server.call_record import accounted
+from louver.server.call_record import CallRecord
 from louver.server.policy.enforcer import Policed
 from louver.server.policy.raw import Raw
 from louver.server.policy.visible_tools import apart
@@ -51,10 +51,10 @@ def text(said):
     return [{"type": "text", "text": said if isinstance(said, str) else json.dumps(said)}]
 
 
-def answered(policed, said, tool=None, principal=NOBODY):
+def answered(policed, said, tool=None, principal=NOBODY, record=None):
     tool = tool or globals()["tool"]()
     assert policed.rules_of(tool) is not None
-    return policed.answered(Raw(said), tool, principal).value
+    return policed.answered(Raw(said), tool, principal, record or CallRecord()).value
 
 
 LINK = {"type": "resource_link", "uri": "file:///private/1", "name": SECRET}
@@ -159,7 +159,7 @@ def test_errors_may_be_passed_on(policed):
     said = {"isError": True, "content": text("no such user"), "structuredContent": ANN, "_meta": {"x.y/z": SECRET}}
     assert answered(made, said) == {"isError": True, "content": text("no such user")}
     error = MCPError(-32001, "no such user")
-    assert made.refusal(error) is error
+    assert made.refusal(error, CallRecord()) is error
 
 
 def test_an_error_that_is_passed_on_brings_no_resources_that_are_not_covered(policed):
@@ -172,9 +172,11 @@ def test_an_error_that_is_passed_on_brings_no_resources_that_are_not_covered(pol
 
 def test_a_protocol_error_keeps_its_code_alone(policed):
     """PRIVACY.md, P3."""
-    error = policed().refusal(MCPError(-32001, SECRET, {"a": SECRET})).error
+    record = CallRecord()
+    error = policed().refusal(MCPError(-32001, SECRET, {"a": SECRET}), record).error
     assert error.code == -32001
-    assert error.data["error"]["correlation_id"]
+    assert record.correlation
+    assert error.data["error"]["correlation_id"] == record.correlation
     assert SECRET not in str(error)
 
 
@@ -211,9 +213,9 @@ def test_what_is_read_asks_only_what_may_be_asked(policed):
     ask = {"method": "elicitation/create", "params": {"message": SECRET}}
     said = {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s", "x": SECRET}
     with pytest.raises(MCPError) as refused:
-        policed(resources=["*"], let=["prompts"]).let_through(Raw(said))
+        policed(resources=["*"], let=["prompts"]).let_through(Raw(said), CallRecord())
     assert SECRET not in str(refused.value.error)
-    let = policed(let=["elicitation"]).let_through(Raw(said)).value
+    let = policed(let=["elicitation"]).let_through(Raw(said), CallRecord()).value
     assert let == {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s"}
 
 
@@ -388,7 +390,7 @@ def test_what_is_let_through_has_no_meta_of_the_servers_own(policed):
     meta = {"_meta": {"x.y/z": SECRET, "a.b/c": 1}}
     message = {"role": "user", "content": {"type": "text", "text": "t", **meta}}
     said = {"messages": [message], "cacheScope": "public", **meta}
-    assert policed(meta=["a.b/c"]).let_through(Raw(said)).value == {
+    assert policed(meta=["a.b/c"]).let_through(Raw(said), CallRecord()).value == {
         "messages": [{"role": "user", "content": {"type": "text", "text": "t", "_meta": {"a.b/c": 1}}}],
         "cacheScope": "private",
         "_meta": {"a.b/c": 1},
@@ -433,12 +435,13 @@ def test_what_a_server_may_say_unasked(policed, method, uri, may):
 
 def test_how_many_fields_there_were_is_counted_where_it_is_written_down(policed):
     """PRIVACY.md, "Audit"."""
-    with accounted() as account:
-        answered(policed(), {"structuredContent": ANN})
-    assert (account.has_run, account.fields, account.is_withheld) == (True, 2, False)
-    with accounted() as account:
-        answered(policed(), {"content": text("prose")})
-    assert account.is_withheld
+    for is_wanted, fields in ((True, 2), (False, 0)):
+        record = CallRecord(is_wanted=is_wanted)
+        answered(policed(), {"structuredContent": ANN}, record=record)
+        assert (record.has_run, record.fields, record.is_withheld) == (True, fields, False)
+    record = CallRecord(is_wanted=True)
+    answered(policed(), {"content": text("prose")}, record=record)
+    assert record.is_withheld
 
 
 def test_what_is_raw_is_looked_into_here_alone():

@@ -2,7 +2,6 @@
 
 import asyncio
 import stat
-from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -15,6 +14,7 @@ from louver.server.results.sqlite_store import FileStore
 from louver.server.results.store import MemoryStore, store_at
 from server.kept import COUNT, VIEWS, Clock, issues, read, uri_of
 from server.profiles import lowlevel, structured, tool
+from server.requests import asks
 from server.wire import NEW, attached
 
 STORES = {
@@ -181,7 +181,7 @@ async def test_what_expires_is_removed_though_nobody_asks(tmp_path, left, place)
     assert place == "memory" or b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
 
 
-CTX = SimpleNamespace(protocol_version=NEW)
+REQUEST = asks()
 """A request whose results are those of whoever has the handle."""
 
 
@@ -196,11 +196,11 @@ async def until_left(results, count, left):
 async def test_what_expires_is_removed_whichever_scope_it_was_kept_in(left):
     """Ours: scopes share a store, and are made while something is yet to be removed."""
     left.begin()
-    first = Results(KeptResults(minutes=0.002)).within(lambda: "a")
-    await first.keep("{}", About("t"), CTX)
-    second = first.within(lambda: "b")
+    first = Results(KeptResults(minutes=0.002)).within(lambda _: "a")
+    await first.keep("{}", About("t"), REQUEST)
+    second = first.within(lambda _: "b")
     await until_left(first, 0, left)
-    await second.keep("{}", About("t"), CTX)
+    await second.keep("{}", About("t"), REQUEST)
     await until_left(second, 0, left)
 
 
@@ -209,10 +209,10 @@ async def test_what_is_kept_for_long_does_not_put_off_what_is_kept_shortly(left)
     """Ours: a server behind the gateway may say a day."""
     left.begin()
     results = Results(KeptResults(minutes=0.002))
-    await results.keep_handle("louver://results/there", 3600, "it", CTX)
-    await results.keep("{}", About("t"), CTX)
+    await results.keep_handle("louver://results/there", 3600, "it", REQUEST)
+    await results.keep("{}", About("t"), REQUEST)
     await until_left(results, 1, left)
-    assert (await results.find("there", CTX))[0].elsewhere == "it"
+    assert (await results.find("there", REQUEST))[0].elsewhere == "it"
 
 
 @pytest.mark.anyio
@@ -221,7 +221,7 @@ async def test_what_could_not_be_removed_is_removed_later(tmp_path, left, monkey
     monkeypatch.setattr("louver.server.results.sqlite_store.SWEEP_AGAIN_S", 0.01)
     results = Results(KeptResults(minutes=0.002, store=tmp_path / "r.db"))
     left.begin()
-    await results.keep('"canary-7f3a"', About("t"), CTX)
+    await results.keep('"canary-7f3a"', About("t"), REQUEST)
     content = (tmp_path / "r.db").read_bytes()
     assert b"canary-7f3a" in content
     (tmp_path / "r.db").write_bytes(b"no database" * 100)

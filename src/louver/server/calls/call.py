@@ -168,7 +168,8 @@ class ProjectedCalls:
             if asked.by == "argument":
                 raise RefusedArgument(error, asked.argument) from None
             return Answered(error_result(error, envelope_of(result)))
-        dropped = 0
+        # The server's own result stays as it came.
+        result, dropped = dict(result), 0
         if entry.content == "keep" and output.seat == "structured":
             result["structuredContent"] = kept.value
         else:
