@@ -389,7 +389,7 @@ MAX_KEPT_MINUTES = 1440.0
 
 MAX_RESULTS = 1000
 MAX_RESULTS_BYTES = 256 * 1024 * 1024
-"""Results in one store, the oldest go first, and their bytes of JSON. A larger result is sent as it is."""
+"""Results in one store, the oldest go first, and their bytes of JSON. A larger result is sent unchanged."""
 
 SWEEP_AFTER_S = 1.0
 """Delay after which expired results are removed together, in seconds."""

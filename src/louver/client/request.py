@@ -41,7 +41,7 @@ def asked(
 
 
 def wire_form(projection: Projection, schema: SchemaForm, *, knows_options: bool) -> dict[str, Any]:
-    """The request as it is sent: our own options only to a server that knows them. The client enforces them itself."""
+    """The request as sent: our own options only to a server that knows them. The client enforces them itself."""
     if knows_options:
         return replace(projection, schema=schema).to_wire()
     return replace(projection, strict=False, required=False, schema="inline").to_wire()

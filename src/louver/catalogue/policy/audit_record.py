@@ -1,4 +1,4 @@
-"""Audit records: which fields of which tool went to whom, never their values.
+"""Audit records: the fields of a tool that were sent to a principal, never their values.
 
     {"time": "2026-01-01T12:00:00.000Z", "principal": "9f2c...", "server": "crm", "tool": "get_customer", "policy": "3",
      "mode": "include", "fields": ["address.city", "name"], "kept": 2, "dropped": 5, "outcome": "answered",

@@ -1,4 +1,4 @@
-"""`louver audit`: which fields of which tools were sent to which principal.
+"""`louver audit`: the fields of tools that were sent to each principal.
 
     louver audit audit.db                        a table by tool
     louver audit audit.db --by field --since 7d  by field, for the last seven days

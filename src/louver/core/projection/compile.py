@@ -148,7 +148,7 @@ class _Closures:
             for name, member in value.items():
                 if name not in gone:
                     part_of = below.get(name, other)
-                    # An exclude leaves a scalar as it is, and most members are scalars.
+                    # An exclude leaves a scalar unchanged, and most members are scalars.
                     if part_of is None or member.__class__ in _SCALARS:
                         kept[name] = member
                     else:

@@ -233,5 +233,5 @@ OWN: tuple[Callable[[Here], Keywords], ...] = (
     _unique,
 )
 
-# The rules of keywords with further schemas for the same value, all of which it satisfies.
+# The rules of keywords with further schemas that the same value satisfies, all of them.
 IN_PLACE: tuple[Callable[[Here], list[Schema]], ...] = (_reference, _all_of, _branches, _conditional)

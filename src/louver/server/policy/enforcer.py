@@ -138,7 +138,7 @@ class Policed(SeenTools):
         principal: Principal,
         record: CallRecord,
     ) -> dict[str, Any]:
-        """A successful answer as far as it is visible; `shown` holds its other visible members."""
+        """The visible part of a successful answer; `shown` holds its other visible members."""
         listed = self.seen(tool, principal)
         structured = said.get("structuredContent")
         # The value decides whether it is text, not its schema: SDKs list many schemas for text.
