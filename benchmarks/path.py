@@ -50,7 +50,7 @@ FIELDS = {"number", "title"}
 PROJECTION = {"mode": "include", "fields": [f"items.{name}" for name in sorted(FIELDS)]}
 POLICY = {"version": "1", "tools": {TOOL: {"rules": [{"name": "all", "allow": ["items"], "deny": ["items.body"]}]}}}
 
-IDENTIFYING = ("principal_key", "principal_of", "client_of", "recipient_of")
+IDENTIFYING = ("identity_of", "client_of", "recipient_of")
 """The functions that find out who calls. A test sees that they exist."""
 
 

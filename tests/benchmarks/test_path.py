@@ -44,7 +44,7 @@ def test_the_files_of_a_row_are_listed_in_their_order(capsys):
 
 def test_a_path_is_measured_by_its_entries():
     """*Ours*: a hop is an entry of another file than the one before."""
-    entries = [Entry("a", "f", 1), Entry("a", "g", 2), Entry("b", "principal_of", 3), Entry("a", "f", 1)]
+    entries = [Entry("a", "f", 1), Entry("a", "g", 2), Entry("b", "identity_of", 3), Entry("a", "f", 1)]
     assert path.measured(entries) == path.Length(files=2, functions=3, hops=2, deepest=3, identified=1)
 
 

@@ -71,11 +71,11 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
         assert not required(await wire.call("find", given))
         asked = []
 
-        async def look(ctx, call_next):
-            asked.append(ctx.method)
-            return await call_next(ctx)
+        async def look(request, call_next):
+            asked.append(request.method)
+            return await call_next(request)
 
-        gateway.server.middleware.insert(1, look)
+        gateway._stack.steps.insert(1, look)
         assert not required(await wire.call("find", given))
         assert "tools/list" not in asked
         await gateway._bus.publish(event_from_wire("notifications/tools/list_changed", None))
@@ -92,11 +92,11 @@ async def test_a_change_in_the_process_of_one_client_is_heard():
             given = {name: grants_in((await descriptions(wire, name))[name]) for name in ("pid", "storm")}
             asked = []
 
-            async def look(ctx, call_next):
-                asked.append(ctx.method)
-                return await call_next(ctx)
+            async def look(request, call_next):
+                asked.append(request.method)
+                return await call_next(request)
 
-            gateway.server.middleware.insert(1, look)
+            gateway._stack.steps.insert(1, look)
             assert not required(await wire.call("pid", given["pid"]))
             assert "tools/list" not in asked
             assert not required(await wire.call("storm", {"times": 1, **given["storm"]}))

@@ -16,7 +16,10 @@ from gateway.served import config, fixture, serving
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY
 from louver.errors import InvalidPolicy
+from louver.gateway.clients.client import Client as Served
+from louver.gateway.clients.client import Itself
 from louver.gateway.config.read import read_config
+from louver.gateway.upstream.negotiation import GATEWAY
 from louver.gateway.upstream.policy_guard import Guard
 from louver.server.policy.enforcer import Policed
 from louver.server.policy.raw import Visible
@@ -25,6 +28,7 @@ from server.wire import NEW, OLD
 
 pytestmark = pytest.mark.anyio
 
+TURN = Itself(Served(NEW, GATEWAY))
 LOOSE, TIGHT = {"name": "all", "deny": ["**.ssn"]}, {"name": "all", "allow": ["id"]}
 
 
@@ -139,7 +143,7 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
         return params
 
     async def list_of(what, number):
-        return await guard.send(None, None, f"{what}/list", {"number": number}, ask)
+        return await guard.send(None, TURN, f"{what}/list", {"number": number}, ask)
 
     loop, guard = asyncio.get_running_loop(), Guard(Slow())
     first = asyncio.create_task(list_of("tools", 1))
@@ -179,7 +183,7 @@ async def test_a_list_that_is_given_up_stops_before_the_next_tool(tmp_path):
     async def ask_all():
         # As the list of several servers is asked for.
         async with anyio.create_task_group() as asking:
-            asking.start_soon(guard.send, None, None, "tools/list", {}, ask)
+            asking.start_soon(guard.send, None, TURN, "tools/list", {}, ask)
 
     listing = asyncio.create_task(ask_all())
     async with asyncio.timeout(SOON_S):
