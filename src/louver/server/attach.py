@@ -48,6 +48,7 @@ from louver.server.calls.warnings import Warnings
 from louver.server.identity import connection
 from louver.server.recipient import declares_projection
 from louver.server.results.results import KeptResults, Results, is_kept_result
+from louver.server.sdk_internals import lowlevel_of
 from louver.server.tools.listing import Listing, listed_tool
 from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
@@ -111,7 +112,7 @@ def attach(
         InvalidGuidance: A rule is not well formed. Whether its tool is there is checked when an `MCPServer` starts.
     """
     check_options(locals())
-    lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
+    lowlevel = lowlevel_of(server) if isinstance(server, MCPServer) else server
     if any(isinstance(middleware, _Attached) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
     check_choice("listing", listing, get_args(Listing))

@@ -25,6 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.core.json import digest, strings
 from louver.protocol.names import DISCLOSURE, RESULT
+from louver.server.sdk_internals import connection_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -123,5 +124,4 @@ def holder(ctx: ServerRequestContext[Any, Any]) -> Json:
 
 def connection(ctx: ServerRequestContext[Any, Any]) -> Connection:
     """The connection that a request came over."""
-    # Private, and the only way to what belongs to a connection; a test pins it.
-    return ctx.session._connection  # pyright: ignore[reportPrivateUsage]
+    return connection_of(ctx.session)

@@ -32,6 +32,7 @@ from louver.gateway.upstream.negotiation import Hello
 from louver.limits import MAX_URI_PARTS
 from louver.protocol.names import PREFIX
 from louver.server.identity import principal_key
+from louver.server.sdk_internals import connection_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -178,7 +179,7 @@ class Client:
         if self._session is None:
             raise MCPError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
         # Not before it has said that it is ready.
-        await self._session._connection.initialized.wait()  # pyright: ignore[reportPrivateUsage]
+        await connection_of(self._session).initialized.wait()
         return await _asked(self, self._session, method, params, None)
 
 
@@ -221,7 +222,7 @@ def client_of(ctx: ServerRequestContext[Any, Any]) -> Client:
 
 def when_closed(ctx: ServerRequestContext[Any, Any], leave: Any) -> None:
     """Have `leave()` awaited when the connection of a request ends."""
-    ctx.session._connection.exit_stack.push_async_callback(leave)  # pyright: ignore[reportPrivateUsage]
+    connection_of(ctx.session).exit_stack.push_async_callback(leave)
 
 
 class Caller(Protocol):
@@ -338,5 +339,4 @@ def _raw(method: str, params: Params) -> Any:
 
 
 def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-    # Private, and the only way to what belongs to a connection; a test pins it.
-    return ctx.session._connection.state  # pyright: ignore[reportPrivateUsage]
+    return connection_of(ctx.session).state

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.server.subscriptions import ListenHandler, ServerEvent, ToolsListChanged
 
 from louver.server.identity import connection
+from louver.server.sdk_internals import bus_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,8 +37,7 @@ def hear_bus(server: Server[Any], changed: Callable[[], None]) -> Callable[[], N
         if isinstance(event, ToolsListChanged):
             changed()
 
-    # Private, as the bus belongs to the server's author; a test pins it.
-    return entry.handler._bus.subscribe(hear)  # pyright: ignore[reportPrivateUsage]
+    return bus_of(entry.handler).subscribe(hear)
 
 
 def hear_connection(ctx: ServerRequestContext[Any, Any], changed: Callable[[], None]) -> None:
