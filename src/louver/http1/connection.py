@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 # Most bytes that are decompressed at a time.
 _PIECE: Final = 64 * 1024
 
-# Parts that are read before other tasks run: a body in tiny pieces takes time for each.
-_PARTS_AT_ONCE: Final = 512
 
 # The first bytes of a gzip member.
 _MAGIC: Final = b"\x1f\x8b"
@@ -50,7 +48,6 @@ class Connection(asyncio.Protocol):
         self._next_reader = readers()
         self._reader = self._next_reader()
         self._unread = 0
-        self._at_once = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
         self._is_taken = False
@@ -126,13 +123,8 @@ class Connection(asyncio.Protocol):
             self._take_more()
             if self._fault is not None:
                 raise UpstreamUnavailable(self._fault)
-            self._at_once = 0
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        self._at_once += 1
-        if self._at_once == _PARTS_AT_ONCE:
-            self._at_once = 0
-            await asyncio.sleep(0)
         return part
 
     def _next(self) -> Part | None:

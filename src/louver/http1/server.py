@@ -1,165 +1,297 @@
-"""The HTTP/1.1 server: uvicorn's h11 protocol, with a fast path for plain requests.
+"""The HTTP/1.1 that clients are spoken to in: one request at a time, plain ones read at once, all others by h11.
 
-One plain request at a time is read without h11. After anything else, such as a pipelined request, h11 reads the rest
-of the connection. Head and body of a response are one write, since writing is slow. An incomplete request, and a
-connection over the limit, are closed. uvicorn's httptools protocol is not used: it takes trailers for headers, ignores
-the body of an upgrade request, accepts requests without a host, and reads pipelined requests without a bound.
+    -> POST /mcp HTTP/1.1, ...                  plain: no h11
+    <- HTTP/1.1 200 OK, headers                 two messages of the application's, one write of the socket's:
+    <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
+
+What comes while a request is answered waits; if that is much, the client is not read from, nor seen to go. One on which
+the rest of a request does not come is closed, as is one more than there may be. Of uvicorn it needs what every protocol
+is given by `uvicorn.Config(http=...)`.
+
+httptools is not asked: it takes the fields behind a body for headers, a request that asks for another protocol for one
+without a body, and what names no host: all of which a proxy before it may see otherwise.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import unquote
 
 import h11
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
 
 from louver.http1.fast_heads import PlainHeads, plain_request
-from louver.limits import CLIENT_SILENCE_S
+from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 
-    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
+    from uvicorn import Config
+    from uvicorn.server import ServerState
 
-    from louver.http1.fast_heads import PlainHead
+    Message = MutableMapping[str, Any]
+    App = Callable[[Any, Any, Any], Awaitable[None]]
 
+logger = logging.getLogger(__name__)
 
-# Bytes that are sent without waiting for more: the size at which asyncio pauses a writer.
 _AT_ONCE: Final = 64 * 1024
+"""What is sent without waiting for more, in bytes: as much as makes asyncio tell a writer to wait."""
 
-# States of a client that has not sent a whole request.
-_UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
+_MOST_WAITING: Final = 64 * 1024
+"""What waits to be read by the application, in bytes, before the client is read from no more."""
+
+_REFUSAL: Final = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 30\r\n"
+    b"connection: close\r\n\r\nInvalid HTTP request received."
+)
 
 
-class Front(H11Protocol):
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._together = Together(transport)
+class Front(asyncio.Protocol):
+    """What speaks with one client.
+
+    Args:
+        config: Of the server.
+        server_state: Its connections, its tasks, and the headers of all of its answers.
+        app_state: What each request has a copy of.
+    """
+
+    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **_: Any) -> None:
+        self.tasks = server_state.tasks
+        self.cycle: Cycle | None = None
+        self.timeout_task: asyncio.TimerHandle | None = None
+        self._config = config
+        self._app: App = cast("Any", config).loaded_app
+        self._state = server_state
+        self._app_state = app_state
+        self._loop = asyncio.get_running_loop()
         self._heads = PlainHeads(plain_request)
-        self._is_plain = True
+        # Of the body of a plain request, what has not come; of any other, what reads it; and what comes behind it.
         self._missing = 0
+        self._parser: h11.Connection | None = None
         self._ahead = b""
-        super().connection_made(self._together)  # type: ignore[arg-type]
-        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            # It does not count: uvicorn would refuse requests of the clients that are connected.
-            self.connections.discard(self)
-            self.logger.warning("a client is sent away: %d are connected", len(self.connections))
-            self._together.close()
+        self.is_paused = False
+        self.writable = asyncio.Event()
+        self.writable.set()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The client is there."""
+        self.transport = Together(transport)
+        self._server = _address(transport.get_extra_info("sockname"))
+        self._client = _address(transport.get_extra_info("peername"))
+        connections: set[Any] = self._state.connections
+        most = self._config.limit_concurrency
+        if most is not None and len(connections) + 1 >= most:
+            # It does not count.
+            logger.warning("a client is sent away: %d are connected", len(connections))
+            self.transport.close()
         else:
+            connections.add(self)
             self._expect_more()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone."""
+        connections: set[Any] = self._state.connections
+        connections.discard(self)
+        self._expect_nothing()
+        if self.cycle is not None:
+            self.cycle.leave()
+        self.writable.set()
+
+    def pause_writing(self) -> None:
+        """The client does not read."""
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        self.writable.set()
 
     def data_received(self, data: bytes) -> None:
-        if not self._is_plain:
-            self._leave_plain(data)
-            return
-        if self._missing:
-            # The rest of an answered request does not keep the connection from being idle.
-            data = self._read_body(data)
-        if not data:
-            return
-        if self.cycle and not self.cycle.response_complete:
-            self._ahead += data
-            if len(self._ahead) > HIGH_WATER_LIMIT:
-                self.flow.pause_reading()
-        elif (head := self._plain(data)) is not None:
-            self._begin(head)
-            self._read_body(data[head.end :])
-        else:
-            self._leave_plain(data)
+        """The client has said something."""
+        self._ahead += data
+        self._read()
 
-    def on_response_complete(self) -> None:
-        self._together.flush()
-        super().on_response_complete()
+    def shutdown(self) -> None:
+        """End, once what is asked for is answered."""
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+        else:
+            self.cycle.keep_alive = False
+
+    def read_on(self) -> None:
+        """The application has taken what had come."""
+        if self.is_paused and len(self._ahead) <= _MOST_WAITING:
+            self.is_paused = False
+            self.transport.resume_reading()
+
+    def on_response(self) -> None:
+        """All of an answer is written."""
+        self._state.total_requests += 1
+        self.transport.flush()
         if self.transport.is_closing():
             return
-        if self._ahead:
-            self._leave_plain(self._ahead)
-        elif not self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
-            # The next request has arrived only in part.
-            self._expect_more()
+        self._expect_more(self._config.timeout_keep_alive)
+        self._read()
+        self.read_on()
 
-    def _plain(self, data: bytes) -> PlainHead | None:
-        """The head of a plain request with a small body, if no more than the request has arrived."""
-        head = self._heads.read(data)
-        if head is None or head.length > HIGH_WATER_LIMIT or len(data) - head.end > head.length:
-            return None
-        return head
+    # What comes
 
-    def _expect_more(self) -> None:
-        """Close the connection unless more data arrives in time."""
-        self._unset_keepalive_if_required()
-        self.timeout_keep_alive_task = self.loop.call_later(CLIENT_SILENCE_S, self._together.close)
+    def _read(self) -> None:
+        """Read what there is, up to the end of a request."""
+        if self._missing:
+            self._read_body()
+        elif self._parser is not None:
+            self._parse(self._parser)
+        while self._ahead and self._is_free() and not self.transport.is_closing():
+            head = self._heads.read(self._ahead)
+            if head is not None and head.length <= _MOST_WAITING:
+                self._ahead = self._ahead[head.end :]
+                self._missing = head.length
+                self._begin("POST", head.target, [*head.fields.items()])
+                self._read_body()
+            else:
+                self.cycle = None
+                self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HTTP_HEAD)
+                self._parse(self._parser)
+        if len(self._ahead) > _MOST_WAITING or (self.cycle is not None and len(self.cycle.body) > _MOST_WAITING):
+            self._pause()
 
-    def _begin(self, head: PlainHead) -> None:
-        self._unset_keepalive_if_required()
-        self._missing = head.length
-        scope: Any = {
-            "type": "http",
-            "asgi": {"version": self.config.asgi_version, "spec_version": "2.3"},
-            "http_version": "1.1",
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "method": "POST",
-            "root_path": "",
-            "path": head.target.decode("ascii"),
-            "raw_path": head.target,
-            "query_string": b"",
-            "headers": list(head.fields.items()),
-            "state": self.app_state.copy(),
-        }
-        cycle = self.cycle = PlainCycle(
-            scope=scope,
-            conn=self.conn,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            on_response=self.on_response_complete,
-        )
-        app = cast("Any", self.app)  # pyright: ignore[reportUnknownMemberType]
-        task = self.loop.create_task(cycle.run_asgi(app))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+    def _is_free(self) -> bool:
+        """Whether the next request can be read."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and not self._missing and self._parser is None
 
-    def _read_body(self, data: bytes) -> bytes:
-        """Take in bytes of the body, and return the rest."""
-        body, rest = data[: self._missing], data[self._missing :]
+    def _read_body(self) -> None:
+        """Take in what is of the body of a plain request; once that is answered, nobody needs it."""
+        assert self.cycle is not None, "a body is that of a request"
+        body, self._ahead = self._ahead[: self._missing], self._ahead[self._missing :]
         self._missing -= len(body)
-        self.cycle.body += body
         if self.cycle.response_complete:
-            return rest
+            return
+        self.cycle.body += body
         if self._missing:
             self._expect_more()
         else:
-            self._unset_keepalive_if_required()
-            self.cycle.more_body = False
-            self.cycle.message_event.set()
-        return rest
+            self._end_of_request(self.cycle)
 
-    def _leave_plain(self, data: bytes) -> None:
-        """Let h11 read from here on."""
-        self._is_plain, self._ahead = False, b""
+    def _parse(self, parser: h11.Connection) -> None:
+        """Have h11 read what has come."""
+        data, self._ahead = self._ahead, b""
+        if not data:
+            return
         try:
-            super().data_received(data)
-            if self.conn.their_state in _UNFINISHED:
-                self._expect_more()
-        finally:
-            # uvicorn may write a refusal and then fail: asyncio ends the connection at once.
-            self._together.flush()
+            parser.receive_data(data)
+            while (event := parser.next_event()) is not h11.NEED_DATA:
+                if isinstance(event, h11.Request):
+                    self._begin_parsed(event, parser)
+                elif isinstance(event, h11.Data):
+                    self._take(event.data)
+                elif isinstance(event, h11.EndOfMessage):
+                    self._parser, self._ahead = None, parser.trailing_data[0]
+                    assert self.cycle is not None, "what ends is a request"
+                    self._end_of_request(self.cycle)
+                    return
+        except h11.RemoteProtocolError:
+            self._refuse()
+            return
+        self._expect_more()
+
+    def _begin_parsed(self, request: h11.Request, parser: h11.Connection) -> None:
+        headers = list(request.headers)
+        names = dict(headers)
+        if request.method == b"CONNECT" or {b"content-length", b"transfer-encoding"} <= names.keys():
+            # Another may see its end elsewhere.
+            raise h11.RemoteProtocolError("a tunnel, or two lengths")
+        version = request.http_version.decode("ascii")
+        cycle = self._begin(request.method.decode("ascii"), request.target, headers, version)
+        cycle.awaits_continue = parser.they_are_waiting_for_100_continue
+        cycle.keep_alive = version == "1.1" and b"close" not in _words(names.get(b"connection", b""))
+
+    def _take(self, data: bytes) -> None:
+        """Take in a part of the body; once the request is answered, nobody needs it."""
+        assert self.cycle is not None, "a body is that of a request"
+        if not self.cycle.response_complete:
+            self.cycle.awaits_continue = False
+            self.cycle.body += data
+            self.cycle.message_event.set()
+
+    def _end_of_request(self, cycle: Cycle) -> None:
+        if not cycle.response_complete:
+            self._expect_nothing()
+        cycle.more_body = False
+        cycle.message_event.set()
+
+    def _begin(self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], version: str = "1.1") -> Cycle:
+        """Have a request answered."""
+        path, _, query = target.partition(b"?")
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": self._config.asgi_version, "spec_version": "2.3"},
+            "http_version": version,
+            "server": self._server,
+            "client": self._client,
+            "scheme": "http",
+            "method": method,
+            "root_path": "",
+            "path": unquote(path.decode("ascii")),
+            "raw_path": path,
+            "query_string": query,
+            "headers": headers,
+            "state": self._app_state.copy(),
+        }
+        cycle = self.cycle = Cycle(self, scope, self._state.default_headers)
+        task = self._loop.create_task(cycle.run(self._app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+        return cycle
+
+    def _refuse(self) -> None:
+        """End the connection on which there is no request, or none that goes on as one does."""
+        logger.warning("Invalid HTTP request received.")
+        self._parser = None
+        if self.cycle is None or not self.cycle.response_started:
+            self.transport.write(_REFUSAL)
+        if self.cycle is not None:
+            self.cycle.leave()
+        self.transport.close()
+
+    # How long it is waited
+
+    def _expect_more(self, seconds: float | None = None) -> None:
+        """Close the connection unless the client says more, in time."""
+        self._expect_nothing()
+        self.timeout_task = self._loop.call_later(
+            CLIENT_SILENCE_S if seconds is None else seconds, self.transport.close
+        )
+
+    def _expect_nothing(self) -> None:
+        if self.timeout_task is not None:
+            self.timeout_task.cancel()
+            self.timeout_task = None
+
+    def _pause(self) -> None:
+        if not self.is_paused:
+            self.is_paused = True
+            self.transport.pause_reading()
+
+
+def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:
+    return None if name is None else (name[0], name[1])
 
 
 class Together:
-    """A transport for uvicorn that joins writes; they are sent on `flush`, at the latest in the loop's next turn."""
+    """A transport that sends together what is written one part after the other.
+
+    It sends when it is told that this is all, and at the latest in the event loop's next turn.
+
+    Args:
+        transport: The one that sends.
+    """
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self.get_extra_info = transport.get_extra_info
         self.is_closing = transport.is_closing
         self.pause_reading = transport.pause_reading
         self.resume_reading = transport.resume_reading
@@ -168,6 +300,7 @@ class Together:
         self._size = 0
 
     def write(self, data: bytes) -> None:
+        """Send something, soon."""
         if not data:
             return
         if not self._parts:
@@ -178,11 +311,12 @@ class Together:
             self.flush()
 
     def writelines(self, parts: Iterable[bytes]) -> None:
+        """Send these at once, after what was written."""
         self._parts += parts
         self.flush()
 
     def close(self) -> None:
-        """Flush and close; abort if the client does not read."""
+        """Send what was written, and end; what nobody reads is sent to nobody."""
         self.flush()
         self._transport.close()
         self._give_up_later()
@@ -192,30 +326,78 @@ class Together:
             asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._give_up, unread)
 
     def _give_up(self, before: int) -> None:
+        """End at once if nothing has been read meanwhile."""
         if self._transport.get_write_buffer_size() < before:
             self._give_up_later()
         else:
             self._transport.abort()
 
     def flush(self) -> None:
+        """Send what was written."""
         if self._parts:
             parts, self._parts, self._size = self._parts, [], 0
-            # Not `writelines`: from Python 3.12 on it does not pause a writer.
+            # Not `writelines`, which from Python 3.12 on does not tell a writer to wait.
             self._transport.write(b"".join(parts))
 
 
-class PlainCycle(RequestResponseCycle):
-    """One plain POST with a small body, and its response."""
+class Cycle:
+    """One request and its answer.
 
-    # Bytes that the body still needs; `None` if it is chunked.
-    _left: int | None = None
+    Args:
+        front: What speaks with the client.
+        scope: Of the request.
+        default_headers: Those of all answers.
+    """
 
-    # Sent with the first part of the body. A chunked body may take long: its head is sent at once.
-    _head = b""
+    def __init__(self, front: Front, scope: dict[str, Any], default_headers: list[tuple[bytes, bytes]]) -> None:
+        self.body = bytearray()
+        self.more_body = True
+        self.awaits_continue = False
+        self.message_event = asyncio.Event()
+        self.disconnected = self.response_started = self.response_complete = False
+        self._front = front
+        self._transport = front.transport
+        self._scope = scope
+        self._default_headers = default_headers
+        self._is_old = scope["http_version"] != "1.1"
+        self.keep_alive = True
+        # Bytes that the body of the answer still has to have; `None` where it is sent in chunks.
+        self._left: int | None = None
+        # What is sent with the next part. A body in chunks may be long in coming: its head is sent at once.
+        self._head = b""
 
-    async def receive(self) -> ASGIReceiveEvent:
-        """The body of the request, or its disconnect. Unlike with h11, reading does not wait for this."""
+    def leave(self) -> None:
+        """Nobody is there who could be answered."""
+        if not self.response_complete:
+            self.disconnected = True
+        self.message_event.set()
+
+    async def run(self, app: App) -> None:
+        """Have the application answer."""
+        try:
+            await app(self._scope, self.receive, self.send)
+        except BaseException as error:
+            logger.error("an application has failed", exc_info=error)
+        else:
+            if not (self.disconnected or self.response_complete):
+                logger.error("an application has not answered to the end")
+        if self.response_started and not self.response_complete:
+            self._transport.close()
+        elif not self.response_started:
+            await self._fail()
+
+    async def _fail(self) -> None:
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+        await self.send({"type": "http.response.start", "status": 500, "headers": headers})
+        await self.send({"type": "http.response.body", "body": b"Internal Server Error"})
+
+    async def receive(self) -> Message:
+        """What has come of the request, or that the client has gone."""
+        if self.awaits_continue and not self.response_started:
+            self.awaits_continue = False
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.disconnected and not self.response_complete:
+            self._front.read_on()
             await self.message_event.wait()
             self.message_event.clear()
         if self.disconnected or self.response_complete:
@@ -223,9 +405,14 @@ class PlainCycle(RequestResponseCycle):
         body, self.body = self.body, bytearray()
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
-    async def send(self, message: ASGISendEvent) -> None:
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
+    async def send(self, message: Message) -> None:
+        """Answer.
+
+        Raises:
+            RuntimeError: This cannot be said, or not now.
+        """
+        if not self.disconnected and not self._front.writable.is_set():
+            await self._front.writable.wait()
         if self.disconnected:
             return
         if message["type"] == "http.response.start" and not self.response_started:
@@ -236,14 +423,14 @@ class PlainCycle(RequestResponseCycle):
             raise RuntimeError(f"{message['type']} is not what comes next of an answer")
 
     def _send_head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        if status < 200:
-            raise RuntimeError("an answer has a status from 200 on")
-        lines = [b"HTTP/1.1 %d %s\r\n" % (status, STATUS_PHRASES[status])]
+        if not 200 <= status < 600:
+            raise RuntimeError("an answer has a status from 200 to 599")
+        lines = [b"HTTP/1.1 %d %s\r\n" % (status, _PHRASES.get(status, b""))]
         length = connection = None
-        for name, value in (*self.default_headers, *headers):
+        for name, value in (*self._default_headers, *headers):
             known = name.lower()
             if known == b"transfer-encoding":
-                continue  # the server sets it
+                continue  # it is the server's to say
             if known == b"connection":
                 connection = value
                 continue
@@ -254,7 +441,7 @@ class PlainCycle(RequestResponseCycle):
             lines.append(_line(name, value))
         if status in _WITHOUT_BODY:
             length = 0
-        elif length is None:
+        elif length is None and not self._is_old:
             lines.append(b"transfer-encoding: chunked\r\n")
         if (connection := self._connection(connection)) is not None:
             lines.append(_line(b"connection", connection))
@@ -263,36 +450,44 @@ class PlainCycle(RequestResponseCycle):
         self.response_started = True
         self._left = length
         if length is None:
-            self.transport.write(head)
+            self._transport.write(head)
         else:
             self._head = head
 
     def _connection(self, said: bytes | None) -> bytes | None:
-        """The `connection` header, if any: the application or the server may close."""
-        words = [] if said is None else [word.strip() for word in said.lower().split(b",")]
-        if b"close" in words:
+        """What is told of the connection, if anything is: its end the application can want, or another."""
+        if said is not None and b"close" in _words(said):
             self.keep_alive = False
             return said
+        if self.awaits_continue:
+            # Whether the body comes nobody knows.
+            self.keep_alive = False
         return said if self.keep_alive else b"close"
 
     def _send_body(self, body: bytes, *, is_last: bool) -> None:
-        if self._left is None:
+        head, self._head = self._head, b""
+        if self._scope["method"] == "HEAD":
+            self._transport.write(head)
+        elif self._left is None and self._is_old:
+            self._transport.write(body)
+        elif self._left is None:
             chunk = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
-            self.transport.write(chunk + b"0\r\n\r\n" if is_last else chunk)
+            self._transport.write(chunk + b"0\r\n\r\n" if is_last else chunk)
         elif len(body) > self._left or (is_last and len(body) < self._left):
+            self._head = head
             raise RuntimeError("the body of the answer is not as long as its head says")
         else:
             self._left -= len(body)
-            head, self._head = self._head, b""
-            self.transport.writelines((head, body))
+            self._transport.writelines((head, body))
         if is_last:
             self.response_complete = True
             self.message_event.set()
             if not self.keep_alive:
-                self.transport.close()
-            self.on_response()
+                self._transport.close()
+            self._front.on_response()
 
 
+_PHRASES: Final = {status.value: status.phrase.encode() for status in HTTPStatus}
 _WITHOUT_BODY: Final = (204, 304)
 _VALUE: Final = rb"(?:[^\0\s]+(?:[ \t]+[^\0\s]+)*)?"
 _LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n")
@@ -300,8 +495,13 @@ _LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n")
 
 @lru_cache
 def _line(name: bytes, value: bytes) -> bytes:
-    """A header line, cached: nearly all headers are those of the response before."""
+    """A header as it is sent. Of one answer nearly all are those of the one before."""
     line = b"%s: %s\r\n" % (name, value)
     if _LINE.fullmatch(line) is None:
         raise RuntimeError("a header of the answer is none of HTTP")
     return line
+
+
+def _words(value: bytes) -> list[bytes]:
+    """What a header lists, in lower case."""
+    return [word.strip() for word in value.lower().split(b",")]

@@ -24,6 +24,7 @@ from louver.server.calls.warnings import Warnings
 from louver.server.projection import ProjectionStep
 from louver.server.results.results import KeptResults, Results
 from louver.server.sdk import StepMiddleware
+from louver.server.sdk_internals import lowlevel_of
 from louver.server.tools.listing import Listing
 from louver.server.tools.registry import Tools
 from louver.server.tools.views import ToolViews
@@ -83,7 +84,7 @@ def attach(
         InvalidGuidance: A rule is malformed. Its tool is looked up when an `MCPServer` starts.
     """
     check_options(locals())
-    lowlevel = server._lowlevel_server if isinstance(server, MCPServer) else server  # pyright: ignore[reportPrivateUsage]
+    lowlevel = lowlevel_of(server) if isinstance(server, MCPServer) else server
     if any(isinstance(middleware, StepMiddleware) for middleware in lowlevel.middleware):
         raise LouverError("projection is attached to this server already: attach once, with all options")
     check_choice("listing", listing, get_args(Listing))

@@ -1,7 +1,4 @@
-"""The steps of this package in front of a server of the MCP SDK, as one middleware of it.
-
-The only module here that uses what is private to the SDK; tests pin each use.
-"""
+"""The steps of this package in front of a server of the MCP SDK, as one middleware of it."""
 
 from __future__ import annotations
 
@@ -23,6 +20,7 @@ from louver.catalogue.policy.principal import Principal
 from louver.core.cached import cached_property
 from louver.core.json import members, strings
 from louver.server.request import ANONYMOUS, Identity, Request, in_order
+from louver.server.sdk_internals import bus_of, connection_of
 from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
@@ -113,8 +111,7 @@ class SdkConnection:
 
     @cached_property
     def _opened(self) -> SdkSideConnection:
-        # Private, and the only way to what belongs to a connection.
-        return self._ctx.session._connection  # pyright: ignore[reportPrivateUsage]
+        return connection_of(self._ctx.session)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -192,5 +189,4 @@ def on_tools_published(server: Server[Any], callback: Callable[[], None]) -> Cal
         if isinstance(event, ToolsListChanged):
             callback()
 
-    # Private, as the bus belongs to the server's author.
-    return entry.handler._bus.subscribe(on_event)  # pyright: ignore[reportPrivateUsage]
+    return bus_of(entry.handler).subscribe(on_event)

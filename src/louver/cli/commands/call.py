@@ -15,10 +15,10 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import httpx2
 from anyio import fail_after
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import PARSE_ERROR
 
 from louver.cli import logs, signals, terminal
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncGenerator
 
-    import httpx2
-    from mcp.client._transport import TransportStreams
 
+_HTTP_TIMEOUT: Final = httpx2.Timeout(30, read=300)
+"""That of the SDK's own clients, in seconds."""
 
 _NO_RECEIPT = (
     "this is not projected: put the gateway before the server, `louver serve -- COMMAND` or `louver serve --url URL`"
@@ -139,15 +139,16 @@ def _opened(server: str | list[str], refusals: list[int]) -> Any:
 
 
 @asynccontextmanager
-async def _over_http(url: str, refusals: list[int]) -> AsyncGenerator[TransportStreams]:
+async def _over_http(url: str, refusals: list[int]) -> AsyncGenerator[Any]:
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= HTTPStatus.BAD_REQUEST:
             refusals.append(response.status_code)
 
-    async with create_mcp_http_client() as http:
-        http.event_hooks = {"response": [note]}
-        async with streamable_http_client(url, http_client=http) as streams:
-            yield streams
+    async with (
+        httpx2.AsyncClient(timeout=_HTTP_TIMEOUT, event_hooks={"response": [note]}) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 def _refusal(refusals: list[int]) -> str:

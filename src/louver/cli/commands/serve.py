@@ -34,6 +34,7 @@ from louver.gateway.serve.sessions import app_of, security_of
 from louver.gateway.serve.stdio import serve_stdio
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
+from louver.server.sdk_internals import lowlevel_of
 
 if TYPE_CHECKING:
     import socket
@@ -223,8 +224,9 @@ def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bo
         search=minimal,
     )
     if address is None:
-        served = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
-        asyncio.run(serve_stdio(served, ready=by_signal, end_streams=_no_streams, end_behind=_nothing_behind))
+        asyncio.run(
+            serve_stdio(lowlevel_of(server), ready=by_signal, end_streams=_no_streams, end_behind=_nothing_behind)
+        )
         return
     with listening_at(address.host, address.port) as listening:
         ready = partial(_tell_address, address.host, listening)

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from louver.errors import InvalidInput
 from louver.http1.server import Front
-from louver.limits import DRAIN_S, MAX_HTTP_HEAD
+from louver.limits import DRAIN_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -57,7 +57,6 @@ async def serve(
         uvicorn.Config(
             doors,
             http=Front,
-            h11_max_incomplete_event_size=MAX_HTTP_HEAD,
             ws="none",
             log_config=None,
             access_log=False,
