@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 async def talk(body, script="", host=None, level="strict", wall_s=5.0):
     """What the gateway makes of a child that does `body`."""
-    nursery = await Nursery.start(f"gateway.lua.bodies:{body}", level)
+    nursery = await Nursery.start(f"gateway.scripting.bodies:{body}", level)
     try:
         child = await nursery.child()
         wall = Wall(wall_s, 10.0)
@@ -224,7 +224,7 @@ def test_the_end_of_the_gateway_is_the_end_of_all():
     """*Ours*: by kill -9 too, in the middle of a script that never ends."""
     program = (
         "import asyncio\n"
-        "from gateway.lua.hosts import Tools, run, started, zygote_of\n"
+        "from gateway.scripting.hosts import Tools, run, started, zygote_of\n"
         "async def main():\n"
         "    async with started() as sandbox:\n"
         "        host = Tools()\n"

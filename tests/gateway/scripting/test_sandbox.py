@@ -313,7 +313,7 @@ async def test_without_descriptors_there_is_no_sandbox(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(process_pool.socket, "socketpair", none_left)
         with pytest.raises(SandboxUnavailable, match="Too many open files"):
-            await Nursery.start("gateway.lua.bodies:waits", "strict")
+            await Nursery.start("gateway.scripting.bodies:waits", "strict")
 
 
 async def test_a_spare_that_is_gone_is_missed_by_nobody():
@@ -394,10 +394,10 @@ async def test_without_a_filter_there_is_no_strict_level(monkeypatch):
 
 async def test_what_gets_out_of_the_self_test_keeps_it_from_starting(monkeypatch):
     """SANDBOX.md: starts only when a self-test passes; says what got out."""
-    monkeypatch.setattr(sandbox, "_ATTEMPTS", "gateway.lua.bodies:opens")
+    monkeypatch.setattr(sandbox, "_ATTEMPTS", "gateway.scripting.bodies:opens")
     for level in ("strict", "process"):
         assert "it can: open a file" in await unavailable(level)
-    monkeypatch.setattr(sandbox, "_ATTEMPTS", "gateway.lua.bodies:silent")
+    monkeypatch.setattr(sandbox, "_ATTEMPTS", "gateway.scripting.bodies:silent")
     assert "self-test" in await unavailable()
 
 
@@ -412,22 +412,22 @@ def test_the_self_test_bites():
 
 async def test_a_lua_that_does_not_work_keeps_it_from_starting(monkeypatch):
     """*Ours*."""
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.lua.bodies:ends")
+    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.bodies:ends")
     assert "Lua does not work" in await unavailable()
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.lua.bodies:wrong")
+    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.bodies:wrong")
     assert "Lua does not work" in await unavailable()
 
 
 async def test_a_process_that_goes_silent_and_stays_is_ended(monkeypatch):
     """*Ours*: it is not waited for long."""
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.lua.bodies:lingers")
+    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.bodies:lingers")
     monkeypatch.setattr(sandbox, "SANDBOX_ENDING_S", 0.05)
     assert "without a word" in await unavailable("process")
 
 
 async def test_a_zygote_that_cannot_load_or_does_not_get_ready_is_told(monkeypatch):
     """*Ours*."""
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.lua.nothing:at_all")
+    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.nothing:at_all")
     assert "cannot load" in await unavailable()
     monkeypatch.setattr(process_pool, "_BOOT", "import signal; signal.pause()")
     monkeypatch.setattr(process_pool, "SANDBOX_STARTING_S", 0.05)

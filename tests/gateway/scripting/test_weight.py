@@ -50,7 +50,7 @@ async def test_a_large_answer_is_never_written(monkeypatch):
             with pytest.raises(SandboxCallLimit) as caught:
                 await run(sandbox, "result(srv.give():await())", Tools(value))
             assert caught.value.fields["limit"] == MAX_SCRIPT_REPLY
-        monkeypatch.setattr("gateway.lua.hosts.SECRET", "x" * 6_000_000)
+        monkeypatch.setattr("gateway.scripting.hosts.SECRET", "x" * 6_000_000)
         with pytest.raises(SandboxRuntime):
             await run(sandbox, "srv.fail():await()")
     assert max(map(len, written)) < 1000
