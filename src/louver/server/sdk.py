@@ -19,6 +19,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from louver.catalogue.policy.principal import Principal
 from louver.core.cached import cached_property
 from louver.core.json import members, strings
+from louver.protocol.names import PREFIX
 from louver.server.request import ANONYMOUS, Identity, Request, in_order
 from louver.server.sdk_internals import bus_of, connection_of
 from louver.server.wire import result_dict
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 _CHANGED: Final = "notifications/tools/list_changed"
+_OPENING: Final = f"{PREFIX}opening"
 
 
 class StepMiddleware:
@@ -129,7 +131,14 @@ class SdkConnection:
     @property
     def opening(self) -> dict[str, Any] | None:
         params = self._ctx.session.client_params
-        return None if params is None else params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if params is None:
+            return None
+        # `initialize` may come again.
+        dumped = self.state.get(_OPENING)
+        if dumped is None or dumped[0] is not params:
+            dumped = params, params.model_dump(by_alias=True, mode="json", exclude_none=True)
+            self.state[_OPENING] = dumped
+        return dumped[1]
 
     def when_closed(self, callback: Callable[[], Awaitable[None]]) -> None:
         self._opened.exit_stack.push_async_callback(callback)
