@@ -324,16 +324,6 @@ class Stack:
         return [] if before is None else [before]
 
 
-def _offered(
-    config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
-) -> Offer | None:
-    if scripts is None and config.exposure not in ("discovery", "gateway"):
-        return None
-    from louver.gateway.pipeline import offered
-
-    return offered(config, upstreams, scripts, results)
-
-
 def _grants(keys: tuple[str, ...]) -> Grants:
     # Lazy import: only grants need it.
     from louver.catalogue.grants import Grants
@@ -366,7 +356,7 @@ def _search(*, alone: bool) -> Search:
     return Search() if alone else Search(named)
 
 
-def offered(
+def _offered(
     config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
 ) -> Offer | None:
     """The built-in tools of a configuration, if it has any."""

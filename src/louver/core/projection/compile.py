@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from louver.core.json import Json
-    from louver.core.paths.mask import Mask
 
 
 class Compiled(Learning["Json"]):

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 # The keys of a view that are its shaping.
 KEYS = ("select", "at", "maxItems", "maxString", "dropNulls")
 
-Keys = tuple[str, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Shaping:

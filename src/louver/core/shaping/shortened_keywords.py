@@ -88,7 +88,7 @@ def _texts(here: Here) -> Keywords:
     longest = here.count("maxLength")
     if here.by.text is None or (here.by.most is not None and longest is not None and longest <= here.by.most):
         return here.kept("minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType")
-    out: Keywords = bounds_of(here.by, type_bounds.STRING) if _givesbounds_of(here, type_bounds.STRING) else {}
+    out: Keywords = bounds_of(here.by, type_bounds.STRING) if _gives_bounds(here, type_bounds.STRING) else {}
     if longest is not None:
         out["maxLength"] = min(longest, out.get("maxLength", longest))
     shortest = here.count("minLength")
@@ -157,7 +157,7 @@ def _elements(here: Here) -> Keywords:
 def _lengths(here: Here) -> Keywords:
     """An array is cut at its end; what it contained can be gone, unless it was never too long."""
     most, longest, shortest = here.by.max_items, here.count("maxItems"), here.count("minItems")
-    out: Keywords = bounds_of(here.by, type_bounds.ARRAY) if _givesbounds_of(here, type_bounds.ARRAY) else {}
+    out: Keywords = bounds_of(here.by, type_bounds.ARRAY) if _gives_bounds(here, type_bounds.ARRAY) else {}
     if longest is not None:
         out["maxItems"] = min(longest, out.get("maxItems", longest))
     if shortest is not None:
@@ -208,7 +208,7 @@ def _reference(here: Here) -> list[Schema]:
     return [walk.tools.definitions.link(key, lambda: walk.at(target, there, bounds=bounds))]
 
 
-def _givesbounds_of(here: Here, kinds: int) -> bool:
+def _gives_bounds(here: Here, kinds: int) -> bool:
     return here.duty == "self" and bool(here.walk.tools.kinds(here.place) & kinds)
 
 

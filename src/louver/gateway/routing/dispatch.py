@@ -124,9 +124,9 @@ async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGene
             await upstream.leave(turn.client)
 
 
-async def opening_of(upstream: Upstream, client: Client, within_s: float | None = None) -> dict[str, Any]:
+async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
     """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
-    session = await upstream.session(client, within_s)
+    session = await upstream.session(client)
     opening = session.opened.opening
     if upstream.guard is not None:
         opening = upstream.guard.policed.opening(Raw(opening)).value

@@ -65,9 +65,6 @@ class Attempts:
         return UpstreamUnavailable(f"upstream {self._name!r} is not there: {problem}")
 
 
-logger = logging.getLogger(__name__)
-
-
 class Seeking:
     def __init__(
         self,
