@@ -598,6 +598,17 @@ async def test_what_is_left_of_a_body_is_no_request(head):
     assert got == ["/mcp", "/next"]
 
 
+@pytest.mark.parametrize("head", [HEAD, HEAD + b"x:  y\r\n"])
+@pytest.mark.parametrize("size", [60_000, 5_000_000])
+async def test_a_body_that_nobody_reads_is_dropped(head, size):
+    """RFC 9112, section 9.3: who has sent all of it is answered again."""
+    async with served(answers(413, [(LENGTH, b"2")], b"no")) as (_, reader, writer):
+        for _ in range(2):
+            writer.write(head + b"content-length: %d\r\n\r\n" % size + b"x" * size)
+            await writer.drain()
+            await reader.readuntil(b"no")
+
+
 @pytest.mark.parametrize("first", [REQUEST, UNUSUAL])
 async def test_what_comes_meanwhile_waits(first):
     """Ours: one request at a time, in turn, and no more of what follows is read than comes at once."""

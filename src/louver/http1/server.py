@@ -156,8 +156,10 @@ class Front(asyncio.Protocol):
                 self.cycle = None
                 self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HTTP_HEAD)
                 self._parse(self._parser)
-        if len(self._ahead) > _MOST_WAITING or (self.cycle is not None and len(self.cycle.body) > _MOST_WAITING):
-            self._pause()
+        waiting = 0 if self.cycle is None or self.cycle.response_complete else len(self.cycle.body)
+        if max(waiting, len(self._ahead)) > _MOST_WAITING and not self.is_paused:
+            self.is_paused = True
+            self.transport.pause_reading()
 
     def _is_free(self) -> bool:
         """Whether the next request can be read."""
@@ -271,11 +273,6 @@ class Front(asyncio.Protocol):
         if self.timeout_task is not None:
             self.timeout_task.cancel()
             self.timeout_task = None
-
-    def _pause(self) -> None:
-        if not self.is_paused:
-            self.is_paused = True
-            self.transport.pause_reading()
 
 
 def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:
@@ -481,6 +478,7 @@ class Cycle:
             self._transport.writelines((head, body))
         if is_last:
             self.response_complete = True
+            self.body.clear()
             self.message_event.set()
             if not self.keep_alive:
                 self._transport.close()
