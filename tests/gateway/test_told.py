@@ -10,8 +10,7 @@ from gateway.raw import HANDSHAKE, STATELESS
 from louver.gateway.clients.client import UPDATED, Client, Itself, wholes
 from louver.gateway.upstream.availability import Onlookers
 from louver.gateway.upstream.negotiation import Hello
-from louver.gateway.upstream.settings import Terms
-from louver.gateway.upstream.upstream import Upstream
+from louver.gateway.upstream.upstream import Terms, Upstream
 
 pytestmark = pytest.mark.anyio
 

@@ -33,8 +33,7 @@ from louver.gateway.routing.single import One
 from louver.gateway.upstream.availability import Onlookers
 from louver.gateway.upstream.list_cache import CHANGES
 from louver.gateway.upstream.negotiation import GATEWAY
-from louver.gateway.upstream.settings import Terms
-from louver.gateway.upstream.upstream import Upstream
+from louver.gateway.upstream.upstream import Terms, Upstream
 from louver.server.request import ANONYMOUS, Identity, in_order
 from louver.server.sdk import StepMiddleware, on_tools_published
 from louver.server.tools.listing import Listing
@@ -73,10 +72,6 @@ class State:
     projectable: int = 0  # tools with an output schema, from their server or from a file
 
 
-def _nothing() -> None:
-    pass
-
-
 async def _unanswered(request: Request) -> dict[str, Any]:
     raise MCPError(METHOD_NOT_FOUND, "Method not found", request.method)
 
@@ -92,7 +87,7 @@ class Gateway:
         exposure: Exposure | None = None,  # overrides the configuration
         execute: bool | None = None,  # overrides the configuration
         ready_views: bool = False,  # every upstream gets shipped views
-        opened: Callable[[], None] = _nothing,  # called when a client has opened the gateway
+        opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         changes: bool = False,  # a reload may come: announce that lists can change
         identity: Identity = ANONYMOUS,  # of clients without a token
     ) -> None:

@@ -1,15 +1,9 @@
-"""The HTTP/1.1 that clients are spoken to in: one request at a time, plain ones read at once, all others by h11.
+"""An HTTP/1.1 server protocol for `uvicorn.Config(http=...)`: one request at a time, with deadlines.
 
-    -> POST /mcp HTTP/1.1, ...                  plain: no h11
-    <- HTTP/1.1 200 OK, headers                 two messages of the application's, one write of the socket's:
-    <- {"jsonrpc": "2.0", "id": 3, ...}         sending is what takes long
-
-What comes while a request is answered waits; if that is much, the client is not read from, nor seen to go. One on which
-the rest of a request does not come is closed, as is one more than there may be. Of uvicorn it needs what every protocol
-is given by `uvicorn.Config(http=...)`.
-
-httptools is not asked: it takes the fields behind a body for headers, a request that asks for another protocol for one
-without a body, and what names no host: all of which a proxy before it may see otherwise.
+Plain POST requests are parsed here, all others by h11; head and body of a response leave in one write. Requests that
+arrive early wait, and past a bound the client is not read from. Connections over the limit, and those on which the rest
+of a request does not arrive in time, are closed. httptools is unsuitable here: it accepts trailers as headers, upgrade
+requests without their body, and requests without a host, which a proxy in front may see differently.
 """
 
 from __future__ import annotations
@@ -38,11 +32,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Bytes that are sent without waiting for more: asyncio's high-water mark.
 _AT_ONCE: Final = 64 * 1024
-"""What is sent without waiting for more, in bytes: as much as makes asyncio tell a writer to wait."""
 
+# Bytes that may wait for the application before reading from the client pauses.
 _MOST_WAITING: Final = 64 * 1024
-"""What waits to be read by the application, in bytes, before the client is read from no more."""
 
 _REFUSAL: Final = (
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 30\r\n"
@@ -51,13 +45,7 @@ _REFUSAL: Final = (
 
 
 class Front(asyncio.Protocol):
-    """What speaks with one client.
-
-    Args:
-        config: Of the server.
-        server_state: Its connections, its tasks, and the headers of all of its answers.
-        app_state: What each request has a copy of.
-    """
+    """The protocol of one connection."""
 
     def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **_: Any) -> None:
         self.tasks = server_state.tasks
@@ -69,7 +57,7 @@ class Front(asyncio.Protocol):
         self._app_state = app_state
         self._loop = asyncio.get_running_loop()
         self._heads = PlainHeads(plain_request)
-        # Of the body of a plain request, what has not come; of any other, what reads it; and what comes behind it.
+        # Missing bytes of a plain request's body, the parser of any other request, and bytes after it.
         self._missing = 0
         self._parser: h11.Connection | None = None
         self._ahead = b""
@@ -78,14 +66,13 @@ class Front(asyncio.Protocol):
         self.writable.set()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The client is there."""
         self.transport = Together(transport)
         self._server = _address(transport.get_extra_info("sockname"))
         self._client = _address(transport.get_extra_info("peername"))
         connections: set[Any] = self._state.connections
         most = self._config.limit_concurrency
         if most is not None and len(connections) + 1 >= most:
-            # It does not count.
+            # Not registered: it must not count.
             logger.warning("a client is sent away: %d are connected", len(connections))
             self.transport.close()
         else:
@@ -93,7 +80,6 @@ class Front(asyncio.Protocol):
             self._expect_more()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone."""
         connections: set[Any] = self._state.connections
         connections.discard(self)
         self._expect_nothing()
@@ -102,33 +88,30 @@ class Front(asyncio.Protocol):
         self.writable.set()
 
     def pause_writing(self) -> None:
-        """The client does not read."""
         self.writable.clear()
 
     def resume_writing(self) -> None:
-        """It reads again."""
         self.writable.set()
 
     def data_received(self, data: bytes) -> None:
-        """The client has said something."""
         self._ahead += data
         self._read()
 
     def shutdown(self) -> None:
-        """End, once what is asked for is answered."""
+        """Close, after the current response if there is one."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
         else:
             self.cycle.keep_alive = False
 
     def read_on(self) -> None:
-        """The application has taken what had come."""
+        """Resume reading once the application has taken what was received."""
         if self.is_paused and len(self._ahead) <= _MOST_WAITING:
             self.is_paused = False
             self.transport.resume_reading()
 
     def on_response(self) -> None:
-        """All of an answer is written."""
+        """The response is complete: go on with the next request."""
         self._state.total_requests += 1
         self.transport.flush()
         if self.transport.is_closing():
@@ -137,10 +120,10 @@ class Front(asyncio.Protocol):
         self._read()
         self.read_on()
 
-    # What comes
+    # Requests
 
     def _read(self) -> None:
-        """Read what there is, up to the end of a request."""
+        """Parse the received bytes, up to the end of a request."""
         if self._missing:
             self._read_body()
         elif self._parser is not None:
@@ -167,7 +150,7 @@ class Front(asyncio.Protocol):
         return is_answered and not self._missing and self._parser is None
 
     def _read_body(self) -> None:
-        """Take in what is of the body of a plain request; once that is answered, nobody needs it."""
+        """Take in the body of a plain request; after the response it is dropped."""
         assert self.cycle is not None, "a body is that of a request"
         body, self._ahead = self._ahead[: self._missing], self._ahead[self._missing :]
         self._missing -= len(body)
@@ -180,7 +163,6 @@ class Front(asyncio.Protocol):
             self._end_of_request(self.cycle)
 
     def _parse(self, parser: h11.Connection) -> None:
-        """Have h11 read what has come."""
         data, self._ahead = self._ahead, b""
         if not data:
             return
@@ -205,7 +187,7 @@ class Front(asyncio.Protocol):
         headers = list(request.headers)
         names = dict(headers)
         if request.method == b"CONNECT" or {b"content-length", b"transfer-encoding"} <= names.keys():
-            # Another may see its end elsewhere.
+            # A proxy may see the end of such a request elsewhere.
             raise h11.RemoteProtocolError("a tunnel, or two lengths")
         version = request.http_version.decode("ascii")
         cycle = self._begin(request.method.decode("ascii"), request.target, headers, version)
@@ -213,7 +195,7 @@ class Front(asyncio.Protocol):
         cycle.keep_alive = version == "1.1" and b"close" not in _words(names.get(b"connection", b""))
 
     def _take(self, data: bytes) -> None:
-        """Take in a part of the body; once the request is answered, nobody needs it."""
+        """Take in a part of the body; after the response it is dropped."""
         assert self.cycle is not None, "a body is that of a request"
         if not self.cycle.response_complete:
             self.cycle.awaits_continue = False
@@ -227,7 +209,7 @@ class Front(asyncio.Protocol):
         cycle.message_event.set()
 
     def _begin(self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], version: str = "1.1") -> Cycle:
-        """Have a request answered."""
+        """Start the application on a request."""
         path, _, query = target.partition(b"?")
         scope: dict[str, Any] = {
             "type": "http",
@@ -251,7 +233,7 @@ class Front(asyncio.Protocol):
         return cycle
 
     def _refuse(self) -> None:
-        """End the connection on which there is no request, or none that goes on as one does."""
+        """Refuse malformed data and close the connection."""
         logger.warning("Invalid HTTP request received.")
         self._parser = None
         if self.cycle is None or not self.cycle.response_started:
@@ -260,10 +242,10 @@ class Front(asyncio.Protocol):
             self.cycle.leave()
         self.transport.close()
 
-    # How long it is waited
+    # Deadlines
 
     def _expect_more(self, seconds: float | None = None) -> None:
-        """Close the connection unless the client says more, in time."""
+        """Close the connection unless more data arrives in time."""
         self._expect_nothing()
         self.timeout_task = self._loop.call_later(
             CLIENT_SILENCE_S if seconds is None else seconds, self.transport.close
@@ -280,13 +262,7 @@ def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:
 
 
 class Together:
-    """A transport that sends together what is written one part after the other.
-
-    It sends when it is told that this is all, and at the latest in the event loop's next turn.
-
-    Args:
-        transport: The one that sends.
-    """
+    """A transport that joins small writes: it sends on `flush`, at the latest in the event loop's next iteration."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self.is_closing = transport.is_closing
@@ -297,7 +273,6 @@ class Together:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Send something, soon."""
         if not data:
             return
         if not self._parts:
@@ -308,12 +283,12 @@ class Together:
             self.flush()
 
     def writelines(self, parts: Iterable[bytes]) -> None:
-        """Send these at once, after what was written."""
+        """Send these now, after earlier writes."""
         self._parts += parts
         self.flush()
 
     def close(self) -> None:
-        """Send what was written, and end; what nobody reads is sent to nobody."""
+        """Flush and close; a client that does not read is cut off after a while."""
         self.flush()
         self._transport.close()
         self._give_up_later()
@@ -323,14 +298,13 @@ class Together:
             asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._give_up, unread)
 
     def _give_up(self, before: int) -> None:
-        """End at once if nothing has been read meanwhile."""
+        """Abort if the client has read nothing meanwhile."""
         if self._transport.get_write_buffer_size() < before:
             self._give_up_later()
         else:
             self._transport.abort()
 
     def flush(self) -> None:
-        """Send what was written."""
         if self._parts:
             parts, self._parts, self._size = self._parts, [], 0
             # Not `writelines`, which from Python 3.12 on does not tell a writer to wait.
@@ -338,13 +312,7 @@ class Together:
 
 
 class Cycle:
-    """One request and its answer.
-
-    Args:
-        front: What speaks with the client.
-        scope: Of the request.
-        default_headers: Those of all answers.
-    """
+    """One request and its response."""
 
     def __init__(self, front: Front, scope: dict[str, Any], default_headers: list[tuple[bytes, bytes]]) -> None:
         self.body = bytearray()
@@ -358,19 +326,18 @@ class Cycle:
         self._default_headers = default_headers
         self._is_old = scope["http_version"] != "1.1"
         self.keep_alive = True
-        # Bytes that the body of the answer still has to have; `None` where it is sent in chunks.
+        # Missing bytes of the response body; `None` for a chunked one.
         self._left: int | None = None
-        # What is sent with the next part. A body in chunks may be long in coming: its head is sent at once.
+        # Sent with the first part of the body. The head of a chunked response, which may take long, is sent at once.
         self._head = b""
 
     def leave(self) -> None:
-        """Nobody is there who could be answered."""
+        """The client has disconnected."""
         if not self.response_complete:
             self.disconnected = True
         self.message_event.set()
 
     async def run(self, app: App) -> None:
-        """Have the application answer."""
         try:
             await app(self._scope, self.receive, self.send)
         except BaseException as error:
@@ -389,7 +356,7 @@ class Cycle:
         await self.send({"type": "http.response.body", "body": b"Internal Server Error"})
 
     async def receive(self) -> Message:
-        """What has come of the request, or that the client has gone."""
+        """The next ASGI message: a part of the body, or the disconnect."""
         if self.awaits_continue and not self.response_started:
             self.awaits_continue = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -403,11 +370,7 @@ class Cycle:
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Message) -> None:
-        """Answer.
-
-        Raises:
-            RuntimeError: This cannot be said, or not now.
-        """
+        """Send an ASGI message; RuntimeError if it is invalid, or out of order."""
         if not self.disconnected and not self._front.writable.is_set():
             await self._front.writable.wait()
         if self.disconnected:
@@ -427,7 +390,7 @@ class Cycle:
         for name, value in (*self._default_headers, *headers):
             known = name.lower()
             if known == b"transfer-encoding":
-                continue  # it is the server's to say
+                continue  # set by this server
             if known == b"connection":
                 connection = value
                 continue
@@ -452,12 +415,12 @@ class Cycle:
             self._head = head
 
     def _connection(self, said: bytes | None) -> bytes | None:
-        """What is told of the connection, if anything is: its end the application can want, or another."""
+        """The `connection` header, if any; the application may request `close`."""
         if said is not None and b"close" in _words(said):
             self.keep_alive = False
             return said
         if self.awaits_continue:
-            # Whether the body comes nobody knows.
+            # The body may never arrive.
             self.keep_alive = False
         return said if self.keep_alive else b"close"
 
@@ -493,7 +456,7 @@ _LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n")
 
 @lru_cache
 def _line(name: bytes, value: bytes) -> bytes:
-    """A header as it is sent. Of one answer nearly all are those of the one before."""
+    """The bytes of a header line; most repeat from response to response."""
     line = b"%s: %s\r\n" % (name, value)
     if _LINE.fullmatch(line) is None:
         raise RuntimeError("a header of the answer is none of HTTP")
@@ -501,5 +464,5 @@ def _line(name: bytes, value: bytes) -> bytes:
 
 
 def _words(value: bytes) -> list[bytes]:
-    """What a header lists, in lower case."""
+    """The items of a list header, in lower case."""
     return [word.strip() for word in value.lower().split(b",")]

@@ -24,7 +24,7 @@ from louver.server.calls.schema_resource import ProjectedSchemas, cached, is_pro
 from louver.server.recipient import declares_projection
 from louver.server.results.results import is_kept_result
 from louver.server.tools.listing import Listing, listed_tool
-from louver.server.wire import envelope, result_dict
+from louver.server.wire import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,14 +87,13 @@ class ProjectionStep:
             return await self._rereads.read(request, call_next)
         result = await call_next(request)
         if request.method in ("initialize", "server/discover"):
-            said = result_dict(result)
             capabilities = advertised(
-                said.get("capabilities") or {},
+                result.get("capabilities") or {},
                 None if self._asking.argument == "off" else self._asking.name,
                 readable=self._rereads is not None or declares_projection(request),
             )
-            said = {**said, "capabilities": capabilities}
-            return said if self._search is None else self._search.introduced(said)
+            result = {**result, "capabilities": capabilities}
+            return result if self._search is None else self._search.introduced(result)
         return result
 
     async def _reads_result(self, request: Request, call_next: Next) -> Rereads | None:

@@ -52,7 +52,8 @@ class StepMiddleware:
         self._shared: WeakKeyDictionary[NotifyOnlyOutbound, dict[str, Any]] = WeakKeyDictionary()
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        return await in_order(self.steps, partial(_handle, ctx, call_next))(self._request(ctx))
+        request = self._request(ctx)
+        return await in_order(self.steps, partial(_handle, ctx, call_next, request))(request)
 
     def _request(self, ctx: Context) -> Request:
         connection = SdkConnection(ctx, self._shared)
@@ -70,8 +71,8 @@ class StepMiddleware:
         )
 
 
-async def _handle(ctx: Context, call_next: CallNext, request: Request) -> dict[str, Any]:
-    if (request.method, request.params) != (ctx.method, ctx.params or {}):
+async def _handle(ctx: Context, call_next: CallNext, original: Request, request: Request) -> dict[str, Any]:
+    if request is not original:
         meta = ctx.meta
         if meta is not None:
             kept = members(request.params.get("_meta"))

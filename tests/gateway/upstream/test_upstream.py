@@ -22,9 +22,8 @@ from louver.gateway.upstream import upstream as module
 from louver.gateway.upstream.availability import Onlookers
 from louver.gateway.upstream.negotiation import GATEWAY, Hello
 from louver.gateway.upstream.policy_guard import Guard
-from louver.gateway.upstream.settings import Terms
 from louver.gateway.upstream.subscriptions import Subscriptions
-from louver.gateway.upstream.upstream import Upstream
+from louver.gateway.upstream.upstream import Terms, Upstream
 from louver.server.policy.enforcer import Policed
 
 pytestmark = pytest.mark.anyio

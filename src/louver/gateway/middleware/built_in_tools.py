@@ -29,7 +29,7 @@ from louver.protocol.results import READ_RESULT
 from louver.server.call_record import CallRecord
 from louver.server.refusals import error_result
 from louver.server.tools.registry import all_tools
-from louver.server.wire import envelope, result_dict
+from louver.server.wire import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,7 +127,7 @@ class OwnTools:
             return await self._call(request, call_next)
         result = await call_next(request)
         if request.method in ("initialize", "server/discover"):
-            return await self._introduced(result_dict(result))
+            return await self._introduced(result)
         return result
 
     async def _introduced(self, said: dict[str, Any]) -> dict[str, Any]:

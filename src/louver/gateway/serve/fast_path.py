@@ -78,7 +78,7 @@ class Fast:
         self._app = app
         self._gateway = gateway
         self._path = path
-        # Of the last request alone: one client often says the same again, and nobody's credentials stay for longer.
+        # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
         self._usual_headers = lru_cache(maxsize=1)(_usual)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 

@@ -37,13 +37,24 @@ from louver.limits import MAX_SESSIONS, UNUSED_S
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
+    from louver.gateway.transports.transport import Link, Listener
     from louver.gateway.upstream.availability import Onlookers
     from louver.gateway.upstream.negotiation import Hello
     from louver.gateway.upstream.policy_guard import Guard
-    from louver.gateway.upstream.settings import Terms
+    from louver.gateway.upstream.tool_pins import OnChange
     from louver.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    link: Callable[[Listener], Link]  # makes a transport
+    timeout_s: float  # longest silence during a call
+    isolated: bool  # each handshake client has its own session
+    per_era: bool  # sessions in both kinds of revisions at once; a single process speaks only one
+    guard: Guard | None = None  # `None` without a policy
+    on_change: OnChange = "warn"  # what happens to a tool that changed
 
 
 @dataclass(frozen=True, slots=True)

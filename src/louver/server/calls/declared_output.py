@@ -19,7 +19,7 @@ from louver.limits import MAX_LOG_LINE
 from louver.protocol.output import find_output, texts_of
 from louver.server.calls.call import left_alone
 from louver.server.refusals import error_result
-from louver.server.wire import envelope_of, result_dict
+from louver.server.wire import envelope_of
 
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
@@ -50,13 +50,13 @@ class DeclaredAnswers:
             if request.method != "tools/call" or not isinstance(name, str):
                 return result
             schemas.refresh()
-            if schemas.find(name) is None or left_alone(found := result_dict(result)):
+            if schemas.find(name) is None or left_alone(result):
                 return result
             entry = await self._tools.find_if_listed(name, request, call_next)
             if entry is None or entry.declared is None:
                 return result
-            looked_at = [*texts_of(found), found.get("structuredContent")]
-            return await aside(looked_at, partial(self._structured, found, entry))
+            looked_at = [*texts_of(result), result.get("structuredContent")]
+            return await aside(looked_at, partial(self._structured, result, entry))
 
         return answered
 

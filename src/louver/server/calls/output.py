@@ -8,13 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import CallToolResult, TextContent
-
 from louver.concurrency.offload import aside
 from louver.core import json
 from louver.core.json import is_array, is_object
 from louver.protocol.output import blocks, find_output, may_be_output
-from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -44,16 +41,12 @@ async def without_white_space(result: dict[str, Any]) -> dict[str, Any]:
     short = await aside(structured, lambda: json.unspaced(text))
     if short == text or short != json.compact(structured):
         return result
-    said = result_dict(result)
-    (block,) = said["content"]
-    return {**said, "content": [{**block, "text": short}]}
+    (block,) = result["content"]
+    return {**result, "content": [{**block, "text": short}]}
 
 
 def _both(result: dict[str, Any]) -> tuple[Json, str | None]:
     """The structured content and the only text block; no text if there are none or several."""
-    if isinstance(result, CallToolResult):
-        block = result.content[0] if len(result.content) == 1 else None
-        return result.structured_content, block.text if isinstance(block, TextContent) else None
     content: Any = result.get("content") if is_object(result) else None
     if not is_array(content) or len(content) != 1 or not is_object(content[0]):
         return None, None

@@ -25,7 +25,6 @@ from louver.server.calls.warnings import has_fields, less, text_of
 from louver.server.recipient import recipient_of
 from louver.server.results.preview import Preview, can_be_kept
 from louver.server.results.results import About
-from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,12 +108,12 @@ class Answers:
         if answered.asked is not None and answered.asked.by == "argument":
             recipient = replace(recipient, is_program=False)
         if self._beside.learn is not None and answered.asked is None and self._beside.learn.wants(name):
-            await self._learned(self._beside.learn, name, result_dict(answered.result))
+            await self._learned(self._beside.learn, name, answered.result)
         if not recipient.is_program:
             answered = replace(answered, result=await for_model(answered.result))
         if not self._has_any and not answered.notes:
             return answered.result
-        result = result_dict(answered.result)
+        result = answered.result
         if left_alone(result):
             return answered.result
         look = await _Look.at(name, result)
