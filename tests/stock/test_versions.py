@@ -1,0 +1,51 @@
+"""Louver works with the oldest and with the newest versions that it says it does."""
+
+import os
+import subprocess
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from stock.run import python_with
+
+ROOT = Path(__file__).parents[2]
+
+TOOLS = [f"{name}=={version(name)}" for name in ("pytest", "pytest-xdist", "hypothesis", "pyyaml", "lupa")]
+"""What the tests below need themselves, as it is here."""
+
+TESTS = [
+    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/serve/test_fast_path.py"),
+    *("tests/gateway/serve/test_http.py", "tests/gateway/serve/test_stdio.py", "tests/gateway/test_gateway.py"),
+    *("tests/gateway/auth/test_authenticated.py", "tests/client/test_connections.py"),
+    *("tests/server/test_argument.py", "tests/server/tools/test_listing.py"),
+]
+"""What speaks HTTP, or reaches into the SDK."""
+
+SLOW = (
+    "cut_off or do_not_end or pipes_and_nothing or files_than_there or stalls or cancelled_is_what or signal "
+    "or of_one_id or asked_about or leaves_nothing_behind or given_up_may_be or stdio-http or http-stdio"
+)
+"""What takes long, and has little to do with versions: ends of processes, and each pair of transports."""
+
+WARNINGS = ["-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
+"""What old clients leave open is no fault of what is tested."""
+
+MOST_SECONDS = 600
+
+pytestmark = pytest.mark.deep
+
+
+@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
+def test_what_speaks_http_passes_with_the_versions_at_both_ends(resolution):
+    """Ours: uvicorn, starlette, mcp and all the others; each set is installed on first use, as stock clients are."""
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    python = python_with("--resolution", resolution, *dependencies, *TOOLS, "--editable", str(ROOT))
+    command = [python, "-m", "pytest", "-n1", "-q", "-p", "no:cacheprovider", *WARNINGS, "-k", f"not ({SLOW})", *TESTS]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
