@@ -36,8 +36,8 @@ HELD = {
     "louver.example._user": "what a pure function has given",
     "louver.gateway.config.validate._validator": "a schema of the package, read once",
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
-    "louver.http1.pool.trust": "whom the machine trusts, read once",
-    "louver.http1.server._line": "what a pure function has given",
+    "louver.http1.pool.ssl_context": "whom the machine trusts, read once",
+    "louver.http1.server._header_line": "what a pure function has given",
     "louver.server.request._numbers": "the numbers of connections, for the log",
 }
 """What modules hold that changes -> why it may."""

@@ -37,7 +37,7 @@ from louver.core.projection.view import Views
 from louver.core.schema.infer import infer
 from louver.errors import UnknownField
 from louver.protocol.names import EXTRAS
-from louver.server.calls.request import Asking
+from louver.server.calls.request import RequestOptions
 from louver.server.calls.unmatched import note_by_schema
 
 ROOT = FOLDER.parents[1]
@@ -102,7 +102,7 @@ def is_of_models(vector):
         entry = Entry(tool, Views.read(vector.get("views", {}), vector.get("always", ())))
     except louver.LouverError:
         return False
-    return Asking("projectable", {}).argument_of(entry) is not None and not _matches_none(entry, request)
+    return RequestOptions("projectable", {}).argument_of(entry) is not None and not _matches_none(entry, request)
 
 
 def _matches_none(entry, request):

@@ -79,8 +79,8 @@ def inputs(tools: list[dict[str, Any]]) -> str:
 
 async def one_tool() -> str:
     """The list of a gateway before the example company, in the exposure of one tool."""
-    example = Config.of_command([sys.executable, "-m", "examples.company"])
-    gateway = Gateway(example, serves_one=True, exposure="gateway")
+    example = Config.from_command([sys.executable, "-m", "examples.company"])
+    gateway = Gateway(example, single_client=True, exposure="gateway")
     try:
         async with Client(gateway.server) as client:
             tools = (await client.list_tools()).tools

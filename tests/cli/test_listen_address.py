@@ -13,7 +13,7 @@ import pytest
 from gateway.auth.guarded import token_file
 from gateway.gateways import LOUVER
 from gateway.served import Served, config, fixture, stateless
-from louver.cli.listen_address import Address
+from louver.cli.listen_address import ListenAddress
 from louver.errors import InvalidInput
 
 ANYWHERE = ("0.0.0.0:0", "[::]:0", "192.0.2.1:80")
@@ -120,14 +120,14 @@ def test_all_addresses_of_both_kinds_are_one_of_ipv6():
 )
 def test_an_address_is_known_as_itself_unless_it_stands_for_all(address, hosts):
     """Ours: clients name it as it is in a URL."""
-    assert Address.read(address).known_as([]) == hosts
+    assert ListenAddress.read(address).allowed_hosts([]) == hosts
 
 
 @pytest.mark.parametrize("name", ["", "*", "*:80", "http://mcp.lan", "mcp.lan/mcp", "mcp.lan:*", "2001:db8::1", "a b"])
 def test_a_name_that_is_no_host_is_refused(name):
     """Ours: what would never match, or would match anything, is told at once."""
     with pytest.raises(InvalidInput, match=r"--known-as takes a host, for example mcp.example"):
-        Address.read("127.0.0.1:0").known_as([name])
+        ListenAddress.read("127.0.0.1:0").allowed_hosts([name])
 
 
 @pytest.mark.parametrize("option", [["--anyone"], ["--known-as", "mcp.lan"]])

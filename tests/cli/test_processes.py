@@ -15,7 +15,7 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.cli import _parser
-from louver.server.audit.writer import Audit
+from louver.server.audit.writer import AuditWriter
 from server.audited import ANN, record
 
 HONEST = [PYTHON, str(Path(__file__).parents[2] / "conformance" / "broken" / "honest.py")]
@@ -52,8 +52,8 @@ async def prepare(folder):
     folder.mkdir()
     for name, content in FILES.items():
         (folder / name).write_text(json.dumps(content))
-    with closing(Audit(folder / "audit.db")) as audit:
-        await audit.write(record(time=0.0, principal=audit.who(ANN)))
+    with closing(AuditWriter(folder / "audit.db")) as audit:
+        await audit.write(record(time=0.0, principal=audit.principal_digest(ANN)))
 
 
 def in_a_process(folder, arguments, stdin):

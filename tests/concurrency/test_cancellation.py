@@ -7,7 +7,7 @@ import anyio
 import pytest
 from anyio.to_thread import current_default_thread_limiter
 
-from louver.concurrency.offload import in_thread, unhurried, until_given_up
+from louver.concurrency.offload import deferred_cancellation, in_thread, run_cancellable
 from server.threads import Begun, Work, turns
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +65,7 @@ async def runs_out_by_anyio(work, ends):
 
     with anyio.CancelScope() as scope:
         ends.append(scope.cancel)
-        await until_given_up(works)
+        await run_cancellable(works)
 
 
 async def runs_out_by_asyncio(work, ends):
@@ -134,7 +134,7 @@ async def test_others_are_waited_for_too():
         other = asyncio.create_task(ends())
         await asyncio.sleep(0)
         other.cancel()
-        with unhurried():
+        with deferred_cancellation():
             await asyncio.gather(other, return_exceptions=True)
         ended.append("waited")
         await forever()
@@ -156,7 +156,7 @@ async def test_within_another_wait_the_outer_one_is_over_first():
     work, inner_over, let_go, after = Work("made"), asyncio.Event(), asyncio.Event(), []
 
     async def waits():
-        with unhurried():
+        with deferred_cancellation():
             after.append(await in_thread(work))
             inner_over.set()
             await let_go.wait()

@@ -54,8 +54,8 @@ async def test_what_is_lifted_is_not_reached():
     deadlines = Deadlines(LENGTH_S, reached)
     for each in "abc":
         deadlines.set(each)
-    deadlines.lift("a")
-    deadlines.lift("a")
+    deadlines.cancel("a")
+    deadlines.cancel("a")
     assert await reached.all() == ["b", "c"]
 
 
@@ -75,7 +75,7 @@ async def test_one_that_is_reached_may_lift_or_set_others(monkeypatch):
     def change(each):
         reached(each)
         if each == "a":
-            deadlines.lift("b")
+            deadlines.cancel("b")
             deadlines.set("c")
             deadlines.set("d")
 
@@ -127,7 +127,7 @@ async def test_there_is_one_timer_for_all(monkeypatch):
     deadlines = Deadlines(LENGTH_S, print)
     for each in range(1000):
         deadlines.set(each)
-        deadlines.lift(each)
+        deadlines.cancel(each)
     assert len(timers) == 1
 
 
@@ -138,7 +138,7 @@ def noted_timers(monkeypatch):
     call_at = loop.call_at
 
     def noted(when, callback, *arguments, **others):
-        if getattr(callback, "__name__", "") == "_look":
+        if getattr(callback, "__name__", "") == "_expire_due":
             timers.append((when, callback))
         return call_at(when, callback, *arguments, **others)
 

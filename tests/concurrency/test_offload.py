@@ -11,7 +11,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp_types import CallToolResult, ListToolsResult, Tool
 
 import louver
-from louver.concurrency.offload import by_turns, found_or_made
+from louver.concurrency.offload import find_or_compute, yielding
 from louver.limits import MAX_TURN_S
 from server.threads import Begun, Work, turns
 from server.wire import OLD, connect
@@ -40,7 +40,7 @@ async def test_others_have_their_turn_in_each_break():
     task = asyncio.create_task(other())
     await asyncio.sleep(0)
     seen = []
-    async for thing in by_turns("abc"):
+    async for thing in yielding("abc"):
         seen.append((thing, turns))
         until = monotonic() + MAX_TURN_S
         while monotonic() <= until:
@@ -64,7 +64,7 @@ def test_a_process_that_ends_begins_nothing_more():
                 assert go_on.wait(5)
             made.append(thing)
 
-        making = asyncio.create_task(found_or_made("abc", lambda thing: None, make))
+        making = asyncio.create_task(find_or_compute("abc", lambda thing: None, make))
         await begun.wait()
         making.cancel()
         await asyncio.wait([making])
@@ -88,7 +88,7 @@ async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope)
 
     async def make_all():
         with scope:
-            await found_or_made("abc", lambda thing: None, make)
+            await find_or_compute("abc", lambda thing: None, make)
 
     begun = Begun(make_all())
     making = begun.task

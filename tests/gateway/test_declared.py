@@ -15,7 +15,7 @@ from gateway.served import FIXTURES
 from louver import relax
 from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles, file_name
 from louver.errors import InvalidSchema
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from server.wire import NEW, OLD, connect, text_of
 
@@ -52,13 +52,13 @@ def put(folder, stamp=1, /, **schemas):
 
 
 def samples(schemas=None, name="samples", **settings):
-    return Upstream(name, "stdio", command=(PYTHON, str(FIXTURES / "samples.py")), schemas=schemas, **settings)
+    return UpstreamConfig(name, "stdio", command=(PYTHON, str(FIXTURES / "samples.py")), schemas=schemas, **settings)
 
 
 @asynccontextmanager
 async def before(era, *upstreams, **config):
     """A connection to a gateway before servers, and the gateway."""
-    gateway = Gateway(Config(upstreams, **config), serves_one=False)
+    gateway = Gateway(Config(upstreams, **config), single_client=False)
     try:
         async with connect(gateway.server, era) as wire:
             yield wire, gateway
@@ -169,7 +169,7 @@ async def test_errors_and_questions_stay_as_they_are(era, tmp_path):
 async def test_a_stock_client_takes_every_answer(tmp_path, mode):
     """Ours: it validates what has an output schema, and throws."""
     schemas = put(tmp_path, as_text=ITEMS, numbers=NUMBERS, prose=ITEMS, fails=ITEMS)
-    gateway = Gateway(Config((samples(schemas),)), serves_one=False)
+    gateway = Gateway(Config((samples(schemas),)), single_client=False)
     try:
         async with Client(gateway.server, mode=mode) as client:
             listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
@@ -203,8 +203,8 @@ async def test_what_the_server_declares_itself_counts(era, tmp_path):
     """Ours: it knows more than a file; the check says so."""
     (tmp_path / "find.output.schema.json").write_text(json.dumps(NUMBERS))
     (tmp_path / "gone.output.schema.json").write_text(json.dumps(NUMBERS))
-    records = Upstream("records", "stdio", command=(PYTHON, str(FIXTURES / "records.py")))
-    there = Upstream("records", "stdio", command=records.command, schemas=tmp_path)
+    records = UpstreamConfig("records", "stdio", command=(PYTHON, str(FIXTURES / "records.py")))
+    there = UpstreamConfig("records", "stdio", command=records.command, schemas=tmp_path)
     async with before(era, records) as (wire, _):
         plain = (await wire.tools())["find"], await wire.call("find"), await wire.call("find", projection=IDS)
     async with before(era, there) as (wire, gateway):

@@ -9,7 +9,7 @@ from mcp.shared.subscriptions import event_from_wire
 
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from server.reading import URI, call_as_told, descriptions, grants_in, read, required
 from server.wire import NEW, OLD, connect
@@ -22,9 +22,9 @@ RECORDS = (PYTHON, str(FIXTURES / "records.py"))
 @asynccontextmanager
 async def disclosing(era, folder, *names):
     """A connection to a gateway before that many servers of records; the folder is of the first one."""
-    upstreams = [Upstream(name, "stdio", command=RECORDS) for name in names]
+    upstreams = [UpstreamConfig(name, "stdio", command=RECORDS) for name in names]
     upstreams[0] = replace(upstreams[0], descriptions=folder)
-    gateway = Gateway(Config(tuple(upstreams), exposure="minimal"), serves_one=False)
+    gateway = Gateway(Config(tuple(upstreams), exposure="minimal"), single_client=False)
     try:
         async with connect(gateway.server, era) as wire:
             yield wire, gateway
@@ -75,7 +75,7 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
             asked.append(request.method)
             return await call_next(request)
 
-        gateway._stack.steps.insert(1, look)
+        gateway._pipeline.steps.insert(1, look)
         assert not required(await wire.call("find", given))
         assert "tools/list" not in asked
         await gateway._bus.publish(event_from_wire("notifications/tools/list_changed", None))
@@ -85,8 +85,8 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
 
 async def test_a_change_in_the_process_of_one_client_is_heard():
     """DISCLOSURE: `list_changed`, of whichever session it is."""
-    unruly = Upstream("it", "stdio", command=(PYTHON, str(FIXTURES / "unruly.py")))
-    gateway = Gateway(Config((unruly,), exposure="minimal"), serves_one=False)
+    unruly = UpstreamConfig("it", "stdio", command=(PYTHON, str(FIXTURES / "unruly.py")))
+    gateway = Gateway(Config((unruly,), exposure="minimal"), single_client=False)
     try:
         async with connect(gateway.server, OLD) as wire:
             given = {name: grants_in((await descriptions(wire, name))[name]) for name in ("pid", "storm")}
@@ -96,7 +96,7 @@ async def test_a_change_in_the_process_of_one_client_is_heard():
                 asked.append(request.method)
                 return await call_next(request)
 
-            gateway._stack.steps.insert(1, look)
+            gateway._pipeline.steps.insert(1, look)
             assert not required(await wire.call("pid", given["pid"]))
             assert "tools/list" not in asked
             assert not required(await wire.call("storm", {"times": 1, **given["storm"]}))
@@ -110,7 +110,7 @@ async def test_another_configuration_leaves_nothing_of_the_one_before(tmp_path):
     """Ours: a file may change often."""
     async with disclosing(NEW, tmp_path, "records") as (_, gateway):
         for exposure in ("full", "minimal") * 20:
-            await gateway.change(replace(gateway._config, exposure=exposure))
+            await gateway.reconfigure(replace(gateway._config, exposure=exposure))
         assert len(gateway._bus._listeners) == 1
 
 

@@ -18,9 +18,9 @@ from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.transports.http import HttpLink
-from louver.gateway.transports.transport import Call, RefusesAll
-from louver.gateway.upstream.timeouts import Patience, deadlines_of
+from louver.gateway.transports.http import HttpTransport
+from louver.gateway.transports.transport import Call, RefusesAllRequests
+from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.http1 import pool
 from louver.http1.connection import _Gzip
 from louver.limits import MAX_UPSTREAM_BYTES
@@ -73,7 +73,7 @@ def era(request):
 @pytest.fixture
 async def link(faulty, ears, era):
     """A link in each revision, without a session."""
-    async with opened(HttpLink(faulty[1], headers={"Authorization": "Bearer t"}, listener=ears)) as link:
+    async with opened(HttpTransport(faulty[1], headers={"Authorization": "Bearer t"}, listener=ears)) as link:
         link.speak(era)
         yield link
 
@@ -81,7 +81,7 @@ async def link(faulty, ears, era):
 @pytest.fixture
 async def session(faulty, ears):
     """A link of 2025 in a session."""
-    async with opened(HttpLink(faulty[1], listener=ears)) as link:
+    async with opened(HttpTransport(faulty[1], listener=ears)) as link:
         await link.call(Call("initialize", {"protocolVersion": OLD}, ears.heard, ears.asked))
         link.speak(OLD)
         yield link
@@ -115,7 +115,7 @@ async def test_headers_say_what_the_revision_wants(link, era, ears):
 
 async def test_a_configured_header_does_not_replace_the_protocols(faulty, ears):
     """Ours: names of headers are the same in any case."""
-    async with opened(HttpLink(faulty[1], headers={"Accept": "text/html"}, listener=ears)) as link:
+    async with opened(HttpTransport(faulty[1], headers={"Accept": "text/html"}, listener=ears)) as link:
         headers = (await call(link, "echo"))["headers"]
     assert headers["accept"] == "application/json, text/event-stream"
 
@@ -132,7 +132,7 @@ async def test_a_session_begins_with_initialize_and_ends_with_the_link(faulty, s
     assert "cookie" not in told["headers"]
     await session.close()
     await fails(call(session, "echo"), UpstreamUnavailable)
-    async with opened(HttpLink(faulty[1], listener=ears)) as other:
+    async with opened(HttpTransport(faulty[1], listener=ears)) as other:
         (ended,) = await seen(other, "DELETE")
     assert ended["headers"]["mcp-session-id"] == "session-1"
 
@@ -202,7 +202,7 @@ async def test_a_call_that_ends_while_its_question_is_open_is_no_fault(link, cap
 
     own.answers["roots/list"] = never
     ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.heard, own.asked)
-    calling = await begun(Patience(deadlines_of(SOON_S)).wait(ask, link.call))
+    calling = await begun(CallTimeout(deadlines_of(SOON_S)).wait(ask, link.call))
     await asked.wait()
     calling.cancel()
     await over.wait()
@@ -341,10 +341,10 @@ async def test_a_session_that_is_over_is_told_once(session, ears):
 async def test_a_session_that_is_over_leaves_nothing_open(faulty, ears):
     """Ours: who opens a new one each time has no more connections than at first."""
     files, work = len(os.listdir("/proc/self/fd")), asyncio.all_tasks()
-    link = HttpLink(faulty[1], listener=ears)
+    link = HttpTransport(faulty[1], listener=ears)
     await link.open()
     await link.call(Call("initialize", {"protocolVersion": OLD}, ears.heard, ears.asked))
-    link.speak(OLD)
+    link.set_version(OLD)
     await link.listen()
     await seen(link, "GET")
     silent = await begun(call(link, "silent"))
@@ -525,7 +525,7 @@ async def test_an_answer_in_tiny_pieces_holds_up_nobody(link):
 
 
 async def test_a_host_that_there_cannot_be_is_told(ears):
-    async with opened(HttpLink("http://a..b/mcp", listener=ears)) as link:
+    async with opened(HttpTransport("http://a..b/mcp", listener=ears)) as link:
         error = await fails(call(link, "echo"), UpstreamUnavailable)
     assert str(error) == "the upstream cannot be reached: its host is no name of one"
 
@@ -551,14 +551,14 @@ async def test_an_idle_connection_is_not_used_again(link, monkeypatch):
 async def test_a_url_names_who_asks(faulty, ears):
     """RFC 7617; what the configuration says of its own accord counts more."""
     url = faulty[1].replace("http://", "http://ann:s%40cret@")
-    async with opened(HttpLink(url, listener=ears)) as link:
+    async with opened(HttpTransport(url, listener=ears)) as link:
         assert (await call(link, "echo"))["headers"]["authorization"] == "Basic YW5uOnNAY3JldA=="
-    async with opened(HttpLink(url, headers={"Authorization": "Bearer t"}, listener=ears)) as link:
+    async with opened(HttpTransport(url, headers={"Authorization": "Bearer t"}, listener=ears)) as link:
         assert (await call(link, "echo"))["headers"]["authorization"] == "Bearer t"
 
 
 async def test_a_header_that_cannot_be_sent_is_told_without_it(faulty, ears):
-    async with opened(HttpLink(faulty[1], headers={"x-key": "a\nb"}, listener=ears)) as link:
+    async with opened(HttpTransport(faulty[1], headers={"x-key": "a\nb"}, listener=ears)) as link:
         error = await fails(call(link, "echo"), UpstreamUnavailable)
     assert str(error) == "a header for the upstream cannot be sent over HTTP"
 
@@ -607,7 +607,7 @@ async def test_an_error_that_says_nothing_of_the_request_tells_so(link, status, 
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "m", "data": 1}}
     error = await fails(call(link, "status", status=status, body=body), MCPError)
     assert (error.code, error.message, error.data) == (-32000, "m", 1)
-    assert isinstance(error, RefusesAll) is of_all
+    assert isinstance(error, RefusesAllRequests) is of_all
     assert not of_all or error.problem.endswith(f" HTTP {status}")
 
 
@@ -674,12 +674,12 @@ async def test_a_notification_that_is_not_taken_is_told(link):
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "not a url", "http:///mcp", "http://[::", ""])
 async def test_a_url_that_is_none_is_told(ears, url):
-    await fails(HttpLink(url, listener=ears).open(), UpstreamUnavailable)
+    await fails(HttpTransport(url, listener=ears).open(), UpstreamUnavailable)
 
 
 async def test_an_upstream_that_is_not_there_is_told_without_its_url(ears):
     """Ours: a URL may hold a secret."""
-    async with opened(HttpLink("http://127.0.0.1:1/?key=secret", listener=ears)) as link:
+    async with opened(HttpTransport("http://127.0.0.1:1/?key=secret", listener=ears)) as link:
         error = await fails(call(link, "echo"), UpstreamUnavailable)
     assert str(error) == "the upstream cannot be reached: connection refused"
 
@@ -689,7 +689,7 @@ async def test_no_proxy_is_taken_from_the_environment(faulty, ears, monkeypatch)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    async with opened(HttpLink(faulty[1], listener=ears)) as link:
+    async with opened(HttpTransport(faulty[1], listener=ears)) as link:
         assert await call(link, "echo")
 
 
@@ -703,7 +703,7 @@ def everything(served):
 
 async def test_a_server_of_the_sdk_is_spoken_to(everything, ears):
     """2025: a session, progress, a question, a stream that is closed and taken up again."""
-    async with opened(HttpLink(everything, listener=ears)) as link:
+    async with opened(HttpTransport(everything, listener=ears)) as link:
         hello = {
             "protocolVersion": OLD,
             "capabilities": {"sampling": {}},
@@ -730,7 +730,7 @@ async def test_a_server_of_the_sdk_is_spoken_to_without_a_session(everything, ea
         "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
     }
-    async with opened(HttpLink(everything, listener=ears)) as link:
+    async with opened(HttpTransport(everything, listener=ears)) as link:
         link.speak(NEW)
         own = Ears()
         discovered = await link.call(Call("server/discover", {"_meta": envelope}, own.heard, own.asked))

@@ -19,12 +19,12 @@ from gateway.served import FIXTURES, config, fixture, serving
 from louver.catalogue.guidance import Rule
 from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidConfig, LouverError
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from louver.protocol.names import PROJECTION
 from louver.server.calls.warnings import Warnings
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.results.results import KeptResults
 from server.kept import KEY, Clock, read, uri_of
 from server.wire import NEW, OLD, connect
@@ -41,9 +41,9 @@ GUIDANCE, WARNINGS = "dev.louver/guidance", "dev.louver/warnings"
 @asynccontextmanager
 async def large(era, *names, **options):
     """A connection to a gateway before that many servers; the rule is of the first one."""
-    upstreams = [Upstream(name, "stdio", command=LARGE) for name in names]
+    upstreams = [UpstreamConfig(name, "stdio", command=LARGE) for name in names]
     upstreams[0] = replace(upstreams[0], guidance=(Rule.read(RULE),))
-    gateway = Gateway(Config(tuple(upstreams), **options), serves_one=False)
+    gateway = Gateway(Config(tuple(upstreams), **options), single_client=False)
     try:
         async with connect(gateway.server, era) as wire:
             yield wire, gateway
@@ -97,9 +97,9 @@ async def test_another_configuration_leaves_results_where_they_are():
     kept = KeptResults()
     async with large(NEW, "large", keep_results=kept) as (wire, gateway):
         uri = uri_of(await wire.call("rows"))
-        await gateway.change(replace(gateway._config, warnings=Warnings(), exposure="minimal"))
+        await gateway.reconfigure(replace(gateway._config, warnings=Warnings(), exposure="minimal"))
         assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
-        await gateway.change(replace(gateway._config, keep_results=KeptResults(minutes=1)))
+        await gateway.reconfigure(replace(gateway._config, keep_results=KeptResults(minutes=1)))
         with pytest.raises(MCPError):
             await read(wire, uri)
 
@@ -116,7 +116,7 @@ async def test_a_configuration_that_cannot_be_stood_by_changes_nothing(wrong, to
     async with large(NEW, "large", keep_results=KeptResults()) as (wire, gateway):
         uri = uri_of(await wire.call("rows"))
         with pytest.raises(LouverError, match=told):
-            await gateway.change(replace(gateway._config, upstreams=(), **wrong))
+            await gateway.reconfigure(replace(gateway._config, upstreams=(), **wrong))
         assert list(gateway.upstreams) == ["large"]
         assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
 
@@ -127,7 +127,7 @@ async def test_guidance_for_a_tool_that_is_not_there_is_told():
         assert [problem for state in await gateway.open() for problem in gateway.problems_of(state)] == []
         rule = replace(Rule.read(RULE), tool="row")
         upstreams = (replace(gateway._config.upstreams[0], guidance=(rule,)), gateway._config.upstreams[1])
-        await gateway.change(replace(gateway._config, upstreams=upstreams))
+        await gateway.reconfigure(replace(gateway._config, upstreams=upstreams))
         problems = [problem for state in await gateway.open() for problem in gateway.problems_of(state)]
     assert problems == ["one: guidance is given for a tool 'row', which it does not have; did you mean 'rows'?"]
 
@@ -268,7 +268,8 @@ async def test_a_file_keeps_results_under_a_policy_for_as_long_as_that_is_the_sa
     async def started(policy, name="large"):
         kept = KeptResults(over_bytes=1_000, store=tmp_path / "r.db")
         gateway = Gateway(
-            Config((Upstream(name, "stdio", command=LARGE, policy=policy),), keep_results=kept), serves_one=False
+            Config((UpstreamConfig(name, "stdio", command=LARGE, policy=policy),), keep_results=kept),
+            single_client=False,
         )
         try:
             async with connect(gateway.server, NEW) as wire:
@@ -282,7 +283,7 @@ async def test_a_file_keeps_results_under_a_policy_for_as_long_as_that_is_the_sa
         assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
         for other in (ruled(tmp_path, allow="call"), ruled(tmp_path, key=b"l" * 32), None):
             upstream = replace(gateway._config.upstreams[0], policy=other)
-            await gateway.change(replace(gateway._config, upstreams=(upstream,)))
+            await gateway.reconfigure(replace(gateway._config, upstreams=(upstream,)))
             with pytest.raises(MCPError):
                 await read(wire, uri)
     async with started(ruled(tmp_path), "other") as (wire, _):
@@ -307,7 +308,7 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
             check=True,
             timeout=60,
         )
-        assert made.stdout.strip() == Policed("it", policy).id
+        assert made.stdout.strip() == PolicyEnforcer("it", policy).id
     others = [
         replace(policy, **{name: value})
         for name, value in {
@@ -320,5 +321,8 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
             "tools": {"rows": policy.tools["*"]},
         }.items()
     ]
-    assert len({Policed("it", each).id for each in (policy, *others)} | {Policed("that", policy).id}) == len(others) + 2
-    assert Policed("it", replace(policy, file=None)).id == Policed("it", policy).id
+    assert (
+        len({PolicyEnforcer("it", each).id for each in (policy, *others)} | {PolicyEnforcer("that", policy).id})
+        == len(others) + 2
+    )
+    assert PolicyEnforcer("it", replace(policy, file=None)).id == PolicyEnforcer("it", policy).id

@@ -9,7 +9,7 @@ from mcp import MCPError
 
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from louver.server.calls.warnings import Warnings
 from louver.server.results.results import KeptResults
@@ -26,14 +26,14 @@ URI = "louver://results/told"
 
 def keeping(*names):
     """Servers that say that they keep what they are told, at any address."""
-    return [Upstream(name, "stdio", command=(PYTHON, str(FIXTURES / "keeping.py"), name)) for name in names]
+    return [UpstreamConfig(name, "stdio", command=(PYTHON, str(FIXTURES / "keeping.py"), name)) for name in names]
 
 
 @asynccontextmanager
 async def before(upstreams, **options):
     """A gateway before these servers, which keeps results too."""
     options = {"keep_results": KeptResults(over_bytes=1_000_000), **options}
-    gateway = Gateway(Config(tuple(upstreams), **options), serves_one=False)
+    gateway = Gateway(Config(tuple(upstreams), **options), single_client=False)
     try:
         yield gateway.server
     finally:
@@ -49,7 +49,7 @@ async def error_of(wire, uri):
 @ERAS
 async def test_what_a_server_has_kept_is_read_there(era):
     """GATEWAY.md, "Transparency first": a Louver behind a Louver; the tool runs once."""
-    upstream = Upstream("large", "stdio", command=(*LARGE, "--keeps"))
+    upstream = UpstreamConfig("large", "stdio", command=(*LARGE, "--keeps"))
     async with before([upstream]) as server, connect(server, era) as wire:
         answer = await wire.call("rows", {"number": 150})
         assert answer["structuredContent"] == {"call": 1}
@@ -66,7 +66,7 @@ async def test_whatever_a_server_has_against_a_read_there_is_nothing(era):
     clock = Clock()
     kept = KeptResults(over_bytes=1_000, clock=clock)
     async with (
-        before([*keeping("one"), Upstream("large", "stdio", command=LARGE)], keep_results=kept) as server,
+        before([*keeping("one"), UpstreamConfig("large", "stdio", command=LARGE)], keep_results=kept) as server,
         connect(server, era) as wire,
     ):
         with caller("ann"):
@@ -102,7 +102,8 @@ async def test_a_server_that_tells_of_our_own_handle_gets_nothing_by_it(era):
     """Ours: what is kept here is read here."""
     async with (
         before(
-            [*keeping("one"), Upstream("large", "stdio", command=LARGE)], keep_results=KeptResults(over_bytes=1_000)
+            [*keeping("one"), UpstreamConfig("large", "stdio", command=LARGE)],
+            keep_results=KeptResults(over_bytes=1_000),
         ) as server,
         connect(server, era) as wire,
     ):
@@ -125,10 +126,10 @@ async def test_what_is_no_handle_is_not_remembered(era, uri):
 @asynccontextmanager
 async def changing(config):
     """A connection to a gateway, and what gives that another configuration."""
-    gateway = Gateway(config, serves_one=False)
+    gateway = Gateway(config, single_client=False)
     try:
         async with connect(gateway.server, NEW) as wire:
-            yield wire, gateway.change
+            yield wire, gateway.reconfigure
     finally:
         await gateway.close()
 

@@ -12,7 +12,7 @@ import pytest
 from cli.commands.test_suggest import suggest
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from server.wire import NEW, connect
@@ -24,8 +24,8 @@ RECORDS = (sys.executable, str(FIXTURES / "records.py"))
 
 @asynccontextmanager
 async def started(folder, *names, **options):
-    upstreams = tuple(Upstream(name, "stdio", command=RECORDS) for name in names)
-    gateway = Gateway(Config(upstreams, learn=folder, **options), serves_one=False)
+    upstreams = tuple(UpstreamConfig(name, "stdio", command=RECORDS) for name in names)
+    gateway = Gateway(Config(upstreams, learn=folder, **options), single_client=False)
     try:
         async with connect(gateway.server, NEW, extensions={}) as wire:
             yield wire

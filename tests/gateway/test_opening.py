@@ -12,7 +12,7 @@ from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER, LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from server.wire import connect
 
@@ -62,7 +62,7 @@ async def test_who_cannot_open_a_connection_is_served_by_nobody(tmp_path):
     """Ours: it may try as often as it likes."""
     script = tmp_path / "server.py"
     script.symlink_to(FIXTURES / "unruly.py")
-    gateway = Gateway(Config((Upstream("it", "stdio", command=(PYTHON, str(script))),)), serves_one=False)
+    gateway = Gateway(Config((UpstreamConfig("it", "stdio", command=(PYTHON, str(script))),)), single_client=False)
     try:
         async with connect(gateway.server, HANDSHAKE) as wire:
             assert len(gateway.upstreams["it"].clients) == 1

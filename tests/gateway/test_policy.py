@@ -17,18 +17,18 @@ from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY
 from louver.errors import InvalidPolicy
 from louver.gateway.clients.client import Client as Served
-from louver.gateway.clients.client import Itself
+from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.config.read import read_config
-from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.policy_guard import Guard
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.raw import Visible
 from policy.behind import ADMIN, RULES, inside, leaks, policy
 from server.wire import NEW, OLD
 
 pytestmark = pytest.mark.anyio
 
-TURN = Itself(Served(NEW, GATEWAY))
+TURN = GatewayCaller(Served(NEW, GATEWAY_IDENTITY))
 LOOSE, TIGHT = {"name": "all", "deny": ["**.ssn"]}, {"name": "all", "allow": ["id"]}
 
 
@@ -166,8 +166,8 @@ async def test_a_list_that_is_given_up_stops_before_the_next_tool(tmp_path):
     loop, begun, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
     path = tmp_path / "it.policy.json"
     path.write_text(of(LOOSE))
-    guard = Guard(Policed("it", Policy.read(path)))
-    shown, seen = [], guard.policed.shown
+    guard = Guard(PolicyEnforcer("it", Policy.read(path)))
+    shown, seen = [], guard.enforcer.listed_definition
 
     def show(tool, principal):
         loop.call_soon_threadsafe(begun.set)
@@ -175,7 +175,7 @@ async def test_a_list_that_is_given_up_stops_before_the_next_tool(tmp_path):
         shown.append(tool["name"])
         return seen(tool, principal)
 
-    guard.policed.shown = show
+    guard.enforcer.listed_definition = show
 
     async def ask(turn, params):
         return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in "abc"]}

@@ -13,7 +13,7 @@ from core.corpus import recordings
 from fixtures.forking import PYTHON
 from gateway.gateways import over_stdio
 from gateway.served import FIXTURES
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from server.wire import NEW, OLD, connect, text_of
 
@@ -24,7 +24,7 @@ def playing(name, **settings):
     """An upstream that answers as the server did when it was recorded."""
     recordings(name)
     command = (PYTHON, str(FIXTURES / "recorded.py"), name)
-    return Upstream(name, "stdio", command=command, **{"ready_views": True, **settings})
+    return UpstreamConfig(name, "stdio", command=command, **{"ready_views": True, **settings})
 
 
 def answered(name, tool):
@@ -34,7 +34,7 @@ def answered(name, tool):
 @asynccontextmanager
 async def before(era, *upstreams, **options):
     """A connection to a gateway before servers, and the gateway."""
-    gateway = Gateway(Config(upstreams), serves_one=False, **options)
+    gateway = Gateway(Config(upstreams), single_client=False, **options)
     try:
         async with connect(gateway.server, era) as wire:
             yield wire, gateway
@@ -136,7 +136,7 @@ async def test_they_come_and_go_with_the_configuration(era):
     upstream = playing("mcp-server-time", ready_views=False)
     async with before(era, upstream) as (wire, gateway):
         for ready in (True, False):
-            await gateway.change(Config((replace(upstream, ready_views=ready),)))
+            await gateway.reconfigure(Config((replace(upstream, ready_views=ready),)))
             now = await wire.call("get_current_time", {"timezone": "Europe/Paris"})
             assert ("is_dst" not in now["structuredContent"]) is ready
 

@@ -16,10 +16,10 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, config, fixture, serving
 from louver.concurrency.backoff import Backoff
 from louver.errors import UpstreamUnavailable
-from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.session import Session
-from louver.gateway.upstream.subscribers import Audience
-from louver.gateway.upstream.tool_pins import Definitions
+from louver.gateway.upstream.subscribers import Subscribers
+from louver.gateway.upstream.tool_pins import ToolPins
 from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio
@@ -58,14 +58,14 @@ def test_the_wait_doubles_and_is_bounded():
     assert backoff.wait_s == 0
     waits = []
     for _ in range(2000):
-        backoff.fail("it is broken")
+        backoff.record_failure("it is broken")
         waits.append(backoff.wait_s)
     expected = [MIN_BACKOFF_S * 2**number for number in range(MAX_FAILURES - 1)]
     assert waits[: len(expected)] == pytest.approx(expected, rel=0.1)
     assert waits[len(expected) :] == pytest.approx([MAX_BACKOFF_S] * (2000 - len(expected)), rel=0.1)
     backoff.reset()
     assert backoff.wait_s == 0
-    backoff.fail("again")
+    backoff.record_failure("again")
     assert backoff.wait_s <= MIN_BACKOFF_S
 
 
@@ -156,13 +156,13 @@ async def test_an_upstream_that_ends_while_it_opens_has_not_opened():
     session = Session(
         "one",
         link,
-        GATEWAY,
+        GATEWAY_IDENTITY,
         1,
-        Audience(),
+        Subscribers(),
         told,
         lambda *end: ends.append(end),
         lambda change: None,
-        Definitions("one", "warn"),
+        ToolPins("one", "warn"),
     )
     with pytest.raises(UpstreamUnavailable, match="it has ended"):
         await session.open()

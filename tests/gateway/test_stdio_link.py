@@ -16,7 +16,7 @@ from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.transports import process
-from louver.gateway.transports.stdio import StdioLink
+from louver.gateway.transports.stdio import StdioTransport
 from louver.gateway.transports.transport import Call
 from louver.limits import MAX_UPSTREAM_BYTES
 
@@ -33,7 +33,7 @@ async def ears():
 @pytest.fixture
 async def link(ears):
     """A link to a process that answers as its tools say."""
-    async with opened(StdioLink(FAULTY, listener=ears)) as link:
+    async with opened(StdioTransport(FAULTY, listener=ears)) as link:
         yield link
 
 
@@ -80,7 +80,7 @@ async def test_an_error_is_the_upstreams_own(link):
 async def test_a_process_gets_a_few_variables_and_its_own(ears, monkeypatch, tmp_path):
     """The SDK's rule: a secret in our environment is not for every upstream."""
     monkeypatch.setenv("LOUVER_SECRET", "not for upstreams")
-    async with opened(StdioLink(FAULTY, env={"KEY": "value"}, cwd=str(tmp_path), listener=ears)) as link:
+    async with opened(StdioTransport(FAULTY, env={"KEY": "value"}, cwd=str(tmp_path), listener=ears)) as link:
         result = await call(link, "echo")
     assert result["env"]["KEY"] == "value"
     assert result["env"]["PATH"] == os.environ["PATH"]
@@ -404,30 +404,30 @@ async def test_the_last_words_of_a_process_are_heard(link, ears):
 
 
 async def test_a_process_that_dies_at_once_fails_the_first_call(ears):
-    async with opened(StdioLink([*FAULTY, "dies"], listener=ears)) as link:
+    async with opened(StdioTransport([*FAULTY, "dies"], listener=ears)) as link:
         await fails(call(link, "echo"), UpstreamUnavailable)
         assert await ears.gone_for == "the upstream's process has ended with code 3"
 
 
 async def test_a_link_is_opened_first(ears):
-    await fails(call(StdioLink(FAULTY, listener=ears), "echo"), UpstreamUnavailable)
+    await fails(call(StdioTransport(FAULTY, listener=ears), "echo"), UpstreamUnavailable)
 
 
 @pytest.mark.parametrize("command", [["no-such-program-anywhere"], ["/"], ["nul\0"]])
 async def test_a_command_that_cannot_run_is_told(ears, command):
-    error = await fails(StdioLink(command, listener=ears).open(), UpstreamUnavailable)
+    error = await fails(StdioTransport(command, listener=ears).open(), UpstreamUnavailable)
     assert str(error).startswith(f"the upstream {command[0]!r} cannot be started: ")
 
 
 async def test_a_folder_that_is_not_there_is_not_taken_for_the_command(ears, tmp_path):
     """Ours: what is told is what is to be mended."""
-    error = await fails(StdioLink(FAULTY, cwd=tmp_path / "none", listener=ears).open(), UpstreamUnavailable)
+    error = await fails(StdioTransport(FAULTY, cwd=tmp_path / "none", listener=ears).open(), UpstreamUnavailable)
     assert f"cannot be started: its folder '{tmp_path / 'none'}': No such file" in str(error)
 
 
 async def test_a_command_that_is_written_as_one_word_is_told_how_it_is_written(ears):
     """Ours: in the files of hosts, too, the command stands apart from its arguments."""
-    error = await fails(StdioLink(["npx -y no-such-server"], listener=ears).open(), UpstreamUnavailable)
+    error = await fails(StdioTransport(["npx -y no-such-server"], listener=ears).open(), UpstreamUnavailable)
     assert str(error).endswith(
         "No such file or directory. The command is one word, as 'npx'; the others are its arguments"
     )
@@ -453,7 +453,7 @@ async def test_a_stopped_process_blocks_nobody(link):
 
 async def test_a_process_that_will_not_end_is_killed(ears):
     """Input closed, SIGTERM, SIGKILL; in bounded time."""
-    async with opened(StdioLink([*FAULTY, "stubborn"], listener=ears)) as link:
+    async with opened(StdioTransport([*FAULTY, "stubborn"], listener=ears)) as link:
         await call(link, "echo")
         pid = link._process._transport.get_pid()
         began = time.perf_counter()
@@ -486,7 +486,7 @@ async def test_standard_error_is_a_log_line_by_line(link, caplog):
 
 async def test_nothing_is_left_behind(ears):
     """pytest turns a transport that was not closed into an error, once it is collected."""
-    async with opened(StdioLink(FAULTY, listener=ears)) as link:
+    async with opened(StdioTransport(FAULTY, listener=ears)) as link:
         await call(link, "echo")
     del link
     gc.collect()
@@ -497,7 +497,7 @@ async def test_nothing_is_left_behind(ears):
 
 
 async def test_a_server_of_the_sdk_is_spoken_to(ears):
-    async with opened(StdioLink(EVERYTHING, listener=ears)) as link:
+    async with opened(StdioTransport(EVERYTHING, listener=ears)) as link:
         client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
         hello = await link.call(Call("initialize", client, ears.heard, ears.asked))
         await link.notify("notifications/initialized", None)

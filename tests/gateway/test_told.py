@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.gateway.clients.client import UPDATED, Client, Itself, wholes
-from louver.gateway.upstream.availability import Onlookers
-from louver.gateway.upstream.negotiation import Hello
+from louver.gateway.clients.client import RESOURCE_UPDATED, Client, GatewayCaller, resource_and_parents
+from louver.gateway.upstream.availability import AvailabilityListeners
+from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.gateway.upstream.upstream import Terms, Upstream
 
 pytestmark = pytest.mark.anyio
@@ -81,14 +81,14 @@ class Hearing(Client):
     """A client of 2025-11-25 that keeps what it hears beside its requests."""
 
     def __init__(self, name):
-        super().__init__(HANDSHAKE, Hello(HANDSHAKE, {"name": name}, {}))
+        super().__init__(HANDSHAKE, ClientIdentity(HANDSHAKE, {"name": name}, {}))
         self.notes = []
 
     def hear(self, method, params):
         self.notes.append((method, params))
 
 
-class Calling(Itself):
+class Calling(GatewayCaller):
     """A request of a client, which keeps what it hears because of it."""
 
     def __init__(self, client):
@@ -117,15 +117,22 @@ async def upstream(server, told, request):
 
     isolated = getattr(request, "param", False)
     terms = Terms(server.link, timeout_s=5, isolated=isolated, per_era=False)
-    hello = Hello(HANDSHAKE, {"name": "gateway"}, {})
-    made = Upstream("it", terms, opened_as=hello, serves_one=False, told=tell, onlookers=Onlookers(tell))
+    hello = ClientIdentity(HANDSHAKE, {"name": "gateway"}, {})
+    made = Upstream(
+        "it",
+        terms,
+        shared_identity=hello,
+        single_client=False,
+        publish=tell,
+        availability_listeners=AvailabilityListeners(tell),
+    )
     yield made
-    made.give_up()
-    await made.ended()
+    made.close()
+    await made.wait_closed()
 
 
 async def names(session, client):
-    listed = await session.call(Itself(client), "tools/list", {})
+    listed = await session.call(GatewayCaller(client), "tools/list", {})
     return [tool["name"] for tool in listed["tools"]]
 
 
@@ -195,13 +202,13 @@ async def test_a_list_that_was_asked_for_before_changes_could_be_told_is_not_kep
 async def test_who_watches_a_resource_hears_of_its_parts(upstream, told):
     """MCP, resources: what was updated "might be a sub-resource of the one that the client actually subscribed to"."""
     ann, bob = Hearing("ann"), Hearing("bob")
-    modern = Client(STATELESS, Hello(STATELESS, {}, {}))
+    modern = Client(STATELESS, ClientIdentity(STATELESS, {}, {}))
     session = await upstream.session(ann)
     await upstream.session(bob)
     for client, uri in ((ann, "file:///dir"), (bob, "file:///dir/b/"), (modern, "file:///dir")):
-        await session.subscriptions.watch(Itself(client), {"uri": uri})
+        await session.subscriptions.watch(GatewayCaller(client), {"uri": uri})
     for uri in ("file:///dir/a", "file:///dir/", "file:///dir/b/c", "file:///dirt", "file:///"):
-        await session.heard(UPDATED, {"uri": uri})
+        await session.heard(RESOURCE_UPDATED, {"uri": uri})
     assert [params["uri"] for _, params in ann.notes] == ["file:///dir/a", "file:///dir/", "file:///dir/b/c"]
     assert [params["uri"] for _, params in bob.notes] == ["file:///dir/b/c"]
     # Streams of 2026-07-28 go by the address, so it is told as of what is watched there, too.
@@ -210,9 +217,9 @@ async def test_who_watches_a_resource_hears_of_its_parts(upstream, told):
 
 async def test_the_parts_of_an_address_are_bounded():
     """Ours: an address may be as long as a message."""
-    assert len(list(wholes("/" * 1_000_000))) < 200
-    assert list(wholes(7)) == []
-    assert list(wholes("a:b/c")) == ["a:b/c", "a:b", "a:b/"]
+    assert len(list(resource_and_parents("/" * 1_000_000))) < 200
+    assert list(resource_and_parents(7)) == []
+    assert list(resource_and_parents("a:b/c")) == ["a:b/c", "a:b", "a:b/"]
 
 
 async def test_an_update_in_the_stream_of_a_call_is_heard_by_others_who_watch(server, upstream):
@@ -220,8 +227,8 @@ async def test_an_update_in_the_stream_of_a_call_is_heard_by_others_who_watch(se
     ann, bob = Hearing("ann"), Hearing("bob")
     session = await upstream.session(ann)
     await upstream.session(bob)
-    await session.subscriptions.watch(Itself(bob), {"uri": "a:b"})
-    server.says_in_calls = [(UPDATED, {"uri": "a:b"})]
+    await session.subscriptions.watch(GatewayCaller(bob), {"uri": "a:b"})
+    server.says_in_calls = [(RESOURCE_UPDATED, {"uri": "a:b"})]
     assert await added(session, ann) == server.says_in_calls
     assert (ann.notes, bob.notes) == ([], server.says_in_calls)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from louver.http1.fast_heads import PlainHeads, plain_answer, plain_request
+from louver.http1.fast_heads import PlainHeads, plain_request, plain_response
 from louver.limits import MAX_HTTP_HEAD
 
 POST = b"POST /mcp HTTP/1.1\r\n"
@@ -116,7 +116,7 @@ def test_a_plain_request_is_what_h11_reads(data):
 @example(OK + b"content-length: 3\r\n\r\nabc")
 def test_a_plain_answer_is_what_h11_reads(data):
     """Likewise."""
-    head = plain_answer(data)
+    head = plain_response(data)
     if head is None:
         return
     http = h11.Connection(h11.CLIENT)
@@ -140,7 +140,7 @@ def test_a_plain_answer_is_what_h11_reads(data):
     ]
 )
 @example([POST + b"host: h\r\n" + rest for rest in (b"content-length: 3\r\n\r\n", b"content-length: 3\r\n", b"\r\n")])
-@pytest.mark.parametrize("read", [plain_request, plain_answer])
+@pytest.mark.parametrize("read", [plain_request, plain_response])
 def test_heads_on_one_connection_are_each_read_as_if_alone(read, said):
     """Ours: what was said before is nothing to a message, whether it begins likewise or not."""
     connection = PlainHeads(read)
@@ -173,7 +173,7 @@ def test_what_clients_send_is_plain(line):
     head = plain_request(said + b"abc")
     assert (head.target, head.length, head.end) == (b"/mcp", 3, len(said))
     assert PLAIN[line].items() <= head.fields.items()
-    assert plain_answer(OK + said.removeprefix(POST)).fields == head.fields
+    assert plain_response(OK + said.removeprefix(POST)).fields == head.fields
 
 
 NOT_PLAIN = {
@@ -203,10 +203,10 @@ NOT_PLAIN = {
 def test_what_is_unusual_is_not_plain(name):
     """Ours."""
     assert plain_request(NOT_PLAIN[name]) is None
-    assert plain_answer(NOT_PLAIN[name].replace(POST, OK)) is None
+    assert plain_response(NOT_PLAIN[name].replace(POST, OK)) is None
 
 
 def test_a_request_needs_a_host():
     """RFC 9112, section 3.2."""
     assert plain_request(POST + b"content-length: 0\r\n\r\n") is None
-    assert plain_answer(OK + b"content-length: 0\r\n\r\n") is not None
+    assert plain_response(OK + b"content-length: 0\r\n\r\n") is not None

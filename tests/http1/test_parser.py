@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from louver.http1 import parser
-from louver.http1.fast_heads import PlainHeads, plain_answer
-from louver.http1.parser import END, ByHttptools, Head, NotHttp, PlainFirst
+from louver.http1.fast_heads import PlainHeads, plain_response
+from louver.http1.parser import END, Head, HttptoolsParser, InvalidHttp, PlainFirstParser
 from louver.limits import MAX_HTTP_HEAD
 
 
 def plain_first():
     """What reads the first answer of a connection."""
-    return PlainFirst(PlainHeads(plain_answer))
+    return PlainFirstParser(PlainHeads(plain_response))
 
 
-EACH = [ByHttptools, plain_first]
+EACH = [HttptoolsParser, plain_first]
 OK = b"HTTP/1.1 200 OK\r\n"
 
 each = pytest.mark.parametrize("made", EACH)
@@ -107,9 +107,9 @@ CUT = [OK, OK + b"content-length: 5\r\n\r\nab", OK + b"transfer-encoding: chunke
 @pytest.mark.parametrize("came", CUT)
 def test_an_answer_that_is_cut_is_told_so(made, came):
     """Ours."""
-    with pytest.raises(NotHttp) as raised:
+    with pytest.raises(InvalidHttp) as raised:
         parts(made, came, end=True)
-    assert raised.value.is_cut
+    assert raised.value.is_truncated
 
 
 WRONG = {
@@ -131,9 +131,9 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_no_answer_is_told(made, size, name):
     """Ours: what could be read in two ways is not read at all."""
-    with pytest.raises(NotHttp) as raised:
+    with pytest.raises(InvalidHttp) as raised:
         parts(made, WRONG[name], size)
-    assert not raised.value.is_cut
+    assert not raised.value.is_truncated
 
 
 ENDLESS = {
@@ -148,7 +148,7 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_has_no_end_is_not_waited_for(made, name):
     """Ours: `MAX_HTTP_HEAD`."""
-    with pytest.raises(NotHttp):
+    with pytest.raises(InvalidHttp):
         parts(made, ENDLESS[name] + b"\t", 1000)
 
 

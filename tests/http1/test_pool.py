@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gateway.links import SOON_S, turns
 from louver.errors import UpstreamUnavailable
 from louver.http1 import pool as module
-from louver.http1.pool import Connections, _text
+from louver.http1.pool import ConnectionPool, _address_text
 from louver.limits import MAX_UPSTREAM_PENDING
 
 
@@ -54,7 +54,7 @@ async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *,
     transports = []
     made = partial(Hasty, transports, said, ends=ends)
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
-    connections = Connections(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
+    connections = ConnectionPool(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
     try:
         async with asyncio.timeout(SOON_S):
             yield connections, transports
@@ -116,7 +116,7 @@ async def test_a_connection_that_was_full_is_read_from_again():
         # Were it not read from, its end would be seen only once it is used again.
         transports[0].close()
         await turns()
-        assert not connections._all
+        assert not connections._connections
 
 
 @pytest.mark.anyio
@@ -166,7 +166,7 @@ def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
 
     async def given_up():
-        asking = asyncio.create_task(Connections("http://mcp.invalid/mcp").request("POST", {}))
+        asking = asyncio.create_task(ConnectionPool("http://mcp.invalid/mcp").request("POST", {}))
         assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -187,7 +187,7 @@ async def test_a_host_is_looked_up_once_for_all_who_wait(monkeypatch):
     """Ours: a resolver that hangs is asked by one thread at a time, whoever has given up meanwhile."""
     resolver = Resolver()
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
-    connections = Connections("http://mcp.invalid/mcp")
+    connections = ConnectionPool("http://mcp.invalid/mcp")
     first, second = (asyncio.create_task(connections.request("POST", {})) for _ in range(2))
     try:
         assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
@@ -213,7 +213,7 @@ async def test_a_host_is_looked_up_once_for_all_who_wait(monkeypatch):
 )
 def test_an_address_of_a_link_keeps_its_scope(address, text):
     """RFC 4007: without it nobody knows which link is meant."""
-    assert _text(address) == text
+    assert _address_text(address) == text
 
 
 @pytest.mark.anyio
@@ -226,7 +226,7 @@ async def test_each_address_of_a_host_is_tried(monkeypatch):
 
 async def why(url):
     """Why an upstream cannot be reached."""
-    connections = Connections(url)
+    connections = ConnectionPool(url)
     with pytest.raises(UpstreamUnavailable) as failed:
         await connections.request("POST", {})
     await connections.close()

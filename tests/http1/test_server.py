@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 
 from gateway.raw import SOON_S
 from louver.http1 import server as http_front
-from louver.http1.server import Front, Together
+from louver.http1.server import BufferedTransport, PlainFirstProtocol
 from louver.limits import MAX_HTTP_HEAD
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,7 @@ async def served(app):
     def made():
         state = ServerState()
         state.default_headers = [(b"x-server", b"all")]
-        fronts.append(Front(config=config, server_state=state, app_state={}))
+        fronts.append(PlainFirstProtocol(config=config, server_state=state, app_state={}))
         return fronts[0]
 
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
@@ -722,7 +722,7 @@ async def test_who_is_sent_away_does_not_count():
     config.load()
     state = ServerState()
     async with connected() as (_, one, *_), connected() as (_, other, *_):
-        fronts = [Front(config=config, server_state=state, app_state={}) for _ in range(2)]
+        fronts = [PlainFirstProtocol(config=config, server_state=state, app_state={}) for _ in range(2)]
         for front, transport in zip(fronts, (one, other), strict=True):
             front.connection_made(transport)
         assert state.connections == {fronts[0]}
@@ -849,7 +849,7 @@ async def connected():
 async def test_what_is_written_in_one_turn_is_sent_together():
     """Ours: sending is what takes long."""
     async with connected() as (_, transport, reader, _writer):
-        together = Together(transport)
+        together = BufferedTransport(transport)
         together.write(b"head")
         together.write(b"")
         together.write(b"body")
@@ -863,7 +863,7 @@ async def test_what_is_written_in_one_turn_is_sent_together():
 async def test_a_writer_is_told_to_wait_for_a_client_that_does_not_read():
     """Ours: whatever is written in one turn, no more than that is kept."""
     async with connected() as (protocol, transport, _reader, _writer):
-        together = Together(transport)
+        together = BufferedTransport(transport)
         written = 0
         while not protocol.pauses:
             together.write(b"x" * 1000)
@@ -877,7 +877,7 @@ async def test_what_nobody_reads_ends_with_its_connection(monkeypatch):
     """Ours: `CLIENT_SILENCE_S`; else it would be kept for as long as the client likes."""
     monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)
     async with connected() as (protocol, transport, _reader, _writer):
-        together = Together(transport)
+        together = BufferedTransport(transport)
         together.write(b"x" * 20_000_000)
         together.close()
         await protocol.lost
@@ -886,19 +886,19 @@ async def test_what_nobody_reads_ends_with_its_connection(monkeypatch):
 async def test_what_is_read_slowly_is_sent_to_its_end():
     """Ours: at its end the connection waits for who reads at all."""
     async with connected() as (_, transport, reader, _writer):
-        together = Together(transport)
+        together = BufferedTransport(transport)
         together.write(b"x" * 20_000_000)
         together.close()
         unread = transport.get_write_buffer_size()
         await reader.readexactly(10_000_000)
-        together._give_up(unread)
+        together._abort_if_stalled(unread)
         assert len(await reader.read()) == 10_000_000
 
 
 async def test_what_is_written_after_the_client_has_gone_harms_nothing(caplog):
     """Ours."""
     async with connected() as (protocol, transport, _reader, _writer):
-        together = Together(transport)
+        together = BufferedTransport(transport)
         together.write(b"one")
         transport.abort()
         together.write(b"two")

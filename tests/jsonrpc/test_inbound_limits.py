@@ -5,8 +5,8 @@ import json
 import pytest
 from mcp import MCPError
 
-from louver.gateway.serve.stdio_streams import TooLong
-from louver.jsonrpc.inbound_limits import asked, check
+from louver.gateway.serve.stdio_streams import OversizedLine
+from louver.jsonrpc.inbound_limits import check, peek_request_id
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
 
 
@@ -62,7 +62,7 @@ def test_whose_message_it_was_is_seen_without_reading_it(monkeypatch):
     ]
     read = json.loads
     monkeypatch.setattr(json, "loads", lambda text: read(text) if len(text) < 100 else pytest.fail("it is read"))
-    assert [asked(json.dumps(each).encode()) for each in said] == [1, "a", None]
+    assert [peek_request_id(json.dumps(each).encode()) for each in said] == [1, "a", None]
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,15 @@ def test_whose_message_it_was_is_seen_without_reading_it(monkeypatch):
 )
 def test_json_that_is_no_message_says_whose_it_is(said, number):
     """JSON-RPC 2.0, 5.1: -32600, with the id where it can be told; MCP has no answers to nobody."""
-    assert asked(json.dumps(said).encode() + b"\n") == number
+    assert peek_request_id(json.dumps(said).encode() + b"\n") == number
 
 
 @pytest.mark.parametrize("line", [b"", b"\xff", b"[" * 100_000, b'{"a":' * 100_000])
 def test_of_what_is_no_json_nobody_is_told(line):
     """Ours: unless its beginning or its end shows a request."""
-    assert asked(line) is None
+    assert peek_request_id(line) is None
 
 
 def test_what_was_cut_is_not_taken_whole():
     """Ours: what is left of a line that is too long may happen to be JSON."""
-    assert asked(TooLong(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{}')) == 1
+    assert peek_request_id(OversizedLine(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{}')) == 1

@@ -145,7 +145,7 @@ def test_the_depth_is_counted_with_the_message_itself(levels):
 @given(JSON)
 def test_what_is_written_is_read_again(written):
     """Ours: for every JSON value."""
-    message = wire.read(wire.answer(1, {"value": written}))
+    message = wire.read(wire.response(1, {"value": written}))
     assert message.result()["value"] == written
 
 
@@ -193,7 +193,7 @@ def test_the_number_of_a_request_may_come_back_as_a_text(written, number):
 def test_the_call_of_an_unusable_answer_is_known_by_a_text():
     """Likewise."""
     for raw in (b'{"jsonrpc":"2.0","id":"74","result":NaN}', b'{"jsonrpc":"2.0","result":NaN,"id":"74"}'):
-        assert wire.answered(raw) == 74
+        assert wire.peek_response_id(raw) == 74
 
 
 def test_an_error_is_the_error():
@@ -216,7 +216,7 @@ def test_the_call_of_an_unusable_answer_is_known(name):
     try:
         found = wire.read(raw).id
     except UpstreamError:
-        found = wire.answered(raw)
+        found = wire.peek_response_id(raw)
     assert found == 74
 
 
@@ -234,7 +234,7 @@ def test_the_call_of_an_unusable_answer_is_known(name):
 )
 def test_nobody_is_taken_for_the_call_of_something_else(raw):
     """Ours: a question of the upstream has ids of its own."""
-    assert wire.answered(raw) is None
+    assert wire.peek_response_id(raw) is None
 
 
 @pytest.mark.anyio
@@ -242,7 +242,7 @@ async def test_others_run_while_the_largest_message_is_read(own_process):
     """GATEWAY.md: the event loop never stalls over 250 ms."""
     rows = b'{"id": 1, "name": "abc", "tags": ["a", "b"]},' * (MAX_UPSTREAM_BYTES // 46)
     async with responsive():
-        message = await wire.read_aside(answer(1, b'{"rows":[' + rows + b"0]}"))
+        message = await wire.read_in_thread(answer(1, b'{"rows":[' + rows + b"0]}"))
     assert len(message.result()["rows"]) > 180_000
 
 
@@ -253,7 +253,7 @@ def test_what_is_sent_is_compact():
     assert wire.notification("notifications/initialized", None) == (
         b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
     )
-    assert wire.answer("", {}) == b'{"jsonrpc":"2.0","id":"","result":{}}'
+    assert wire.response("", {}) == b'{"jsonrpc":"2.0","id":"","result":{}}'
 
 
 @pytest.mark.parametrize("params", [{"a": float("nan")}, {"a": "\ud800"}, {"a": 10**5000}])
@@ -266,5 +266,5 @@ def test_what_is_not_json_is_not_sent(params):
 
 def test_an_error_that_cannot_be_written_is_answered_all_the_same():
     """Ours: the upstream waits."""
-    said = json.loads(wire.refusal(0, MCPError(-5, "m", {"a": float("inf")})))
+    said = json.loads(wire.error_response(0, MCPError(-5, "m", {"a": float("inf")})))
     assert said == {"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": "Internal error"}}

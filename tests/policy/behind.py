@@ -97,7 +97,7 @@ class Somebody:
 @asynccontextmanager
 async def inside(folder, era, principal=NOBODY, **more):
     """A gateway in this process, and a connection of a caller with rights of its own."""
-    made = Gateway(read_config(Path(written(folder, **more)[1])), serves_one=False, identity=Identity(principal))
+    made = Gateway(read_config(Path(written(folder, **more)[1])), single_client=False, identity=Identity(principal))
     try:
         async with connect(made.server, era) as wire:
             yield wire

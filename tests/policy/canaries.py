@@ -30,18 +30,18 @@ from mcp.server import Server
 
 from louver.gateway.upstream.policy_guard import Guard
 from louver.server.audit import middleware
-from louver.server.calls.request import Asking
-from louver.server.calls.response import Beside
+from louver.server.calls.request import RequestOptions
+from louver.server.calls.response import ResponseExtras
 from louver.server.calls.schema_resource import ProjectedSchemas
 from louver.server.policy import enforcer
-from louver.server.policy.enforcer import Policed
-from louver.server.policy.per_audience import Audiences
+from louver.server.policy.enforcer import PolicyEnforcer
+from louver.server.policy.per_audience import PerAudience
 from louver.server.projection import ProjectionStep
 from louver.server.request import Identity
 from louver.server.results.results import KeptResults, Results
 from louver.server.sdk import StepMiddleware
 from louver.server.search import Search
-from louver.server.tools.registry import Tools
+from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
 from tests.policy.cases import TOOL, Case, Cases
 from tests.server.wire import NEW, connect
@@ -63,10 +63,10 @@ class Pipeline:
         self.server: Server[Any] = Server("canaries")
         self.lists = SimpleNamespace(state=0)
         writer = SimpleNamespace(who=lambda _who: "p:someone", write=self._write)
-        audit: Any = middleware.Auditing(
-            writer, lambda _name, who: middleware.Owned("it", TOOL, "1", self.policed.names_of(TOOL, who))
+        audit: Any = middleware.AuditMiddleware(
+            writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
-        self.audiences = Audiences(lambda who: self.audience(who), self._made)
+        self.audiences = PerAudience(lambda who: self.audience(who), self._made)
         caller: Any = self.caller
         steps = [audit, self.audiences, self._forward]
         self.server.middleware[:] = [StepMiddleware(steps, Identity(caller))]
@@ -75,7 +75,7 @@ class Pipeline:
         """Serve the tool of another case."""
         self.case = case
         self.audiences.close()
-        self.policed = Policed("it", case.policy)
+        self.policed = PolicyEnforcer("it", case.policy)
         self.guard = Guard(self.policed)
         self.session = Session(case.tool)
         self.records.clear()
@@ -88,13 +88,15 @@ class Pipeline:
         self.records.append(record.to_json())
 
     def _made(self, who: Any) -> Any:
-        tools = Tools(ToolViews({TOOL: self.case.views}, {}, hides=partial(self._hides, who)))
-        beside = Beside(results=self.results.within(lambda request: repr(self.audience(request.identity.principal))))
-        asking = Asking("all", {})
+        tools = ToolRegistry(ToolViews({TOOL: self.case.views}, {}, hides=partial(self._hides, who)))
+        beside = ResponseExtras(
+            results=self.results.scoped_to(lambda request: repr(self.audience(request.identity.principal)))
+        )
+        asking = RequestOptions("all", {})
         schemas = ProjectedSchemas("private")
         info = self.server.server_info_stamp
         layer = ProjectionStep(
-            info, tools, asking, "relaxed", exact=True, search=Search(), schemas=schemas, beside=beside
+            info, tools, asking, "relaxed", exact=True, search=Search(), schemas=schemas, extras=beside
         )
         return [layer], lambda: None
 

@@ -14,7 +14,7 @@ import pytest
 from louver.core.paths.mask import exclude_mask, remade
 from louver.core.policy import visibility
 from louver.server.policy import enforcer, passthrough, visible_tools
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.results.results import Results
 from tests.policy import canaries
 from tests.policy.canaries import Pipeline, Run, escaped, forms, patched
@@ -49,7 +49,7 @@ async def finds(*patches):
 
 async def test_a_pipeline_that_prunes_nothing_leaks_at_once():
     """PRIVACY.md, "The canary test": that shows that the test bites."""
-    with patched(Policed, **canaries.naive()):
+    with patched(PolicyEnforcer, **canaries.naive()):
         run = await Run(1).cases(20)
     assert {what for _, what in run.found} >= {"value", "name", "meta", "link", "title of annotations"}
     assert run.counts["OUT value"] > 20
@@ -70,13 +70,15 @@ def exactly(paths, names, out):
 wrote = enforcer.write_output
 STEPS = {
     "the value is not pruned": [(visibility.Sight, {"of": lambda self, value: value})],
-    "the schema is not pruned": [(visible_tools.Seen, {"shown_schema": property(lambda self: self._declared)})],
+    "the schema is not pruned": [(visible_tools.VisibleTool, {"shown_schema": property(lambda self: self._declared)})],
     "content stays": [(enforcer, {"write_output": with_content})],
     "prose is passed on": [(enforcer, {"_prose": lambda said, shown, *_: {**shown, "content": said["content"]}})],
     "links are passed on": [(enforcer, {"_prose": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})],
-    "meta is passed on": [(passthrough.Passing, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})],
+    "meta is passed on": [
+        (passthrough.PassthroughFilter, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})
+    ],
     "errors are passed on": [
-        (Policed, {"refusal": lambda self, error, record: error}),
+        (PolicyEnforcer, {"refusal": lambda self, error, record: error}),
     ],
     "texts of tools are passed on": [(visible_tools, {"untold": lambda text, names: text})],
     "texts of inputs are passed on": [(visible_tools, {"untold_schema": lambda schema, names: schema})],

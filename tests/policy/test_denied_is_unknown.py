@@ -20,7 +20,7 @@ from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
 from louver.core.json import digest
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 from policy.behind import client_of, gateway, written
 from tests.policy.canaries import Pipeline, patched
 from tests.policy.cases import TOOL, Case
@@ -185,7 +185,7 @@ async def test_without_a_policy_they_are_told_apart():
     def as_it_is(self, raw, *_):
         return SimpleNamespace(value=raw.unpruned)
 
-    with patched(Policed, answered=as_it_is, listed=lambda self, method, raw, *_: as_it_is(self, raw)):
+    with patched(PolicyEnforcer, answered=as_it_is, listed=lambda self, method, raw, *_: as_it_is(self, raw)):
         found, _ = await run(Pairs(0), 200)
     assert len(found) > 20
 

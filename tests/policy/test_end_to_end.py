@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from gateway.auth.issuer import ISSUER, RESOURCE, key_set, public, rsa_key, signed
 from gateway.served import serving
-from louver.server.audit.report import Trail
+from louver.server.audit.report import AuditReport
 from policy.end_to_end import FIELDS, PRINCIPALS, written
 
 pytestmark = pytest.mark.anyio
@@ -110,7 +110,7 @@ async def test_a_projection_is_of_what_is_seen(shop, who, mode):
 
 def test_it_is_written_down_who_got_what(shop):
     """PRIVACY.md, "Audit": fields, hashed principals and the policy's version; never a value."""
-    with closing(Trail(shop.folder / "audit.db")) as trail:
+    with closing(AuditReport(shop.folder / "audit.db")) as trail:
         records = list(trail.records())
     assert {record.tool for record in records} == {"get_user_profile"}
     assert {record.policy for record in records} == {"7"}

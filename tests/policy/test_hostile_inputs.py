@@ -70,7 +70,7 @@ class World:
         (self.folder / "it.policy.json").write_text(json.dumps(POLICY))
         entry = {**entry, "louver": {"policy": "it.policy.json", **louver.pop("of", {})}}
         options = config(self.folder, {"it": entry}, **louver)
-        gateway = Gateway(read_config(Path(options[1])), serves_one=False)
+        gateway = Gateway(read_config(Path(options[1])), single_client=False)
         try:
             async with connect(gateway.server, NEW) as wire, responsive():
                 yield wire

@@ -12,7 +12,7 @@ from louver.catalogue.policy.principal import NOBODY
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
 from louver.server.call_record import CallRecord
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.raw import Raw
 
 SECRET = "canary-7f3a"
@@ -74,14 +74,14 @@ class Behind:
         if schema is not None:
             self.tool["outputSchema"] = schema
         rules = (Rule("r", Who(), fields),)
-        self.policed = Policed("it", Policy("1", {"t": ToolPolicy(rules, is_for_others=True)}, key=b"k" * 32))
+        self.policed = PolicyEnforcer("it", Policy("1", {"t": ToolPolicy(rules, is_for_others=True)}, key=b"k" * 32))
 
     def answers(self, structured):
         """What a caller gets, which satisfies what the caller is listed."""
         content = [{"type": "text", "text": structured if isinstance(structured, str) else json.dumps(structured)}]
-        listed = self.policed.shown(self.tool, NOBODY).get("outputSchema", True)
+        listed = self.policed.listed_definition(self.tool, NOBODY).get("outputSchema", True)
         raw = Raw({"structuredContent": structured, "content": content})
-        answer = self.policed.answered(raw, self.tool, NOBODY, CallRecord())
+        answer = self.policed.visible_call_result(raw, self.tool, NOBODY, CallRecord())
         if not answer.value.get("isError"):
             Draft202012Validator(listed).validate(answer.value["structuredContent"])
         return answer.value
@@ -176,6 +176,8 @@ def test_a_text_for_which_the_listed_schema_has_no_place_is_not_sent(schema, tex
 @pytest.mark.parametrize("held", [{"type": "array", "items": TEXT}, {"type": "object"}, {"type": "integer"}])
 def test_a_schema_that_has_no_place_for_a_text_is_listed_as_it_was(held):
     """Ours: nothing is loosened without need."""
-    listed = Behind(wrapper(held), DENY).policed.shown(Behind(wrapper(held), DENY).tool, NOBODY)["outputSchema"]
+    listed = Behind(wrapper(held), DENY).policed.listed_definition(Behind(wrapper(held), DENY).tool, NOBODY)[
+        "outputSchema"
+    ]
     assert TEXT not in listed["properties"]["result"].get("anyOf", ())
     assert listed["properties"]["result"]["type"] == held["type"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from louver.catalogue.policy.audit_record import Record
 from louver.catalogue.policy.principal import Principal
-from louver.server.audit.writer import Audit
+from louver.server.audit.writer import AuditWriter
 
 ANN, BOB = Principal("ann", "desk"), Principal("bob", "desk")
 DAY_S = 86_400
@@ -36,7 +36,7 @@ def record(**said):
 
 
 async def _write(file, name, count):
-    audit = Audit(file, clock=lambda: NOW)
+    audit = AuditWriter(file, clock=lambda: NOW)
     for number in range(count):
         await audit.write(record(correlation=f"{name}-{number}"))
         print(number, flush=True)

@@ -9,10 +9,10 @@ from jsonschema import Draft202012Validator
 
 import louver
 from louver.core.json import digest
-from louver.server.calls.request import Asking
+from louver.server.calls.request import RequestOptions
 from louver.server.projection import ProjectionStep
 from louver.server.sdk import StepMiddleware
-from louver.server.tools.registry import Tools
+from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, VIEWS, build, lowlevel, structured, text, tool
 from server.wire import NEW, OLD, attached, connect, text_of
@@ -362,7 +362,9 @@ async def test_what_a_server_has_sent_stays_as_it_was(era, seat):
             came.append((result, deepcopy(result)))
         return result
 
-    step = ProjectionStep(made.server.server_info_stamp, Tools(ToolViews(None, {})), Asking("off", {}), "relaxed")
+    step = ProjectionStep(
+        made.server.server_info_stamp, ToolRegistry(ToolViews(None, {})), RequestOptions("off", {}), "relaxed"
+    )
     made.server.middleware.insert(0, StepMiddleware([step, keep]))
     async with connect(made.server, era) as wire:
         assert text_of(await wire.call("t", projection=NAME)) == {"name": "Ann"}

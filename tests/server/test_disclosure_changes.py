@@ -17,7 +17,7 @@ from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.limits import MAX_CALLERS, READS_PER_MINUTE
 from louver.server.disclosure.middleware import Disclosure
-from louver.server.disclosure.read_limits import Reads
+from louver.server.disclosure.read_limits import ReadLimits
 from louver.server.sdk import StepMiddleware, on_tools_published
 from server.profiles import SCHEMA, lowlevel, tool
 from server.reading import descriptions, grants_in, required
@@ -294,7 +294,7 @@ async def test_callers_that_were_not_seen_for_longest_are_forgotten():
 def disclosed(server):
     """Disclosure for a server, as a gateway makes it anew for each configuration."""
     info, subscribe, files = server.server_info_stamp, partial(on_tools_published, server), DescriptionFiles({})
-    return Disclosure(info, subscribe, files, Grants(audience="s"), Reads(READS_PER_MINUTE))
+    return Disclosure(info, subscribe, files, Grants(audience="s"), ReadLimits(READS_PER_MINUTE))
 
 
 async def test_what_was_closed_listens_no_more():
@@ -345,4 +345,4 @@ async def test_a_tool_that_no_caller_sees_is_forgotten(era):
     remembered = (disclosure._definitions._latest, projection._tools._latest)
     left = {"keep", "a18", "b18", "a19", "b19"}
     assert [set(latest) for latest in remembered] == [left, left]
-    assert len(projection._listed) <= len(left) + 1
+    assert len(projection._listed_tools) <= len(left) + 1

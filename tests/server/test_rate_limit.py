@@ -8,7 +8,7 @@ from mcp.server.auth.provider import AccessToken
 import louver
 from louver.errors import LouverError, RateLimited
 from louver.limits import MAX_CALLERS
-from louver.server.rate_limit import Rates, asker
+from louver.server.rate_limit import RateLimiter, rate_limit_key
 from louver.server.sdk import identity_of
 from server.profiles import lowlevel
 from server.requests import asks
@@ -35,7 +35,7 @@ def admitted(rates, who="ann"):
 def test_after_a_minute_there_is_room_again():
     """DISCLOSURE.md; ours: the error says after how many seconds."""
     clock = Clock()
-    rates = Rates("queries", 2, clock)
+    rates = RateLimiter("queries", 2, clock)
     rates.admit("ann")
     clock.now += 20
     rates.admit("ann")
@@ -54,7 +54,7 @@ def test_after_a_minute_there_is_room_again():
 def test_in_no_minute_are_there_more(waits, most):
     """Ours: a window that moves, not one that begins anew; who is refused is let in after the time that was said."""
     clock = Clock()
-    rates = Rates("queries", most, clock)
+    rates = RateLimiter("queries", most, clock)
     times = []
     for wait in waits:
         clock.now += wait
@@ -77,7 +77,7 @@ def test_a_server_that_would_answer_nobody_does_not_start(most):
 
 def test_the_callers_that_were_not_seen_for_longest_are_forgotten():
     """Ours: `MAX_CALLERS`, so that memory is bounded whoever comes."""
-    rates = Rates("queries", 1)
+    rates = RateLimiter("queries", 1)
     for number in range(MAX_CALLERS):
         rates.admit(number)
     assert not admitted(rates, 0)
@@ -90,12 +90,12 @@ def test_the_callers_that_were_not_seen_for_longest_are_forgotten():
 def test_a_caller_is_a_principal_or_an_address():
     """Ours: over stdio, where there is neither, all requests are of one."""
     here, there = "127.0.0.1", "127.0.0.2"
-    assert len({asker(asks(address=address)) for address in (here, there, None)}) == 3
+    assert len({rate_limit_key(asks(address=address)) for address in (here, there, None)}) == 3
     ann, writing, ben = (
         identity_of(AccessToken(token="", client_id=client, scopes=[scope]))
         for client, scope in (("ann", "read"), ("ann", "write"), ("ben", "read"))
     )
-    who = asker(asks(address=here, identity=ann))
-    assert who == asker(asks(address=there, identity=ann))
-    assert who == asker(asks(address=here, identity=writing))
-    assert who != asker(asks(address=here, identity=ben))
+    who = rate_limit_key(asks(address=here, identity=ann))
+    assert who == rate_limit_key(asks(address=there, identity=ann))
+    assert who == rate_limit_key(asks(address=here, identity=writing))
+    assert who != rate_limit_key(asks(address=here, identity=ben))

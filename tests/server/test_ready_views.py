@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from louver.server.calls.request import Asking
+from louver.server.calls.request import RequestOptions
 from louver.server.projection import ProjectionStep
 from louver.server.sdk import StepMiddleware
-from louver.server.tools.registry import Tools
+from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
 from server.profiles import PROFILE, SCHEMA, lowlevel, structured, tool
 from server.wire import connect
@@ -19,8 +19,8 @@ GRAPH = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["
 
 def ready(made, says):
     """Before a server that says of itself what `says` gives."""
-    server, tools = made.server, Tools(ToolViews(None, {}, ready={"": says}))
-    step = ProjectionStep(server.server_info_stamp, tools, Asking("off", {}, ("",)), "relaxed")
+    server, tools = made.server, ToolRegistry(ToolViews(None, {}, shipped={"": says}))
+    step = ProjectionStep(server.server_info_stamp, tools, RequestOptions("off", {}, ("",)), "relaxed")
     server.middleware.insert(0, StepMiddleware([step]))
     return server
 

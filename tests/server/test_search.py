@@ -16,11 +16,11 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import digest
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.server import search as search_module
-from louver.server.calls.request import Asking
+from louver.server.calls.request import RequestOptions
 from louver.server.projection import ProjectionStep
 from louver.server.sdk import StepMiddleware
 from louver.server.search import Search
-from louver.server.tools.registry import Tools
+from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
 from louver.server.wire import result_dict
 from server.profiles import SCHEMA, lowlevel, tool
@@ -126,7 +126,11 @@ async def test_a_server_that_is_searched_itself_has_said_how(era):
 
     async def itself(ctx, call_next):
         result = await call_next(ctx)
-        return Search().introduced(result_dict(result)) if ctx.method in ("initialize", "server/discover") else result
+        return (
+            Search().add_to_handshake(result_dict(result))
+            if ctx.method in ("initialize", "server/discover")
+            else result
+        )
 
     made = tracker()
     made.server.middleware.insert(0, itself)
@@ -553,8 +557,8 @@ async def test_tools_of_several_servers_are_found_by_their_server(era):
         server, _, own = name.partition("__")
         return server, own
 
-    tools, info = Tools(ToolViews(None, {})), made.server.server_info_stamp
-    step = ProjectionStep(info, tools, Asking("off", {}), "relaxed", search=Search(named))
+    tools, info = ToolRegistry(ToolViews(None, {})), made.server.server_info_stamp
+    step = ProjectionStep(info, tools, RequestOptions("off", {}), "relaxed", search=Search(named))
     made.server.middleware.insert(0, StepMiddleware([step]))
     async with connect(made.server, era) as wire:
         assert await found(wire, "list") == ["github__list", "tracker__list"]

@@ -31,7 +31,7 @@ _STREAMS = ((0, "stdin", "r", os.O_RDONLY), (1, "stdout", "w", os.O_RDONLY), (2,
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with `argv`, by default the arguments of the process; return the exit status."""
-    _settle_streams()
+    _prepare_streams()
     try:
         try:
             arguments = _parser().parse_args(argv)
@@ -40,24 +40,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Flush here, where a failure can still be reported.
             sys.stdout.flush()
     except LouverError as error:
-        terminal.say(error.message)
+        terminal.print_stderr(error.message)
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The reader of standard output has closed it.
-        _write_no_more()
+        _discard_output()
         return 1
     except OSError as error:
         # Only failures of standard output are handled here: commands report those of files and servers.
         if error.filename is not None or error.errno not in (EBADF, EIO, ENOSPC, EDQUOT, EFBIG):
             raise
-        _write_no_more()
-        terminal.say(f"standard output cannot be written: {error.strerror}")
+        _discard_output()
+        terminal.print_stderr(f"standard output cannot be written: {error.strerror}")
         return 1
 
 
-def _settle_streams() -> None:
+def _prepare_streams() -> None:
     """Open closed standard streams, ignore errors on standard error, and escape what an encoding cannot write."""
     for number, name, mode, flags in _STREAMS:
         if getattr(sys, name) is None:
@@ -74,7 +74,7 @@ def _settle_streams() -> None:
         stdout.reconfigure(errors="backslashreplace")
 
 
-def _write_no_more() -> None:
+def _discard_output() -> None:
     """Send further output to the null device: flushing standard output at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -88,8 +88,8 @@ def _parser() -> Parser:
     demo.add_argument("--json", action="store_true", help="print the table as one JSON array")
 
     serve = commands.add_parser("serve", help="serve the gateway before other servers, or the example server")
-    served = _add_upstreams(serve)
-    served.add_argument("--example", action="store_true", help="the example server")
+    serve_group = _add_upstreams(serve)
+    serve_group.add_argument("--example", action="store_true", help="the example server")
     serve.add_argument(
         "--exposure",
         choices=("full", "minimal", "discovery", "gateway"),
@@ -178,16 +178,16 @@ def _parser() -> Parser:
         help="nobody, or for example role:support,scope:orders:read,client:desk",
     )
     explain.add_argument("--tool", metavar="TOOL", required=True, help="the tool's name at its server")
-    described = _add_upstreams(explain, required=False)
-    described.add_argument("--schema", metavar="FILE", help="the tool's output schema")
+    explain_group = _add_upstreams(explain, required=False)
+    explain_group.add_argument("--schema", metavar="FILE", help="the tool's output schema")
     explain.add_argument("--upstream", metavar="NAME", help="just this server of the file")
     audit = commands.add_parser("audit", help="see which fields of which tools went to whom")
     audit.add_argument("file", metavar="FILE", help="the file of audit records, as the configuration names it")
     audit.add_argument("--by", choices=("tool", "principal", "field"), default="tool", help="what is summed up")
     audit.add_argument("--since", metavar="TIME", help="since so long ago, 7d, 12h or 30m, or since a time of ISO 8601")
-    form = audit.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON array")
-    form.add_argument("--export", action="store_true", help="print every record, one JSON object a line")
+    format_group = audit.add_mutually_exclusive_group()
+    format_group.add_argument("--json", action="store_true", help="print one JSON array")
+    format_group.add_argument("--export", action="store_true", help="print every record, one JSON object a line")
 
     token = commands.add_parser("token", help="make a bearer token, and the line for a file of tokens")
     token.add_argument("--subject", metavar="NAME", help="whose it is")
@@ -213,16 +213,16 @@ def _parser() -> Parser:
 
 def _add_upstreams(parser: Parser, *, required: bool = True) -> Any:
     """Add the mutually exclusive options that name servers; return their group."""
-    chosen = parser.add_mutually_exclusive_group(required=required)
-    chosen.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
-    chosen.add_argument("--url", help="a server, by its URL")
-    chosen.add_argument("--config", metavar="FILE", help="the servers of a file, as hosts have them: mcp.json")
-    return chosen
+    group = parser.add_mutually_exclusive_group(required=required)
+    group.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
+    group.add_argument("--url", help="a server, by its URL")
+    group.add_argument("--config", metavar="FILE", help="the servers of a file, as hosts have them: mcp.json")
+    return group
 
 
 def _add_fields(parser: Parser) -> None:
-    for option, does in (("--include", "a field to keep"), ("--exclude", "a field to leave out")):
-        parser.add_argument(option, metavar="PATH", action="append", default=[], help=f"{does}; once for each")
+    for option, description in (("--include", "a field to keep"), ("--exclude", "a field to leave out")):
+        parser.add_argument(option, metavar="PATH", action="append", default=[], help=f"{description}; once for each")
 
 
 def _add_request(parser: Parser) -> None:

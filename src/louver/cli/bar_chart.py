@@ -30,7 +30,7 @@ def show(suggestions: Iterable[Suggestion]) -> None:
 
 def _chart(console: Console, suggestion: Suggestion) -> Table:
     samples = "1 answer" if suggestion.samples == 1 else f"{suggestion.samples} answers"
-    title = terminal.plain(f"{suggestion.tool}, {samples}, {suggestion.full:,} bytes", "bold")
+    title = terminal.literal_text(f"{suggestion.tool}, {samples}, {suggestion.full:,} bytes", "bold")
     table = Table(title=title, title_justify="left")
     # A truncated path cannot be requested.
     table.add_column("field", overflow="fold")
@@ -42,14 +42,14 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
     mark = "#" if console.options.ascii_only else "█"
     leaves = sorted(suggestion.leaves, key=lambda weight: -weight.bytes)
     for weight in leaves[:MAX_CHARTED_FIELDS]:
-        why = suggestion.left_out.get(weight.path, "")
+        reason = suggestion.left_out.get(weight.path, "")
         table.add_row(
-            terminal.plain(str(weight.path)),
+            terminal.literal_text(str(weight.path)),
             " | ".join(weight.kinds),
             f"{weight.bytes:,}",
             f"{weight.bytes / suggestion.full:.1%}",
-            Text(mark * max(1, round(_WIDTH * weight.bytes / leaves[0].bytes)), style="red" if why else "green"),
-            why,
+            Text(mark * max(1, round(_WIDTH * weight.bytes / leaves[0].bytes)), style="red" if reason else "green"),
+            reason,
         )
     if len(leaves) > MAX_CHARTED_FIELDS:
         table.caption = f"The heaviest {MAX_CHARTED_FIELDS} of {len(leaves)} fields; all with --json."

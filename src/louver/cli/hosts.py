@@ -27,7 +27,7 @@ _DESKTOP = "claude_desktop_config.json"  # Claude Desktop expands no variables i
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HostSource:
     """Servers in a file of a host."""
 
     path: Path
@@ -45,7 +45,7 @@ class Machine:
     environ: Mapping[str, str]
 
     @property
-    def support(self) -> Path:
+    def settings_folder(self) -> Path:
         """The folder of application settings."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
@@ -54,30 +54,33 @@ class Machine:
         return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
 
 
-def sources(host: str, machine: Machine) -> list[Source]:
+def sources(host: str, machine: Machine) -> list[HostSource]:
     """The places where the host can have servers, nearest first."""
     project, home, place = machine.project, machine.home, (KEYS[host],)
     if host == "cursor":
-        return [Source(project / ".cursor" / "mcp.json", place, project), Source(home / ".cursor" / "mcp.json", place)]
+        return [
+            HostSource(project / ".cursor" / "mcp.json", place, project),
+            HostSource(home / ".cursor" / "mcp.json", place),
+        ]
     if host == "vscode":
-        user = Source(machine.support / "Code" / "User" / "mcp.json", place)
-        return [Source(project / ".vscode" / "mcp.json", place, project), user]
+        user = HostSource(machine.settings_folder / "Code" / "User" / "mcp.json", place)
+        return [HostSource(project / ".vscode" / "mcp.json", place, project), user]
     return [
-        Source(project / ".mcp.json", place, project),
-        Source(home / ".claude.json", ("projects", str(project), *place), project),
-        Source(home / ".claude.json", place),
-        Source(machine.support / "Claude" / _DESKTOP, place),
+        HostSource(project / ".mcp.json", place, project),
+        HostSource(home / ".claude.json", ("projects", str(project), *place), project),
+        HostSource(home / ".claude.json", place),
+        HostSource(machine.settings_folder / "Claude" / _DESKTOP, place),
     ]
 
 
-def sources_of(host: str, machine: Machine, file: Path) -> list[Source]:
+def sources_in_file(host: str, machine: Machine, file: Path) -> list[HostSource]:
     """The places in `file` where the host can have servers."""
     path = machine.project / file
-    known = [source for source in sources(host, machine) if source.path == path]
+    matching = [source for source in sources(host, machine) if source.path == path]
     project = path.parent.parent if path.parent.name in (".cursor", ".vscode") else path.parent
-    return known or [Source(file, (KEYS[host],), project)]
+    return matching or [HostSource(file, (KEYS[host],), project)]
 
 
-def variable(host: str, source: Source, name: str) -> str | None:
+def variable(host: str, source: HostSource, name: str) -> str | None:
     """An environment variable as the host's file writes it; `None` if the file must hold the value itself."""
     return None if source.path.name == _DESKTOP else _VARIABLES[host] % name

@@ -24,14 +24,14 @@ _NAME: Final = re.compile(rf"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:{_PORT})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """An address of this machine to listen on."""
 
     ip: IPv4Address | IPv6Address
     port: int  # 0: any free port
 
     @classmethod
-    def read(cls, text: str) -> Address:
+    def read(cls, text: str) -> ListenAddress:
         """Parse `HOST:PORT`. Names but `localhost` are refused, since their addresses may change."""
         host, separator, port = text.rpartition(":")
         if not separator or not re.fullmatch(_PORT, port) or int(port) > 65_535:
@@ -48,7 +48,7 @@ class Address:
     def host(self) -> str:
         return str(self.ip)
 
-    def check_is_for(self, *, tokens: bool, anyone: bool) -> None:
+    def check_exposure(self, *, tokens: bool, anyone: bool) -> None:
         """Refuse an address beyond loopback if neither tokens nor `anyone` is set; refuse both together."""
         if tokens and anyone:
             raise InvalidInput("--anyone serves without tokens, and 'auth' asks for them: leave out one of the two")
@@ -58,11 +58,11 @@ class Address:
                 "reach: ask for tokens by 'auth' in the configuration, or say --anyone, to serve whoever reaches it"
             )
 
-    def known_as(self, names: Iterable[str]) -> list[str]:
+    def allowed_hosts(self, names: Iterable[str]) -> list[str]:
         """The allowed hosts besides loopback, in the SDK's form; `names` are `HOST` or `HOST:PORT`."""
-        return [host for name in (*self._own(), *names) for host in _hosts(name)]
+        return [host for name in (*self._ip_hosts(), *names) for host in _hosts(name)]
 
-    def _own(self) -> Iterator[str]:
+    def _ip_hosts(self) -> Iterator[str]:
         # No client sends the unspecified address or an IPv6 zone as `Host`.
         if not self.ip.is_unspecified:
             host = self.host.partition("%")[0]
@@ -72,8 +72,8 @@ class Address:
 def _hosts(name: str) -> list[str]:
     """The allowed `Host` values for a name: with its port, or with any port."""
     # Browsers send host names in lower case.
-    found = _NAME.fullmatch(name.lower())
-    if found is None:
+    match = _NAME.fullmatch(name.lower())
+    if match is None:
         raise InvalidInput(f"--known-as takes a host, for example mcp.example or mcp.example:8080, not {name[:80]!r}")
-    host = found.group()
-    return [host] if found.group(2) is not None else [host, f"{host}:*"]
+    host = match.group()
+    return [host] if match.group(2) is not None else [host, f"{host}:*"]

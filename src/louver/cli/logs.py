@@ -14,25 +14,25 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from louver.core.json import compact
-from louver.gateway.gateway import UPSTREAMS
+from louver.gateway.gateway import LOGGER_PREFIX
 from louver.limits import LAST_WORDS
 
-Form = Literal["text", "json"]
+LogFormat = Literal["text", "json"]
 
 # The SDK's errors quote messages, and httpx2 logs every URL, which may hold a secret.
-_QUIET: Final = {"mcp": logging.CRITICAL, "httpx2": logging.WARNING, "uvicorn": logging.WARNING}
+_LIBRARY_LEVELS: Final = {"mcp": logging.CRITICAL, "httpx2": logging.WARNING, "uvicorn": logging.WARNING}
 
 
-def configure(form: Form, level: int = logging.INFO) -> None:
+def configure(log_format: LogFormat, level: int = logging.INFO) -> None:
     """Log to standard error from now on, at this level and above."""
     handler = logging.StreamHandler()
     handler.setLevel(level)
-    handler.setFormatter(_Json() if form == "json" else _Text("louver: %(message)s"))
+    handler.setFormatter(_Json() if log_format == "json" else _Text("louver: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    quieten()
+    silence_libraries()
 
 
-class LastWords(logging.Handler):
+class StderrTail(logging.Handler):
     """Keeps the last lines of each server's standard error, which explain why it is unavailable."""
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class LastWords(logging.Handler):
         self._lines: dict[str, deque[str]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name.startswith(UPSTREAMS):
-            lines = self._lines.setdefault(record.name.removeprefix(UPSTREAMS), deque(maxlen=LAST_WORDS))
+        if record.name.startswith(LOGGER_PREFIX):
+            lines = self._lines.setdefault(record.name.removeprefix(LOGGER_PREFIX), deque(maxlen=LAST_WORDS))
             lines.append(record.getMessage())
 
-    def of(self, upstream: str) -> list[str]:
+    def lines_of(self, upstream: str) -> list[str]:
         return list(self._lines.get(upstream, ()))
 
 
@@ -53,9 +53,9 @@ def is_json() -> bool:
     return any(isinstance(handler.formatter, _Json) for handler in logging.getLogger().handlers)
 
 
-def quieten() -> None:
+def silence_libraries() -> None:
     """Silence libraries that log what they read."""
-    for name, level in _QUIET.items():
+    for name, level in _LIBRARY_LEVELS.items():
         logging.getLogger(name).setLevel(level)
 
 
@@ -64,13 +64,13 @@ class _Text(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
-        if not record.name.startswith(UPSTREAMS):
+        if not record.name.startswith(LOGGER_PREFIX):
             return line
-        return f"louver: {record.name.removeprefix(UPSTREAMS)}: {record.getMessage()}"
+        return f"louver: {record.name.removeprefix(LOGGER_PREFIX)}: {record.getMessage()}"
 
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        told = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
-        return compact(told)
+        fields = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        return compact(fields)

@@ -27,21 +27,21 @@ _ARGS = "ARGS is one word: quote the JSON object, as in '{\"user_id\": 42}'"
 class Parser(argparse.ArgumentParser):
     """Refuses unknown words itself; the library leaves them to the parent parser."""
 
-    _given: Sequence[str] = ()
+    _argv: Sequence[str] = ()
 
     # The library declares two more signatures, which differ only in types.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Parse as the library does, but refuse words that are left over."""
-        self._given = sys.argv[1:] if args is None else [*args]
-        found, extra = super().parse_known_args(self._given, namespace)
+        self._argv = sys.argv[1:] if args is None else [*args]
+        parsed, extra = super().parse_known_args(self._argv, namespace)
         if extra:
-            super().error(self._slip(found, extra[0]))
-        return found, extra
+            super().error(self._leftover_error(parsed, extra[0]))
+        return parsed, extra
 
     def error(self, message: str) -> NoReturn:
         """Exit as the library does; an unknown option may be the reason why another argument is missing."""
-        before = self._given[: self._given.index("--")] if "--" in self._given else self._given
-        unknown = None if self._subparsers else next(filter(self._is_unknown, before), None)
+        options = self._argv[: self._argv.index("--")] if "--" in self._argv else self._argv
+        unknown = None if self._subparsers else next(filter(self._is_unknown, options), None)
         super().error(message if unknown is None else f"{message}; {self._unknown(unknown)}")
 
     def _is_unknown(self, word: str) -> bool:
@@ -53,30 +53,31 @@ class Parser(argparse.ArgumentParser):
         near = nearest(name, self._option_string_actions, 1)
         return f"unknown option {name!r}: {meant(near, 'the options are those above')}"
 
-    def _slip(self, found: argparse.Namespace, word: str) -> str:
+    def _leftover_error(self, parsed: argparse.Namespace, word: str) -> str:
         """The error message for the first word that is left over."""
-        said = self._unknown(word) if word.startswith("-") else "there is a word too many"
+        message = self._unknown(word) if word.startswith("-") else "there is a word too many"
         if self._subparsers is not None:
-            return said
-        words: dict[str, Any] = vars(found)
-        if words.get("command_line") and self._at(words["command_line"][0]) < self._at(word):
-            return f"put '--' before the command that starts a server: {self._dashed(words['command_line'][0], word)}"
+            return message
+        words: dict[str, Any] = vars(parsed)
+        if words.get("command_line") and self._index(words["command_line"][0]) < self._index(word):
+            separated = self._with_separator(words["command_line"][0], word)
+            return f"put '--' before the command that starts a server: {separated}"
         if str(words.get("arguments")).startswith("{") and not word.startswith("-"):
-            return f"{said}: {_ARGS}"
+            return f"{message}: {_ARGS}"
         # A URL is always one word, and a text with a space was quoted.
         if "target" in words and "://" not in words["target"] and " " not in words["target"]:
-            return f"{said}{' ' if said.endswith('?') else ': '}{_TARGET.format(self.prog)}"
-        return said
+            return f"{message}{' ' if message.endswith('?') else ': '}{_TARGET.format(self.prog)}"
+        return message
 
-    def _dashed(self, command: str, word: str) -> str:
+    def _with_separator(self, command: str, word: str) -> str:
         """The command line with `--` before the server's command, up to the first word that was not understood."""
-        at, end = self._at(command), self._at(word)
-        shown = [*self._given[:at], "--", *self._given[at:end]]
-        rest = "..." if end + 1 < len(self._given) else ""
-        return f"{self.prog} {shlex.join([*shown, _name(word)])} {rest}".rstrip()
+        start, end = self._index(command), self._index(word)
+        words = [*self._argv[:start], "--", *self._argv[start:end]]
+        rest = "..." if end + 1 < len(self._argv) else ""
+        return f"{self.prog} {shlex.join([*words, _name(word)])} {rest}".rstrip()
 
-    def _at(self, word: str) -> int:
-        return self._given.index(word)
+    def _index(self, word: str) -> int:
+        return self._argv.index(word)
 
 
 def _name(word: str) -> str:

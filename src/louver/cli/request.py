@@ -63,8 +63,8 @@ def tool_arguments(text: str) -> dict[str, Any]:
     try:
         value = json.parse(text)
     except json.NotJson as error:
-        where = "" if error.offset is None else f" at offset {error.offset}"
-        raise InvalidInput(f"not JSON: {error.reason}{where}; {expected}") from None
+        position = "" if error.offset is None else f" at offset {error.offset}"
+        raise InvalidInput(f"not JSON: {error.reason}{position}; {expected}") from None
     if not json.is_object(value):
         raise InvalidInput(expected)
     return value
@@ -80,13 +80,13 @@ def write_text(text: str) -> None:
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _read(where: str, data: bytes) -> Json:
+def _read(source: str, data: bytes) -> Json:
     try:
         return json.parse(data.decode("utf-8").rstrip())
     except UnicodeDecodeError:
-        raise InvalidInput(f"{where} is not JSON: it is not UTF-8") from None
+        raise InvalidInput(f"{source} is not JSON: it is not UTF-8") from None
     except json.NotJson as error:
-        raise InvalidInput(f"{where}:{error.line}: not JSON: {error.reason}") from None
+        raise InvalidInput(f"{source}:{error.line}: not JSON: {error.reason}") from None
 
 
 def _views(path: str) -> Views:

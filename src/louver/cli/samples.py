@@ -22,7 +22,7 @@ from louver.protocol.output import find_output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from louver.gateway.gateway import Gateway, State
+    from louver.gateway.gateway import Gateway, UpstreamState
 
 
 class NoSample(Exception):
@@ -34,11 +34,11 @@ class NoJson(NoSample):
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class SampledTool:
     """A tool and its samples."""
 
     server: str  # the server's name
-    listed: dict[str, Any]  # its entry in the server's list
+    definition: dict[str, Any]  # its entry in the server's list
     _samples: dict[str, Json] = field(default_factory=dict[str, Any])
 
     @property
@@ -49,7 +49,7 @@ class Tool:
     async def call(self, gateway: Gateway, arguments: dict[str, Any]) -> None:
         """Call the tool once and keep its output as a sample."""
         try:
-            result = await gateway.call(self.server, self.listed["name"], arguments)
+            result = await gateway.call(self.server, self.definition["name"], arguments)
         except MCPError as error:
             # The server's message may quote anything.
             raise NoSample(f"the server answers with error {error.error.code}") from None
@@ -61,38 +61,38 @@ class Tool:
             raise NoSample("the tool answers with an error, which 'louver call' shows")
         if result.get("resultType", "complete") != "complete":
             raise NoSample("the tool asks its client something first, and here is nobody to answer")
-        wrapper = Entry(self.listed, Views()).text_wrapper_in(result.get("structuredContent"))
+        wrapper = Entry(self.definition, Views()).text_wrapper_in(result.get("structuredContent"))
         output = find_output(result, wrapper)
         if output is None or not (is_object(output.value) or is_array(output.value)):
             raise NoJson("the answer is no JSON object or array, so it has no fields")
         return output.value
 
 
-def known(states: Sequence[State]) -> dict[str, Tool]:
+def tools_by_name(states: Sequence[UpstreamState]) -> dict[str, SampledTool]:
     """The tools by the names that a client of all these servers sees."""
     return {
-        tool["name"] if len(states) == 1 else f"{state.name}{SEPARATOR}{tool['name']}": Tool(state.name, tool)
+        tool["name"] if len(states) == 1 else f"{state.name}{SEPARATOR}{tool['name']}": SampledTool(state.name, tool)
         for state in states
         for tool in state.tools
     }
 
 
-def chosen(tools: Mapping[str, Tool], names: Iterable[str], *, run_anyway: bool) -> dict[str, Tool]:
+def select_tools(tools: Mapping[str, SampledTool], names: Iterable[str], *, run_anyway: bool) -> dict[str, SampledTool]:
     """The named tools, each once; without `run_anyway`, only those declared as read-only may be named."""
-    found: dict[str, Tool] = {}
+    selected: dict[str, SampledTool] = {}
     for name in names:
         if name not in tools:
-            raise unknown(name, tools)
-        says = members(tools[name].listed.get("annotations"))
-        if not run_anyway and says.get("readOnlyHint") is not True:
+            raise unknown_tool_error(name, tools)
+        annotations = members(tools[name].definition.get("annotations"))
+        if not run_anyway and annotations.get("readOnlyHint") is not True:
             raise NotReadOnly(
                 f"tool {name!r} does not say that it only reads, so it is not called: --run-anyway calls it as well"
             )
-        found[name] = tools[name]
-    return found
+        selected[name] = tools[name]
+    return selected
 
 
-def unknown(name: str, tools: Iterable[str]) -> UnknownName:
+def unknown_tool_error(name: str, tools: Iterable[str]) -> UnknownName:
     """The error for an unknown tool name, with a suggestion."""
-    known = list(tools)
-    return UnknownName(f"there is no tool {name[:80]!r}: {instead(name, known)}", nearest=nearest(name, known))
+    names = list(tools)
+    return UnknownName(f"there is no tool {name[:80]!r}: {instead(name, names)}", nearest=nearest(name, names))

@@ -25,26 +25,26 @@ def by_signal(end: Callable[[], None]) -> None:
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:
     """Run a coroutine on a new event loop; raise SystemExit after a signal."""
-    told: list[int] = []
+    received: list[int] = []
 
-    async def ended_in_order() -> _T:
+    async def run_until_signal() -> _T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None, "it is run as a task"
 
-        def end(number: int) -> None:
-            told.append(number)
+        def on_signal(number: int) -> None:
+            received.append(number)
             task.cancel()
 
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
                 # A signal that is ignored, as by `nohup`, stays ignored.
                 if signal.getsignal(number) is signal.SIG_DFL:
-                    loop.add_signal_handler(number, end, number)
+                    loop.add_signal_handler(number, on_signal, number)
         return await work
 
     try:
-        return asyncio.run(ended_in_order())
+        return asyncio.run(run_until_signal())
     except asyncio.CancelledError:
-        if not told:
+        if not received:
             raise
-        raise SystemExit(128 + told[0]) from None
+        raise SystemExit(128 + received[0]) from None

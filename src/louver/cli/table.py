@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 def show(rows: Sequence[Row]) -> None:
     """Print a table per transport and protocol revision, then one answer with its receipt."""
     console = terminal.console()
-    for (transport, era), group in groupby(rows, key=lambda row: (row.transport, row.era)):
-        console.print(_table(f"{transport}, protocol {era}", list(group)))
+    for (transport, revision), group in groupby(rows, key=lambda row: (row.transport, row.revision)):
+        console.print(_table(f"{transport}, protocol {revision}", list(group)))
     console.print(f"Tokens are an estimate: characters / {CHARACTERS_A_TOKEN}.")
     console.print("Valid: the kept value satisfies the schema in its receipt, and the full value does not.\n")
     _answer(console, rows[1])
-    wrong = [row for row in rows if not row.is_right]
-    for row in wrong:
-        where = f"{row.case.tool} ({row.case.use}) over {row.transport}, {row.era}"
-        console.print("[red]not as it should be:[/red]", terminal.plain(f"{where}: {row.problem or 'see its row'}"))
-    if not wrong:
+    failed = [row for row in rows if not row.is_as_expected]
+    for row in failed:
+        label = f"{row.case.tool} ({row.case.purpose}) over {row.transport}, {row.revision}"
+        console.print(
+            "[red]not as it should be:[/red]", terminal.literal_text(f"{label}: {row.problem or 'see its row'}")
+        )
+    if not failed:
         console.print(f"All {len(rows)} answers are as they should be, and a stock client accepted each.")
 
 
@@ -48,13 +50,13 @@ def _table(title: str, rows: list[Row]) -> Table:
     table.add_column("valid")
     table.add_column("ms", justify="right")
     for row in rows:
-        said = row.to_json()
+        values = row.to_json()
         request = row.case.request
-        asked = request["view"] if request["mode"] == "view" else ", ".join(request["fields"])
+        selection = request["view"] if request["mode"] == "view" else ", ".join(request["fields"])
         table.add_row(
             row.case.tool,
-            f"{request['mode']} {asked}  [dim]{row.case.use}[/dim]",
-            f"{said['full_bytes']:,} → {said['projected_bytes']:,}",
+            f"{request['mode']} {selection}  [dim]{row.case.purpose}[/dim]",
+            f"{values['full_bytes']:,} → {values['projected_bytes']:,}",
             f"{terminal.tokens(len(row.full)):,} → {terminal.tokens(len(row.projected)):,}",
             f"{row.saved:.1%}",
             "yes" if row.valid and row.applied else "[red]NO[/red]",
@@ -65,6 +67,6 @@ def _table(title: str, rows: list[Row]) -> Table:
 
 def _answer(console: Console, row: Row) -> None:
     case = row.case
-    asked = f"{case.tool} {compact(case.arguments)}, _meta.projection {compact(case.request)}"
+    title = f"{case.tool} {compact(case.arguments)}, _meta.projection {compact(case.request)}"
     body = Group("structuredContent", JSON(row.projected), "_meta.projection", JSON(compact(row.receipt)))
-    console.print(Panel(body, title=asked, title_align="left"))
+    console.print(Panel(body, title=title, title_align="left"))

@@ -31,16 +31,16 @@ def console() -> Console:
     # Imported here, as below: most output needs no tables.
     from rich.console import Console
 
-    found = Console()
-    return found if found.is_terminal else Console(width=_WIDTH)
+    detected = Console()
+    return detected if detected.is_terminal else Console(width=_WIDTH)
 
 
-def say(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print one line on standard error."""
     print(f"louver: {printable(text)}", file=sys.stderr)
 
 
-def plain(text: str, style: str = "") -> Text:
+def literal_text(text: str, style: str = "") -> Text:
     """Foreign text for a table: nothing in it is markup."""
     from rich.text import Text
 

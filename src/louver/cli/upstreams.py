@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from louver.gateway.gateway import State
+    from louver.gateway.gateway import UpstreamState
 
 
 def read(arguments: Namespace) -> Config:
@@ -28,7 +28,7 @@ def read(arguments: Namespace) -> Config:
         from louver.gateway.config.read import read_config
 
         return read_config(Path(arguments.config))
-    return Config.of_url(arguments.url) if arguments.url is not None else Config.of_command(arguments.command_line)
+    return Config.from_url(arguments.url) if arguments.url is not None else Config.from_command(arguments.command_line)
 
 
 def only(config: Config, name: str | None) -> Config:
@@ -42,23 +42,23 @@ def only(config: Config, name: str | None) -> Config:
 
 
 @asynccontextmanager
-async def opened(config: Config) -> AsyncGenerator[tuple[Gateway, list[State]]]:
+async def open_gateway(config: Config) -> AsyncGenerator[tuple[Gateway, list[UpstreamState]]]:
     """A gateway without clients, and its upstreams' states; at the end, last lines of unavailable ones are printed."""
     logs.configure("text", logging.WARNING)
-    words = logs.LastWords()
-    logging.getLogger().addHandler(words)
-    gateway = Gateway(config, serves_one=False)
+    stderr_tail = logs.StderrTail()
+    logging.getLogger().addHandler(stderr_tail)
+    gateway = Gateway(config, single_client=False)
     try:
         states = await gateway.open()
         yield gateway, states
     finally:
         await gateway.close()
     for state in states:
-        for line in words.of(state.name) if state.problem is not None else ():
-            terminal.say(f"{state.name}: {line}")
+        for line in stderr_tail.lines_of(state.name) if state.problem is not None else ():
+            terminal.print_stderr(f"{state.name}: {line}")
 
 
-def table(states: Sequence[State]) -> Table:
+def table(states: Sequence[UpstreamState]) -> Table:
     # Imported here: the long-running gateway reports in plain lines.
     from rich.table import Table
 
@@ -67,31 +67,31 @@ def table(states: Sequence[State]) -> Table:
     for name in heading:
         found.add_column(name, justify="right" if name in _COUNTS else "left")
     for row in rows:
-        found.add_row(*map(terminal.plain, row))
+        found.add_row(*map(terminal.literal_text, row))
     return found
 
 
-def lines(states: Sequence[State]) -> str:
+def lines(states: Sequence[UpstreamState]) -> str:
     """The same table as plain text."""
     rows = _rows(states)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
 
 
-def sentences(states: Sequence[State]) -> list[str]:
+def sentences(states: Sequence[UpstreamState]) -> list[str]:
     """The same as one sentence per upstream, for JSON logs."""
     heading, *rows = _rows(states)
-    told = (zip(heading[1:], row[1:], strict=True) for row in rows)
+    labelled_cells = (zip(heading[1:], row[1:], strict=True) for row in rows)
     return [
         f"server {state.name!r}: {', '.join(f'{name} {cell}' for name, cell in cells if cell)}"
-        for state, cells in zip(states, told, strict=True)
+        for state, cells in zip(states, labelled_cells, strict=True)
     ]
 
 
 _COUNTS: Final = ("tools", "projectable")
 
 
-def _rows(states: Sequence[State]) -> list[tuple[str, ...]]:
+def _rows(states: Sequence[UpstreamState]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("server", "transport", "protocol", *_COUNTS, "state")]
     for state in states:
         counts = (str(len(state.tools)), str(state.projectable)) if state.problem is None else ("", "")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from logging import Logger
 
 
-class Tasks:
+class BackgroundTasks:
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
         self._tasks: set[asyncio.Task[None]] = set()
@@ -18,10 +18,10 @@ class Tasks:
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._end)
+        task.add_done_callback(self._on_done)
         return task
 
-    async def over(self) -> None:
+    async def wait(self) -> None:
         """Wait for all tasks; cancelling the wait does not cancel them."""
         if self._tasks:
             await asyncio.wait(self._tasks)
@@ -32,7 +32,7 @@ class Tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._logger.error("a background task has failed: %s", type(error).__name__)

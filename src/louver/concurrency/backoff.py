@@ -23,50 +23,50 @@ class Backoff:
     def wait_s(self) -> float:
         return max(0.0, self._not_before - monotonic())
 
-    def fail(self, problem: str) -> None:
+    def record_failure(self, problem: str) -> None:
         self.problem = problem
         self._failures += 1
-        is_one_too_many = self._failures >= MAX_FAILURES
-        wait_s = MAX_BACKOFF_S if is_one_too_many else MIN_BACKOFF_S * 2 ** (self._failures - 1)
+        is_over_limit = self._failures >= MAX_FAILURES
+        wait_s = MAX_BACKOFF_S if is_over_limit else MIN_BACKOFF_S * 2 ** (self._failures - 1)
         self._not_before = monotonic() + wait_s
 
     def reset(self) -> None:
         self._failures, self._not_before = 0, 0.0
 
 
-class Pace:
+class Throttle:
     """Limits how often something is done: at once after a long rest, else with exponential backoff."""
 
     def __init__(self) -> None:
         self._backoff = Backoff()
         self._last = -MAX_BACKOFF_S
 
-    async def keep(self) -> None:
+    async def wait(self) -> None:
         if monotonic() - self._last > MAX_BACKOFF_S:
             self._backoff.reset()
         await asyncio.sleep(self._backoff.wait_s)
-        self._backoff.fail("")
+        self._backoff.record_failure("")
         self._last = monotonic()
 
 
-class Backoffs:
+class BackoffByKey:
     """Backoffs by key; the key that failed longest ago is evicted."""
 
     def __init__(self) -> None:
-        self._of: OrderedDict[Hashable, Backoff] = OrderedDict()
+        self._by_key: OrderedDict[Hashable, Backoff] = OrderedDict()
 
     def __bool__(self) -> bool:
-        return bool(self._of)
+        return bool(self._by_key)
 
-    def of(self, what: Hashable) -> Backoff:
-        return self._of.get(what) or Backoff()
+    def get(self, key: Hashable) -> Backoff:
+        return self._by_key.get(key) or Backoff()
 
-    def fail(self, what: Hashable, problem: str) -> None:
-        backoff = self._of[what] = self.of(what)
-        self._of.move_to_end(what)
-        backoff.fail(problem)
-        if len(self._of) > MAX_REFUSED:
-            self._of.popitem(last=False)
+    def record_failure(self, key: Hashable, problem: str) -> None:
+        backoff = self._by_key[key] = self.get(key)
+        self._by_key.move_to_end(key)
+        backoff.record_failure(problem)
+        if len(self._by_key) > MAX_REFUSED:
+            self._by_key.popitem(last=False)
 
-    def forget(self, what: Hashable) -> None:
-        self._of.pop(what, None)
+    def forget(self, key: Hashable) -> None:
+        self._by_key.pop(key, None)

@@ -19,36 +19,36 @@ T = TypeVar("T")
 
 
 class Deadlines(Generic[T]):
-    def __init__(self, seconds: float, reached: Callable[[T], None]) -> None:
+    def __init__(self, seconds: float, on_expired: Callable[[T], None]) -> None:
         self.seconds = seconds
-        self._reached = reached
+        self._on_expired = on_expired
         # All have the same length, so the first is always the next.
         self._due: dict[T, float] = {}
         # One for all: a cancelled timer stays in the loop's heap for longer than most calls take.
         self._timer: asyncio.TimerHandle | None = None
 
-    def set(self, each: T) -> None:
-        self._due.pop(each, None)
-        due = self._due[each] = asyncio.get_running_loop().time() + self.seconds
+    def set(self, key: T) -> None:
+        self._due.pop(key, None)
+        due = self._due[key] = asyncio.get_running_loop().time() + self.seconds
         if self._timer is None:
-            self._look_at(due)
+            self._schedule(due)
 
-    def lift(self, each: T) -> None:
-        self._due.pop(each, None)
+    def cancel(self, key: T) -> None:
+        self._due.pop(key, None)
 
-    def _look(self) -> None:
+    def _expire_due(self) -> None:
         now = asyncio.get_running_loop().time()
         try:
             for each in [each for each, due in self._due.items() if due <= now]:
                 # An earlier callback may have lifted it, or set it again.
                 if self._due.get(each, inf) <= now:
                     del self._due[each]
-                    self._reached(each)
+                    self._on_expired(each)
         finally:
             self._timer = None
             if self._due:
-                self._look_at(next(iter(self._due.values())))
+                self._schedule(next(iter(self._due.values())))
 
-    def _look_at(self, due: float) -> None:
+    def _schedule(self, due: float) -> None:
         # In an empty context: the timer serves several requests.
-        self._timer = asyncio.get_running_loop().call_at(due, self._look, context=Context())
+        self._timer = asyncio.get_running_loop().call_at(due, self._expire_due, context=Context())

@@ -27,7 +27,7 @@ _Thing = TypeVar("_Thing")
 _Made = TypeVar("_Made")
 
 
-async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
+async def run_in_thread(value: Json, function: Callable[[], _Made]) -> _Made:
     """Run `function` in a thread if `value` is over `MAX_READ_ON_LOOP` bytes, else on the event loop."""
     return await in_thread(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
 
@@ -35,66 +35,66 @@ async def aside(value: Json, function: Callable[[], _Made]) -> _Made:
 async def in_thread(function: Callable[[], _Made]) -> _Made:
     """Run `function` in a thread, unless it is cancelled before a thread is free."""
 
-    def work(look: Callable[[], None]) -> _Made:
-        look()
+    def work(check_cancelled: Callable[[], None]) -> _Made:
+        check_cancelled()
         return function()
 
-    return await until_given_up(work)
+    return await run_cancellable(work)
 
 
-class _GivenUp(asyncio.CancelledError): ...
+class _WorkCancelled(asyncio.CancelledError): ...
 
 
-async def until_given_up(work: Callable[[Callable[[], None]], _Made], limiter: CapacityLimiter | None = None) -> _Made:
+async def run_cancellable(work: Callable[[Callable[[], None]], _Made], limiter: CapacityLimiter | None = None) -> _Made:
     """Run `work` in a thread; a cancelled task still waits. `work` gets a check that raises if it is cancelled."""
-    is_over = Event()
+    is_finished = Event()
 
-    def look() -> None:
+    def check_cancelled() -> None:
         from_thread.check_cancelled()
-        if given_up.is_set() or is_over.is_set():
-            raise _GivenUp
+        if cancelled.is_set() or is_finished.is_set():
+            raise _WorkCancelled
 
     try:
-        with unhurried() as given_up:
-            return await to_thread.run_sync(work, look, limiter=limiter)
-    except _GivenUp:
+        with deferred_cancellation() as cancelled:
+            return await to_thread.run_sync(work, check_cancelled, limiter=limiter)
+    except _WorkCancelled:
         # Raises the cancellation, unless an outer `unhurried` block still holds it back.
         await asyncio.sleep(0)
         raise
     finally:
         # After a plain `Task.cancel` nothing waits for the thread: it must stop by itself.
-        is_over.set()
+        is_finished.set()
 
 
-async def found_or_made(
-    things: Sequence[_Thing], find: Callable[[_Thing], _Made | None], make: Callable[[_Thing], _Made]
+async def find_or_compute(
+    items: Sequence[_Thing], find: Callable[[_Thing], _Made | None], compute: Callable[[_Thing], _Made]
 ) -> list[_Made]:
     """What `find` returns for each thing, or else what `make` returns in a thread."""
-    found = [find(thing) async for thing in by_turns(things)]
-    new = [thing for thing, known in zip(things, found, strict=True) if known is None]
+    known_results = [find(item) async for item in yielding(items)]
+    missing = [item for item, known in zip(items, known_results, strict=True) if known is None]
 
-    def all_made(look: Callable[[], None]) -> list[_Made]:
-        made: list[_Made] = []
-        for thing in new:
-            look()
-            made.append(make(thing))
-        return made
+    def compute_missing(check_cancelled: Callable[[], None]) -> list[_Made]:
+        results: list[_Made] = []
+        for item in missing:
+            check_cancelled()
+            results.append(compute(item))
+        return results
 
-    made = iter(await until_given_up(all_made) if new else ())
-    return [next(made) if known is None else known for known in found]
+    computed = iter(await run_cancellable(compute_missing) if missing else ())
+    return [next(computed) if known is None else known for known in known_results]
 
 
 T = TypeVar("T")
 
 
-async def by_turns(things: Iterable[T]) -> AsyncGenerator[T]:
+async def yielding(items: Iterable[T]) -> AsyncGenerator[T]:
     """The things, with a turn for other tasks after every `MAX_TURN_S` of work."""
-    until = monotonic() + MAX_TURN_S
-    for thing in things:
-        if monotonic() > until:
+    deadline = monotonic() + MAX_TURN_S
+    for item in items:
+        if monotonic() > deadline:
             await checkpoint()
-            until = monotonic() + MAX_TURN_S
-        yield thing
+            deadline = monotonic() + MAX_TURN_S
+        yield item
 
 
 class Cancellation:
@@ -128,7 +128,7 @@ _CANCELLATION: Final = ContextVar[Cancellation | None]("louver_cancellation", de
 
 
 @contextmanager
-def unhurried() -> Generator[Event]:
+def deferred_cancellation() -> Generator[Event]:
     """Within the block a `Cancellation` only sets the event; the task is cancelled at the end of the block."""
     cancellation = _CANCELLATION.get()
     if cancellation is None or cancellation.task is not asyncio.current_task():
@@ -138,11 +138,11 @@ def unhurried() -> Generator[Event]:
     if cancellation.unhurried is not None:
         yield cancellation.unhurried
         return
-    given_up = cancellation.unhurried = Event()
+    cancelled = cancellation.unhurried = Event()
     try:
-        yield given_up
+        yield cancelled
     finally:
         cancellation.unhurried = None
-        if given_up.is_set():
+        if cancelled.is_set():
             # The task ends at its next wait, so the value of the block is not lost.
             cancellation.task.cancel()

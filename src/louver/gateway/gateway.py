@@ -22,17 +22,17 @@ from mcp_types import METHOD_NOT_FOUND
 from louver import __version__
 from louver.core.choices import check_choice
 from louver.errors import InvalidView, LouverError
-from louver.gateway.clients.client import Client, Itself
-from louver.gateway.clients.input_required import Parked
-from louver.gateway.clients.revisions import enveloped
-from louver.gateway.config.model import Config, Execute, Exposure
-from louver.gateway.pipeline import Files, Stack
-from louver.gateway.routing.aggregate import SEPARATOR, Many
-from louver.gateway.routing.dispatch import Calls
-from louver.gateway.routing.single import One
-from louver.gateway.upstream.availability import Onlookers
-from louver.gateway.upstream.list_cache import CHANGES
-from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.input_required import PendingCalls
+from louver.gateway.clients.revisions import with_envelope
+from louver.gateway.config.model import Config, ExecuteLevel, Exposure
+from louver.gateway.pipeline import Files, Pipeline
+from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
+from louver.gateway.routing.dispatch import Dispatcher
+from louver.gateway.routing.single import SingleRoute
+from louver.gateway.upstream.availability import AvailabilityListeners
+from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.upstream import Terms, Upstream
 from louver.server.request import ANONYMOUS, Identity, in_order
 from louver.server.sdk import StepMiddleware, on_tools_published
@@ -46,22 +46,22 @@ if TYPE_CHECKING:
     from louver.catalogue.learned import LearnedFields
     from louver.catalogue.policy.policy import Policy
     from louver.gateway.config import model
-    from louver.gateway.config.model import Audited
-    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.config.model import AuditSettings
+    from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
     from louver.gateway.pipeline import FindSchema
-    from louver.gateway.transports.transport import Link, Listener
+    from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.policy_guard import Guard
     from louver.jsonrpc.codec import Params
-    from louver.server.audit.writer import Audit
+    from louver.server.audit.writer import AuditWriter
     from louver.server.request import Next, Request
 
 # Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
-UPSTREAMS: Final = "louver.upstream."
+LOGGER_PREFIX: Final = "louver.upstream."
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class UpstreamState:
     """The state of an upstream, for `louver serve` and `louver check`."""
 
     name: str
@@ -72,7 +72,7 @@ class State:
     projectable: int = 0  # tools with an output schema, from their server or from a file
 
 
-async def _unanswered(request: Request) -> dict[str, Any]:
+async def _method_not_found(request: Request) -> dict[str, Any]:
     raise MCPError(METHOD_NOT_FOUND, "Method not found", request.method)
 
 
@@ -83,92 +83,94 @@ class Gateway:
         self,
         config: Config,
         *,
-        serves_one: bool,  # one client, over stdio: upstreams are opened with its identity
+        single_client: bool,  # one client, over stdio: upstreams are opened with its identity
         exposure: Exposure | None = None,  # overrides the configuration
         execute: bool | None = None,  # overrides the configuration
         ready_views: bool = False,  # every upstream gets shipped views
-        opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
-        changes: bool = False,  # a reload may come: announce that lists can change
+        on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
+        can_reload: bool = False,  # a reload may come: announce that lists can change
         identity: Identity = ANONYMOUS,  # of clients without a token
     ) -> None:
-        self._serves_one = serves_one
+        self._single_client = single_client
         self._exposure: Exposure | None = exposure
         self._execute = execute
         self._ready_views = ready_views
-        self._changes = changes
-        self._parked = Parked()
+        self._can_reload = can_reload
+        self._pending_calls = PendingCalls()
         self._bus = InMemorySubscriptionBus()
-        self.listening = ListenHandler(self._bus)
-        self._onlookers = Onlookers(self._told)
+        self.listen_handler = ListenHandler(self._bus)
+        self._availability_listeners = AvailabilityListeners(self._publish)
         self.upstreams: dict[str, Upstream] = {}
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
-        self._known: dict[str, Upstream] = {}
-        self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listening)
+        self._all_upstreams: dict[str, Upstream] = {}
+        self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listen_handler)
         # Without the SDK's own, whose spans hold the messages of errors.
         self.server.middleware[:] = [StepMiddleware([self.answer], identity)]
-        self._stack = Stack(
+        self._pipeline = Pipeline(
             self.server.server_info_stamp,
             partial(on_tools_published, self.server),
             self._use_schemas,
-            opened,
-            self._leave,
+            on_opened,
+            self._remove_client,
         )
         self.find_schema: FindSchema | None = None  # tool name -> input schema, once tools were listed
         self._learned: dict[Path, LearnedFields] = {}
-        self._audit: Audit | None = None
-        self._audited: Audited | None = None
+        self._audit: AuditWriter | None = None
+        self._audit_settings: AuditSettings | None = None
         self._config = Config(())
-        self._lay_out(config)
+        self._apply(config)
 
-    async def answer(self, request: Request, call_next: Next = _unanswered) -> dict[str, Any]:
+    async def answer(self, request: Request, call_next: Next = _method_not_found) -> dict[str, Any]:
         """The result for a message of a client; what belongs to its connection goes to `call_next`."""
-        return await in_order(self._stack.steps, call_next)(request)
+        return await in_order(self._pipeline.steps, call_next)(request)
 
-    def _use_schemas(self, find: FindSchema | None) -> None:
+    def _use_schemas(self, find_schema: FindSchema | None) -> None:
         # Without it the SDK lists all tools on every call of 2026-07-28 over HTTP.
-        self.server.get_tool_input_schema = self.find_schema = find
+        self.server.get_tool_input_schema = self.find_schema = find_schema
 
-    async def open(self) -> list[State]:
+    async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
         states = await asyncio.gather(*map(self._state, self._config.upstreams))
-        if self._stack.scripts is not None:
-            await self._stack.scripts.are_ready()
+        if self._pipeline.scripts is not None:
+            await self._pipeline.scripts.is_ready()
         return states
 
     def discovery(self) -> DiscoveryService:
         """Discovery for the gateway itself: unprojected, and without a client that upstreams could ask."""
-        from louver.gateway.discovery.behind import Behind
+        from louver.gateway.discovery.behind import VisibleServers
         from louver.gateway.discovery.service import DiscoveryService
 
-        itself = _itself()
+        caller = _gateway_caller()
 
         async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
-            return await self._routes.answer(itself, method, enveloped(params, GATEWAY.envelope))
+            return await self._routes.answer(caller, method, with_envelope(params, GATEWAY_IDENTITY.envelope))
 
-        return DiscoveryService(Behind(self.upstreams, itself.client, ask))
+        return DiscoveryService(VisibleServers(self.upstreams, caller.client, ask))
 
     async def call(self, upstream: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool, by its upstream's name for it, as the gateway itself; the answer is not projected."""
-        itself = _itself()
-        said = {"name": tool, "arguments": dict(arguments)}
-        return await self._calls.ask(self.upstreams[upstream], itself, "tools/call", enveloped(said, GATEWAY.envelope))
+        caller = _gateway_caller()
+        params = {"name": tool, "arguments": dict(arguments)}
+        return await self._dispatcher.call_once(
+            self.upstreams[upstream], caller, "tools/call", with_envelope(params, GATEWAY_IDENTITY.envelope)
+        )
 
-    async def change(self, config: Config) -> None:
+    async def reconfigure(self, config: Config) -> None:
         """Switch to another configuration; upstreams that it leaves unchanged keep their sessions."""
-        clients = {client for upstream in self._known.values() for client in upstream.clients}
-        gone = self._lay_out(config)
-        await self._ended(*gone)
-        for change in sorted(CHANGES):
-            await self._told(change, None)
+        clients = {client for upstream in self._all_upstreams.values() for client in upstream.clients}
+        replaced_scripts = self._apply(config)
+        await self._wait_closed(*replaced_scripts)
+        for change in sorted(LIST_CHANGED_METHODS):
+            await self._publish(change, None)
             for client in clients:
-                client.hear(change, None)
+                client.notify(change, None)
 
     async def end(self) -> None:
         """End all upstreams and cancel pending calls; a second call waits for the same end."""
-        self._parked.close()
-        for upstream in self._known.values():
-            upstream.give_up()
-        await self._ended(*([] if self._stack.scripts is None else [self._stack.scripts]))
+        self._pending_calls.close()
+        for upstream in self._all_upstreams.values():
+            upstream.close()
+        await self._wait_closed(*([] if self._pipeline.scripts is None else [self._pipeline.scripts]))
 
     async def close(self) -> None:
         """End all upstreams, then close the audit log."""
@@ -177,76 +179,80 @@ class Gateway:
             self._audit.close()
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
-        return sorted(self._files.views.entry(self._named(upstream, tool), None).views.named)
+        return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
 
     def is_declared(self, upstream: str, tool: dict[str, Any]) -> bool:
         """Whether a tool has an output schema, from its server or from a file."""
         return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None
 
-    def problems_of(self, state: State) -> list[str]:
+    def problems_of(self, state: UpstreamState) -> list[str]:
         """Problems of an upstream's guidance, views, schemas, descriptions and policy."""
         problems: list[str] = []
         if state.problem is None:
-            problems += self._files.misfits(state.name, {tool["name"] for tool in state.tools})
+            problems += self._files.mismatches(state.name, {tool["name"] for tool in state.tools})
             policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
             problems += [] if policy is None else policy.misfits(state.tools)
         for tool in state.tools:
             file = self._schema_file(state.name, tool)
             if file is not None and tool.get("outputSchema") is not None:
-                declares = f"tool {tool['name']!r} declares its output itself"
-                problems.append(f"{declares}: that counts, and {file.path.name!r} is not used")
+                prefix = f"tool {tool['name']!r} declares its output itself"
+                problems.append(f"{prefix}: that counts, and {file.path.name!r} is not used")
             try:
-                self._files.views.check(self._named(state.name, tool))
+                self._files.views.check(self._as_listed(state.name, tool))
             except InvalidView as error:
                 problems.append(error.message)
         return [f"{state.name}: {problem}" for problem in problems]
 
-    async def _ended(self, *gone: Scripts) -> None:
+    async def _wait_closed(self, *scripts: ScriptRunner) -> None:
         """Wait until closed sessions have ended, and close scripts."""
-        await asyncio.gather(*(each.ended() for each in self._known.values()), *(each.close() for each in gone))
+        await asyncio.gather(
+            *(each.wait_closed() for each in self._all_upstreams.values()), *(each.close() for each in scripts)
+        )
 
     def _schema_file(self, upstream: str, tool: dict[str, Any]) -> SchemaFile | None:
-        return self._files.schemas.find(self._named(upstream, tool)["name"])
+        return self._files.schemas.find(self._as_listed(upstream, tool)["name"])
 
-    def _named(self, upstream: str, tool: dict[str, Any]) -> dict[str, Any]:
+    def _as_listed(self, upstream: str, tool: dict[str, Any]) -> dict[str, Any]:
         """The tool under the name that clients see."""
         return tool if len(self.upstreams) == 1 else {**tool, "name": f"{upstream}{SEPARATOR}{tool['name']}"}
 
-    def _lay_out(self, config: Config) -> list[Scripts]:
+    def _apply(self, config: Config) -> list[ScriptRunner]:
         """Apply a configuration and return the scripts that it replaces; if it raises, nothing has changed."""
-        config = self._chosen(config)
-        files = Files(config, self._says, self._learned)
-        kept = self._stack.kept_for(config)
+        config = self._with_overrides(config)
+        files = Files(config, self._server_name, self._learned)
+        retained = self._pipeline.retained_for(config)
         audit = self._audit_for(config.audit)
-        self._take_up(config)
+        self._reconfigure(config)
         self._files = files
-        self._calls = Calls(self._parked, {name: upstream.guard for name, upstream in self.upstreams.items()})
-        places = {each.name: each.place for each in config.upstreams}
-        only = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
-        self._onlookers.are_told = only is None
-        self._routes = (
-            Many(self.upstreams, self._calls, places, self._onlookers)
-            if only is None
-            else One(only, self._calls, places, changes=self._changes)
+        self._dispatcher = Dispatcher(
+            self._pending_calls, {name: upstream.guard for name, upstream in self.upstreams.items()}
         )
-        return self._stack.build(config, files, kept, self.upstreams, self._routes, audit)
+        server_ids = {each.name: each.server_id for each in config.upstreams}
+        single = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
+        self._availability_listeners.is_enabled = single is None
+        self._routes = (
+            AggregateRoutes(self.upstreams, self._dispatcher, server_ids, self._availability_listeners)
+            if single is None
+            else SingleRoute(single, self._dispatcher, server_ids, can_reload=self._can_reload)
+        )
+        return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit)
 
-    def _audit_for(self, wanted: Audited | None) -> Audit | None:
+    def _audit_for(self, wanted: AuditSettings | None) -> AuditWriter | None:
         """The audit log that a configuration wants; an open one is reused."""
-        if wanted != self._audited:
-            audit = None if wanted is None else _audit(wanted)
+        if wanted != self._audit_settings:
+            audit = None if wanted is None else _open_audit(wanted)
             if self._audit is not None:
                 self._audit.close()
-            self._audit, self._audited = audit, wanted
+            self._audit, self._audit_settings = audit, wanted
         return self._audit
 
-    def _chosen(self, config: Config) -> Config:
+    def _with_overrides(self, config: Config) -> Config:
         """The configuration with the constructor's overrides."""
         exposure = self._exposure or config.exposure
         check_choice("listing", config.listing, get_args(Listing))
         check_choice("exposure", exposure, get_args(Exposure))
         execute = config.execute or ("strict" if exposure == "discovery" else "off")
-        check_choice("execute", execute, get_args(Execute))
+        check_choice("execute", execute, get_args(ExecuteLevel))
         if self._execute is not None:
             execute = "off" if not self._execute else "strict" if execute == "off" else execute
         upstreams = config.upstreams
@@ -254,104 +260,106 @@ class Gateway:
             upstreams = tuple(replace(each, ready_views=True) for each in upstreams)
         return replace(config, upstreams=upstreams, exposure=exposure, execute=execute)
 
-    def _says(self, upstream: str) -> str | None:
+    def _server_name(self, upstream: str) -> str | None:
         """The name in an upstream's `serverInfo`, once it has been opened."""
-        known = self.upstreams.get(upstream)
-        return None if known is None else known.says
+        found = self.upstreams.get(upstream)
+        return None if found is None else found.server_name
 
-    def _take_up(self, config: Config) -> None:
+    def _reconfigure(self, config: Config) -> None:
         """Set the upstreams; sessions of changed and removed ones end."""
         before = {each.name: each for each in self._config.upstreams}
-        changed = {each.name: self._terms(each) for each in config.upstreams if before.get(each.name) != each}
+        changed = {each.name: self._settings_of(each) for each in config.upstreams if before.get(each.name) != each}
         for name in before.keys() - {each.name for each in config.upstreams}:
-            self._known[name].give_up()
-        opened_as = next((upstream.opened_as for upstream in self._known.values()), GATEWAY)
-        for name, terms in changed.items():
-            if name in self._known:
-                self._known[name].change(terms)
+            self._all_upstreams[name].close()
+        shared_identity = next(
+            (upstream.shared_identity for upstream in self._all_upstreams.values()), GATEWAY_IDENTITY
+        )
+        for name, settings in changed.items():
+            if name in self._all_upstreams:
+                self._all_upstreams[name].reconfigure(settings)
             else:
-                self._known[name] = Upstream(
+                self._all_upstreams[name] = Upstream(
                     name,
-                    terms,
-                    opened_as=opened_as,
-                    serves_one=self._serves_one,
-                    told=self._told,
-                    onlookers=self._onlookers,
+                    settings,
+                    shared_identity=shared_identity,
+                    single_client=self._single_client,
+                    publish=self._publish,
+                    availability_listeners=self._availability_listeners,
                 )
         self._config = config
-        self.upstreams = {each.name: self._known[each.name] for each in config.upstreams}
+        self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}
 
-    def _terms(self, each: model.Upstream) -> Terms:
+    def _settings_of(self, config: model.UpstreamConfig) -> Terms:
         return Terms(
-            partial(_link, each),
-            each.timeout_seconds,
-            isolated=each.isolation == "session" if each.isolation is not None else not self._serves_one,
-            per_era=each.transport == "http",
-            on_change=each.on_change,
-            guard=None if each.policy is None else _guard(each.name, each.policy),
+            partial(_make_transport, config),
+            config.timeout_seconds,
+            isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
+            per_era=config.transport == "http",
+            on_change=config.on_change,
+            guard=None if config.policy is None else _make_guard(config.name, config.policy),
         )
 
-    async def _leave(self, client: Client) -> None:
+    async def _remove_client(self, client: Client) -> None:
         """Remove a client from all upstreams, also from those that a reload removed."""
-        await asyncio.gather(*(upstream.leave(client) for upstream in self._known.values()))
+        await asyncio.gather(*(upstream.remove_client(client) for upstream in self._all_upstreams.values()))
 
-    async def _told(self, method: str, params: Params) -> None:
+    async def _publish(self, method: str, params: Params) -> None:
         """Publish a change to 2026-07-28 clients; sessions notify handshake clients themselves."""
         event = event_from_wire(method, params)
         if event is not None:
             await self._bus.publish(event)
 
-    async def _state(self, each: model.Upstream) -> State:
+    async def _state(self, config: model.UpstreamConfig) -> UpstreamState:
         version, has_tools = None, True
         # Looked up first: a reload may remove the name while this waits.
-        upstream = self.upstreams[each.name]
+        upstream = self.upstreams[config.name]
         await upstream.resume()
         try:
             session = await upstream.session()
-            version, has_tools = session.opened.version, session.opened.has_tools
+            version, has_tools = session.negotiation.version, session.negotiation.has_tools
             tools = await session.tools()
-            projectable = sum(self.is_declared(each.name, tool) for tool in tools)
-            return State(each.name, each.transport, version, tools, projectable=projectable)
+            projectable = sum(self.is_declared(config.name, tool) for tool in tools)
+            return UpstreamState(config.name, config.transport, version, tools, projectable=projectable)
         except LouverError as error:
-            return State(each.name, each.transport, version, [], upstream.problem or error.message)
+            return UpstreamState(config.name, config.transport, version, [], upstream.problem or error.message)
         except MCPError as error:
             # A server without tools may not know `tools/list`. The text of other errors is not repeated.
-            is_none = not has_tools and error.error.code == METHOD_NOT_FOUND
-            problem = None if is_none else f"'tools/list' fails with {error.error.code}"
-            return State(each.name, each.transport, version, [], problem)
+            has_no_tools = not has_tools and error.error.code == METHOD_NOT_FOUND
+            problem = None if has_no_tools else f"'tools/list' fails with {error.error.code}"
+            return UpstreamState(config.name, config.transport, version, [], problem)
 
 
-def _itself() -> Itself:
-    return Itself(Client(GATEWAY.version, GATEWAY))
+def _gateway_caller() -> GatewayCaller:
+    return GatewayCaller(Client(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
 
 
-def _link(each: model.Upstream, listener: Listener) -> Link:
-    if each.policy is None or "logging" in each.policy.lets:
-        told = logging.getLogger(f"{UPSTREAMS}{each.name}")
+def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transport:
+    if config.policy is None or "logging" in config.policy.lets:
+        logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
     else:
         # The policy cannot filter standard error: it goes to a disabled logger that no logging configuration reaches.
-        told = logging.Logger(each.name)
-        told.disabled = True
+        logger = logging.Logger(config.name)
+        logger.disabled = True
     # Lazy imports: each transport only where it is used.
-    if each.transport == "http":
-        from louver.gateway.transports.http import HttpLink
+    if config.transport == "http":
+        from louver.gateway.transports.http import HttpTransport
 
-        return HttpLink(each.url, headers=each.headers, listener=listener, logger=told)
-    from louver.gateway.transports.stdio import StdioLink
+        return HttpTransport(config.url, headers=config.headers, listener=listener, logger=logger)
+    from louver.gateway.transports.stdio import StdioTransport
 
-    return StdioLink(each.command, env=each.env, cwd=each.cwd, listener=listener, logger=told)
+    return StdioTransport(config.command, env=config.env, cwd=config.cwd, listener=listener, logger=logger)
 
 
-def _audit(wanted: Audited) -> Audit:
+def _open_audit(settings: AuditSettings) -> AuditWriter:
     # Lazy import: only an audit needs SQLite.
-    from louver.server.audit.writer import Audit
+    from louver.server.audit.writer import AuditWriter
 
-    return Audit(wanted.file, wanted.retention_days)
+    return AuditWriter(settings.file, settings.retention_days)
 
 
-def _guard(server: str, policy: Policy) -> Guard:
+def _make_guard(server: str, policy: Policy) -> Guard:
     # Lazy import: only policies need it.
     from louver.gateway.upstream.policy_guard import Guard
-    from louver.server.policy.enforcer import Policed
+    from louver.server.policy.enforcer import PolicyEnforcer
 
-    return Guard(Policed(server, policy))
+    return Guard(PolicyEnforcer(server, policy))

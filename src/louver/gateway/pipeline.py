@@ -20,21 +20,21 @@ from louver.catalogue.learned import Learned, LearnedFields, learned_file
 from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
-from louver.gateway.discovery.tools import Discovery, Executing
-from louver.gateway.middleware.built_in_tools import OwnTools
+from louver.gateway.discovery.tools import DiscoveryProvider, ExecuteProvider
+from louver.gateway.middleware.built_in_tools import BuiltInTools
 from louver.gateway.middleware.forward import Forward
-from louver.gateway.middleware.tracing import traced
-from louver.gateway.routing.aggregate import SEPARATOR, named
-from louver.gateway.single_tool.exports import ExportedFiles, ExportedResults
-from louver.gateway.single_tool.tool import Actions
+from louver.gateway.middleware.tracing import trace_request
+from louver.gateway.routing.aggregate import SEPARATOR, split_name
+from louver.gateway.single_tool.exports import FileExports, ResultExports
+from louver.gateway.single_tool.tool import SingleToolProvider
 from louver.limits import MAX_RESULTS_BYTES
-from louver.server.calls.request import Asking
-from louver.server.calls.response import NOTHING, Beside
+from louver.server.calls.request import RequestOptions
+from louver.server.calls.response import NO_EXTRAS, ResponseExtras
 from louver.server.calls.schema_resource import ProjectedSchemas
-from louver.server.policy.per_audience import Audiences
+from louver.server.policy.per_audience import PerAudience
 from louver.server.projection import ProjectionStep
 from louver.server.results.results import KeptResults, Results
-from louver.server.tools.registry import Tools
+from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.principal import Principal
     from louver.core.paths.path import FieldPath
     from louver.gateway.clients.client import Client
-    from louver.gateway.config.model import Config, Execute
-    from louver.gateway.discovery.scripts import Scripts
-    from louver.gateway.middleware.built_in_tools import Offer
+    from louver.gateway.config.model import Config, ExecuteLevel
+    from louver.gateway.discovery.scripts import ScriptRunner
+    from louver.gateway.middleware.built_in_tools import ToolProvider
     from louver.gateway.routing.single import Routes
     from louver.gateway.scripting.sandbox import Level
     from louver.gateway.single_tool.exports import Exports
     from louver.gateway.upstream.upstream import Upstream
-    from louver.server.audit.middleware import Auditing, Owned
-    from louver.server.audit.writer import Audit
+    from louver.server.audit.middleware import AuditMiddleware, ToolOwner
+    from louver.server.audit.writer import AuditWriter
     from louver.server.calls.request import Argument
     from louver.server.disclosure.middleware import Disclosure
-    from louver.server.policy.enforcer import Policed
+    from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Request, Step
     from louver.server.search import Search
 
@@ -66,29 +66,39 @@ if TYPE_CHECKING:
 
 
 # The parameters of the single tool that reduce an answer, as a warning names them.
-_PARAMETERS: Final = ("'fields'", "'view'")
+_PROJECTION_PARAMS: Final = ("'fields'", "'view'")
 
 
 class Files:
     """The files of a configuration about its servers' tools, under the tool names that clients use."""
 
-    def __init__(self, config: Config, says: Callable[[str], str | None], learned: dict[Path, LearnedFields]) -> None:
-        alone = len(config.upstreams) == 1
-        before = {each.name: "" if alone else f"{each.name}{SEPARATOR}" for each in config.upstreams}
-        self._before = before
+    def __init__(
+        self, config: Config, server_name_of: Callable[[str], str | None], learned: dict[Path, LearnedFields]
+    ) -> None:
+        is_single = len(config.upstreams) == 1
+        prefixes = {each.name: "" if is_single else f"{each.name}{SEPARATOR}" for each in config.upstreams}
+        self._prefixes = prefixes
         self.default_views = {
-            f"{before[each.name]}{tool}": view for each in config.upstreams for tool, view in each.default_views.items()
+            f"{prefixes[each.name]}{tool}": view
+            for each in config.upstreams
+            for tool, view in each.default_views.items()
         }
-        self._views = {before[each.name]: each.views for each in config.upstreams if each.views is not None}
-        self._policed = {before[each.name]: each.name for each in config.upstreams if each.policy is not None}
-        described = {before[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None}
-        self._ready = {before[each.name]: partial(says, each.name) for each in config.upstreams if each.ready_views}
-        self.ready = tuple(self._ready)
-        self.schemas = SchemaFiles({before[each.name]: each.schemas for each in config.upstreams if each.schemas})
+        self._views = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
+        self._policed_prefixes = {
+            prefixes[each.name]: each.name for each in config.upstreams if each.policy is not None
+        }
+        descriptions = {
+            prefixes[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None
+        }
+        self._server_names = {
+            prefixes[each.name]: partial(server_name_of, each.name) for each in config.upstreams if each.ready_views
+        }
+        self.shipped_prefixes = tuple(self._server_names)
+        self.schemas = SchemaFiles({prefixes[each.name]: each.schemas for each in config.upstreams if each.schemas})
         self.learned: Learned | None = None
         if config.learn is not None:
             files = {
-                before[each.name]: learned_file(config.learn, each.place)
+                prefixes[each.name]: learned_file(config.learn, each.server_id)
                 for each in config.upstreams
                 if each.policy is None
             }
@@ -100,79 +110,81 @@ class Files:
             None,
             self.default_views,
             self._views,
-            self._ready,
+            self._server_names,
             schemas=self.schemas,
             learned=None if self.learned is None else self.learned.find,
         )
-        rules = {before[each.name]: each.guidance for each in config.upstreams if each.guidance}
+        rules = {prefixes[each.name]: each.guidance for each in config.upstreams if each.guidance}
         self.guidance = Guidance(rules) if rules else None
-        self.descriptions = DescriptionFiles(described)
+        self.descriptions = DescriptionFiles(descriptions)
 
-    def views_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> ToolViews:
+    def visible_views(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> ToolViews:
         def hides(tool: str, path: FieldPath) -> bool:
-            found = self._policed_of(policed, tool)
+            found = self._enforcer_of(enforcers, tool)
             return found is not None and found[0].hides(found[1], principal, path)
 
-        return ToolViews(None, self.default_views, self._views, self._ready, hides, self.schemas)
+        return ToolViews(None, self.default_views, self._views, self._server_names, hides, self.schemas)
 
-    def descriptions_seen_by(self, principal: Principal, policed: Mapping[str, Policed]) -> DescriptionFiles:
-        def seen(tool: str, file: DescriptionFile) -> DescriptionFile | None:
-            found = self._policed_of(policed, tool)
+    def visible_descriptions(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> DescriptionFiles:
+        def visible(tool: str, file: DescriptionFile) -> DescriptionFile | None:
+            found = self._enforcer_of(enforcers, tool)
             if found is None:
                 return file
-            names = found[0].names_besides(found[1], principal)
+            names = found[0].hidden_names(found[1], principal)
             return None if names is None else file.untold(names)
 
-        return self.descriptions.seen_by(seen)
+        return self.descriptions.seen_by(visible)
 
-    def misfits(self, upstream: str, tools: set[str]) -> list[str]:
+    def mismatches(self, upstream: str, tools: set[str]) -> list[str]:
         """Settings and files about tools that an upstream does not have."""
-        before = self._before[upstream]
-        there = {before + tool for tool in tools}
-        said = {
-            "guidance is given for": [] if self.guidance is None else self.guidance.unknown(there),
+        prefix = self._prefixes[upstream]
+        listed = {prefix + tool for tool in tools}
+        names_by_kind = {
+            "guidance is given for": [] if self.guidance is None else self.guidance.unknown(listed),
             "a default view is given for": self.default_views,
-            "a file holds views of": self.views.in_files(),
+            "a file holds views of": self.views.tools_in_files(),
             "a file declares the output of": self.schemas.tools(),
             "a file describes": self.descriptions.tools(),
         }
         unknown = [
-            (what, name.removeprefix(before))
-            for what, names in said.items()
+            (kind, name.removeprefix(prefix))
+            for kind, names in names_by_kind.items()
             for name in names
-            if name.startswith(before) and name not in there
+            if name.startswith(prefix) and name not in listed
         ]
-        return [f"{what} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for what, name in unknown]
+        return [f"{kind} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for kind, name in unknown]
 
-    def whose(self, policed: Mapping[str, Policed], tool: str, principal: Principal) -> Owned | None:
+    def owner_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str, principal: Principal) -> ToolOwner | None:
         """The server and policy of a tool, by the name that clients use; `None` without a policy."""
         # Lazy import, as in `_audited`.
-        from louver.server.audit.middleware import UNKNOWN, Owned
+        from louver.server.audit.middleware import UNKNOWN_TOOL, ToolOwner
 
-        found = self._policed_of(policed, tool)
+        found = self._enforcer_of(enforcers, tool)
         if found is None:
             return None
-        guarding, own = found
+        enforcer, local_name = found
         # The name of an unknown tool is the client's input: it is not recorded.
-        told = own if guarding.knows(own) else UNKNOWN
-        return Owned(guarding.server, told, guarding.policy.version, guarding.names_of(own, principal))
+        recorded_name = local_name if enforcer.is_served(local_name) else UNKNOWN_TOOL
+        return ToolOwner(
+            enforcer.server, recorded_name, enforcer.policy.version, enforcer.names_of(local_name, principal)
+        )
 
-    def _policed_of(self, policed: Mapping[str, Policed], tool: str) -> tuple[Policed, str] | None:
+    def _enforcer_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str) -> tuple[PolicyEnforcer, str] | None:
         """The policy of a tool, and the tool's name at its server."""
-        for prefix, name in self._policed.items():
+        for prefix, name in self._policed_prefixes.items():
             if tool.startswith(prefix):
-                return policed[name], tool.removeprefix(prefix)
+                return enforcers[name], tool.removeprefix(prefix)
         return None
 
 
-class Kept(NamedTuple):
+class RetainedState(NamedTuple):
     """State that survives a reload unless the new configuration needs another."""
 
     results: Results | None
     grants: Grants | None  # for the exposure `minimal`
 
 
-class Stack:
+class Pipeline:
     """The middleware in front of the routes, rebuilt by each reload."""
 
     def __init__(
@@ -180,25 +192,25 @@ class Stack:
         server_info: dict[str, Any],
         subscribe: Callable[[Callable[[], None]], Callable[[], None]],  # to changes of tools
         use_schemas: Callable[[FindSchema | None], None],  # of listed tools; None before a list
-        opened: Callable[[], None],
-        leave: Callable[[Client], Awaitable[None]],
+        on_opened: Callable[[], None],
+        remove_client: Callable[[Client], Awaitable[None]],
     ) -> None:
-        self.scripts: Scripts | None = None
+        self.scripts: ScriptRunner | None = None
         self.steps: list[Step] = []
         self._use_schemas = use_schemas
         self._server_info = server_info
         self._subscribe = subscribe
-        self._opened = opened
-        self._leave = leave
-        self._kept = Kept(None, None)
+        self._on_opened = on_opened
+        self._remove_client = remove_client
+        self._retained = RetainedState(None, None)
         self._grant_keys: tuple[str, ...] = ()
         self._argument: Argument = "off"
-        self._audit: Audit | None = None
-        self._close: Callable[[], None] = _nothing
+        self._audit: AuditWriter | None = None
+        self._close: Callable[[], None] = _no_op
 
-    def kept_for(self, config: Config) -> Kept:
+    def retained_for(self, config: Config) -> RetainedState:
         """The kept state for a configuration: the current one where it fits."""
-        results, grants = self._kept
+        results, grants = self._retained
         wanted = config.keep_results
         if wanted is None and config.exposure == "gateway":
             # For exports only: no answer is over this threshold.
@@ -209,114 +221,127 @@ class Stack:
             grants = None
         if grants is None and config.exposure == "minimal" and config.disclosure == "enforce":
             grants = _grants(config.grant_keys)
-        return Kept(results, grants)
+        return RetainedState(results, grants)
 
     def build(
         self,
         config: Config,
         files: Files,
-        kept: Kept,
+        retained: RetainedState,
         upstreams: Mapping[str, Upstream],
         routes: Routes,
-        audit: Audit | None,
-    ) -> list[Scripts]:
+        audit: AuditWriter | None,
+    ) -> list[ScriptRunner]:
         """Rebuild the middleware for a configuration and return the scripts that it replaces."""
         # Captured now: requests are audited under these policies until the next reload.
-        policed = {name: up.guard.policed for name, up in upstreams.items() if up.guard is not None}
+        enforcers = {
+            name: upstream.guard.enforcer for name, upstream in upstreams.items() if upstream.guard is not None
+        }
 
         def audience(principal: Principal) -> Hashable:
-            return tuple((each.id, each.policy.audience(principal)) for each in policed.values())
+            return tuple((each.id, each.policy.audience(principal)) for each in enforcers.values())
 
         def scope(request: Request) -> str:
             return digest(repr(audience(request.identity.principal)))
 
-        results = kept.results
-        if results is not None and policed:
-            results = results.within(scope)
-        self._kept, self._grant_keys = Kept(results, kept.grants), config.grant_keys
+        results = retained.results
+        if results is not None and enforcers:
+            results = results.scoped_to(scope)
+        self._retained, self._grant_keys = RetainedState(results, retained.grants), config.grant_keys
         self._audit = audit
-        gone = self._take_up_scripts(config.execute)
+        replaced_scripts = self._reconfigure_scripts(config.execute)
         if self.scripts is not None:
             self.scripts.names.clear()
         self._close()
-        layers = partial(self._layers, config, files, upstreams, policed)
+        layers = partial(self._layers, config, files, upstreams, enforcers)
         # Scripts and the single tool select fields in their own way: tools take no projection argument.
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
-        forward = Forward(routes, self._opened, self._leave, results=results)
-        innermost: list[Step] = [traced, forward]
+        forward = Forward(routes, self._on_opened, self._remove_client, results=results)
+        innermost: list[Step] = [trace_request, forward]
         self._use_schemas(None)
-        if policed:
-            audiences = Audiences(
-                audience, lambda principal: layers(files.views_seen_by(principal, policed), principal)
+        if enforcers:
+            per_audience = PerAudience(
+                audience, lambda principal: layers(files.visible_views(principal, enforcers), principal)
             )
-            self.steps, self._close = [audiences, *innermost], audiences.close
+            self.steps, self._close = [per_audience, *innermost], per_audience.close
         else:
             outermost, self._close = layers(files.views, NOBODY)
             self.steps = [*outermost, *innermost]
-        return gone
+        return replaced_scripts
 
     def _layers(
         self,
         config: Config,
         files: Files,
         upstreams: Mapping[str, Upstream],
-        policed: Mapping[str, Policed],
+        enforcers: Mapping[str, PolicyEnforcer],
         views: ToolViews,
         principal: Principal,
     ) -> tuple[list[Step], Callable[[], None]]:
         """The layers for one audience, outermost first, and the function that closes them."""
-        schemas = ProjectedSchemas("private" if policed else "public")
+        schemas = ProjectedSchemas("private" if enforcers else "public")
         # The caller uses the single tool's parameters, so warnings name those.
-        by = _PARAMETERS if config.exposure == "gateway" else ()
+        param_names = _PROJECTION_PARAMS if config.exposure == "gateway" else ()
         hosts = {**HOSTS, **config.hosts}
-        beside = Beside(files.guidance, config.warnings, self._kept.results, files.learned, by, hosts)
-        tools = Tools(views)
+        extras = ResponseExtras(
+            files.guidance, config.warnings, self._retained.results, files.learned, param_names, hosts
+        )
+        tools = ToolRegistry(views)
 
-        def when_listed() -> None:
+        def on_listed() -> None:
             self._use_schemas(tools.input_schema)
 
         layers: list[Step] = [
             ProjectionStep(
                 self._server_info,
                 tools,
-                Asking(self._argument, files.default_views, files.ready, config.argument_name),
+                RequestOptions(self._argument, files.default_views, files.shipped_prefixes, config.argument_name),
                 config.listing,
                 exact=config.exposure != "full",
-                search=_search(alone=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
+                search=_search(is_single=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
                 schemas=schemas,
-                beside=beside,
-                when_listed=when_listed,
+                extras=extras,
+                when_listed=on_listed,
             )
         ]
         if self._audit is not None:
-            layers.insert(0, _audited(self._audit, partial(files.whose, policed)))
-        close = _nothing
+            layers.insert(0, _audit_layer(self._audit, partial(files.owner_of, enforcers)))
+        close = _no_op
         if config.exposure == "minimal":
-            described = files.descriptions_seen_by(principal, policed) if policed else files.descriptions
-            disclosure = self._disclosing(described, hosts, on_error=config.disclosure == "on-error")
+            descriptions = files.visible_descriptions(principal, enforcers) if enforcers else files.descriptions
+            disclosure = self._disclosure_layer(descriptions, hosts, on_error=config.disclosure == "on-error")
             close = disclosure.close
             layers.insert(0, disclosure)
-        if (offer := _offered(config, upstreams, self.scripts, self._kept.results)) is not None:
-            own, asking = Tools(ToolViews(None, {})), Asking("off", {})
+        if (provider := _tool_provider_of(config, upstreams, self.scripts, self._retained.results)) is not None:
+            built_in_tools, request_options = ToolRegistry(ToolViews(None, {})), RequestOptions("off", {})
             # The single tool adds guidance and warnings to its answers itself.
-            said = NOTHING if config.exposure == "gateway" else beside
-            before = ProjectionStep(self._server_info, own, asking, config.listing, schemas=schemas, beside=said)
-            keeps_results = said.results is not None
-            layers.insert(0, OwnTools(self._server_info, offer, before, keeps_results=keeps_results))
+            built_in_extras = NO_EXTRAS if config.exposure == "gateway" else extras
+            projection = ProjectionStep(
+                self._server_info,
+                built_in_tools,
+                request_options,
+                config.listing,
+                schemas=schemas,
+                extras=built_in_extras,
+            )
+            keeps_results = built_in_extras.results is not None
+            layers.insert(0, BuiltInTools(self._server_info, provider, projection, keeps_results=keeps_results))
         return layers, close
 
-    def _disclosing(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
+    def _disclosure_layer(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
         # Lazy import: only the exposure `minimal` needs it.
         from louver.server.disclosure.middleware import Disclosure
-        from louver.server.disclosure.read_limits import Reads
+        from louver.server.disclosure.read_limits import ReadLimits
 
-        grants = None if on_error else self._kept.grants
+        grants = None if on_error else self._retained.grants
         assert on_error or grants is not None, "they are there where descriptions have to be read"
-        return Disclosure(self._server_info, self._subscribe, files, grants, Reads(), on_error=on_error, hosts=hosts)
+        return Disclosure(
+            self._server_info, self._subscribe, files, grants, ReadLimits(), on_error=on_error, hosts=hosts
+        )
 
-    def _take_up_scripts(self, level: Execute | None) -> list[Scripts]:
+    def _reconfigure_scripts(self, level: ExecuteLevel | None) -> list[ScriptRunner]:
         before = self.scripts
         if before is not None and before.level == level:
             return []
@@ -331,45 +356,45 @@ def _grants(keys: tuple[str, ...]) -> Grants:
     return Grants(keys, audience="louver")
 
 
-def _scripts(level: Level) -> Scripts:
+def _scripts(level: Level) -> ScriptRunner:
     # Lazy import: only scripts need it.
-    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.discovery.scripts import ScriptRunner
 
-    return Scripts(level)
+    return ScriptRunner(level)
 
 
-def _audited(audit: Audit, whose: Callable[[str, Principal], Owned | None]) -> Auditing:
+def _audit_layer(audit: AuditWriter, owner_of: Callable[[str, Principal], ToolOwner | None]) -> AuditMiddleware:
     # Lazy import: only an audit needs it.
-    from louver.server.audit.middleware import Auditing
+    from louver.server.audit.middleware import AuditMiddleware
 
-    return Auditing(audit, whose)
+    return AuditMiddleware(audit, owner_of)
 
 
-def _nothing() -> None:
+def _no_op() -> None:
     pass
 
 
-def _search(*, alone: bool) -> Search:
+def _search(*, is_single: bool) -> Search:
     # Lazy import: only search needs SQLite.
     from louver.server.search import Search
 
-    return Search() if alone else Search(named)
+    return Search() if is_single else Search(split_name)
 
 
-def _offered(
-    config: Config, upstreams: Mapping[str, Upstream], scripts: Scripts | None, results: Results | None
-) -> Offer | None:
+def _tool_provider_of(
+    config: Config, upstreams: Mapping[str, Upstream], scripts: ScriptRunner | None, results: Results | None
+) -> ToolProvider | None:
     """The built-in tools of a configuration, if it has any."""
     if config.exposure == "gateway":
-        return Actions(upstreams, scripts, _exports(config, results))
+        return SingleToolProvider(upstreams, scripts, _exports(config, results))
     if config.exposure == "discovery":
-        return Discovery(upstreams, config.inspect, scripts)
-    return None if scripts is None else Executing(upstreams, scripts)
+        return DiscoveryProvider(upstreams, config.inspect, scripts)
+    return None if scripts is None else ExecuteProvider(upstreams, scripts)
 
 
 def _exports(config: Config, results: Results | None) -> Exports:
     """Where the single tool exports whole answers."""
     if config.exports is not None:
-        return ExportedFiles(config.exports)
+        return FileExports(config.exports)
     assert results is not None, "in this exposure there is a store of results"
-    return ExportedResults(results)
+    return ResultExports(results)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.http1.parser import Head, NotHttp, readers
+from louver.http1.parser import Head, InvalidHttp, parser_factory
 from louver.limits import MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from louver.http1.parser import Part
 
 # Most bytes that are decompressed at a time.
-_PIECE: Final = 64 * 1024
+_MAX_PIECE: Final = 64 * 1024
 
 
 # The first bytes of a gzip member.
 _MAGIC: Final = b"\x1f\x8b"
 
-_member: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS)
+_new_decompressor: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS)
 
 _BROKEN: Final = "the upstream cannot be reached: its connection has ended before its answer did"
 _NOT_HTTP: Final = "the upstream cannot be reached: its answer is not HTTP/1.1"
@@ -40,51 +40,51 @@ _NOT_HTTP: Final = "the upstream cannot be reached: its answer is not HTTP/1.1"
 class Connection(asyncio.Protocol):
     """One connection; it calls `free` when it can be used again, and `lost` when it has ended."""
 
-    def __init__(self, free: Callable[[Connection], None], lost: Callable[[Connection], None]) -> None:
-        self._free = free
-        self._lost = lost
+    def __init__(self, on_idle: Callable[[Connection], None], on_lost: Callable[[Connection], None]) -> None:
+        self._on_idle = on_idle
+        self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
-        self._coming = select.poll()
-        self._next_reader = readers()
-        self._reader = self._next_reader()
+        self._readable = select.poll()
+        self._make_parser = parser_factory()
+        self._parser = self._make_parser()
         self._unread = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
-        self._is_taken = False
+        self._is_busy = False
 
     @property
     def is_open(self) -> bool:
         """Whether another request can be sent: as far as is known, the upstream has not closed the connection."""
         if self._fault is not None or self._transport is None:
             return False
-        return not self._coming.poll(0)
+        return not self._readable.poll(0)
 
-    async def request(self, head: bytes, body: bytes) -> Reply:
+    async def request(self, head: bytes, body: bytes) -> RawResponse:
         """Send a request, and wait for the head of its response."""
-        self._is_taken = True
+        self._is_busy = True
         try:
             assert self._transport is not None, "a connection is used once it is made"
             self._transport.write(head + body)
-            answer = await self._part()
-            assert isinstance(answer, Head), "an answer begins with its head"
+            response_head = await self._next_part()
+            assert isinstance(response_head, Head), "an answer begins with its head"
         except BaseException as error:  # after a cancellation the response would be for no request
             self.close()
             if isinstance(error, UpstreamUnavailable):
                 # The request is sent, and may have reached the upstream.
                 error.goes_on = True
             raise
-        return Reply(self, answer)
+        return RawResponse(self, response_head)
 
     async def piece(self) -> bytes | None:
         """The next raw bytes of the body; `None` at its end."""
-        part = await self._part()
+        part = await self._next_part()
         if isinstance(part, bytes):
             return part
-        self._done()
+        self._finish_response()
         return None
 
     def close(self) -> None:
-        self._ended(_BROKEN)
+        self._set_fault(_BROKEN)
         if self._transport is not None:
             self._transport.abort()
 
@@ -93,13 +93,13 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._coming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+        self._readable.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
-        if not self._is_taken:
+        if not self._is_busy:
             self.close()  # data without a request
             return
-        self._reader.feed(data)
+        self._parser.feed(data)
         self._unread += len(data)
         if self._unread >= MAX_UPSTREAM_PENDING and self._transport is not None:
             self._transport.pause_reading()
@@ -107,54 +107,54 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """The end of the connection is the end of some bodies."""
-        if self._is_taken:
-            self._reader.feed(b"")
+        if self._is_busy:
+            self._parser.feed(b"")
             self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._ended(_BROKEN)
-        self._lost(self)
+        self._set_fault(_BROKEN)
+        self._on_lost(self)
 
     # Internals
 
-    async def _part(self) -> Part:
+    async def _next_part(self) -> Part:
         """The next part of the response. Reading resumes once all received bytes are consumed."""
-        while (part := self._next()) is None:
-            self._take_more()
+        while (part := self._parse_next()) is None:
+            self._resume_reading()
             if self._fault is not None:
                 raise UpstreamUnavailable(self._fault)
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         return part
 
-    def _next(self) -> Part | None:
+    def _parse_next(self) -> Part | None:
         try:
-            return self._reader.next()
-        except NotHttp as error:
-            fault = _BROKEN if error.is_cut else _NOT_HTTP
-            self._ended(fault)
+            return self._parser.next()
+        except InvalidHttp as error:
+            fault = _BROKEN if error.is_truncated else _NOT_HTTP
+            self._set_fault(fault)
             # Not `self._fault`: the connection may have ended before.
             raise UpstreamUnavailable(fault) from None
 
-    def _take_more(self) -> None:
+    def _resume_reading(self) -> None:
         self._unread = 0
         if self._transport is not None:
             self._transport.resume_reading()
 
-    def _done(self) -> None:
-        self._is_taken = False
-        if self._reader.is_last or self._is_sending():
+    def _finish_response(self) -> None:
+        self._is_busy = False
+        if self._parser.is_last or self._is_sending():
             self.close()
         else:
-            self._reader = self._next_reader()
-            self._take_more()
-            self._free(self)
+            self._parser = self._make_parser()
+            self._resume_reading()
+            self._on_idle(self)
 
     def _is_sending(self) -> bool:
         """Whether part of the request is unsent: an upstream may respond early, and then read no more."""
         return self._transport is not None and self._transport.get_write_buffer_size() > 0
 
-    def _ended(self, fault: str) -> None:
+    def _set_fault(self, fault: str) -> None:
         self._fault = self._fault or fault
         self._wake()
 
@@ -163,24 +163,24 @@ class Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
-def request_head(verb: str, target: str, headers: Mapping[str, str]) -> bytes:
+def request_head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
     """The head of a request. h11 would check each header again, which costs as much as all its reading."""
-    said = "".join((*headers, *headers.values()))
-    if not said.isascii() or not said.isprintable():
+    text = "".join((*headers, *headers.values()))
+    if not text.isascii() or not text.isprintable():
         raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP")
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-    return f"{verb} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
+    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
 
 
-class Reply:
+class RawResponse:
     """A response, open until it is closed or read to its end."""
 
     def __init__(self, connection: Connection, head: Head) -> None:
         self.status = head.status
         self._connection = connection
         self._headers = head.headers
-        self._is_over = False
-        self._decoder = _DECODERS.get((self.header("content-encoding") or "identity").lower(), _Unknown)()
+        self._is_finished = False
+        self._decoder = _DECODERS.get((self.header("content-encoding") or "identity").lower(), _UnsupportedEncoding)()
         self._pieces: Iterator[bytes] = iter(())
 
     def header(self, name: str) -> str | None:
@@ -190,8 +190,8 @@ class Reply:
     async def piece(self) -> bytes | None:
         """The next decompressed bytes of the body; `None` at its end."""
         while (piece := next(self._pieces, None)) is None:
-            if self._is_over or (raw := await self._connection.piece()) is None:
-                self._is_over = True
+            if self._is_finished or (raw := await self._connection.piece()) is None:
+                self._is_finished = True
                 self._decoder.end()
                 return None
             self._pieces = self._decoder.feed(raw)
@@ -199,8 +199,8 @@ class Reply:
 
     def close(self) -> None:
         """Discard the response; unless it was read to its end, the connection ends."""
-        if not self._is_over:
-            self._is_over = True
+        if not self._is_finished:
+            self._is_finished = True
             self._connection.close()
 
 
@@ -216,40 +216,40 @@ class _Gzip:
     """Decompresses a body of one or more members (RFC 1952, section 2.2), at most `_PIECE` bytes at a time."""
 
     def __init__(self) -> None:
-        self._read = _member()
+        self._decompressor = _new_decompressor()
         self._has_begun = False
         self._members = 0
-        self._behind = b""
+        self._padding = b""
 
     def feed(self, raw: bytes) -> Iterator[bytes]:
         self._has_begun = True
         while raw:
-            if self._read.eof:
-                raw = self._behind + raw
+            if self._decompressor.eof:
+                raw = self._padding + raw
                 if not raw.startswith(_MAGIC):
                     # Some servers pad the body. Padding is not a member, and is ignored.
-                    self._behind = raw[: len(_MAGIC)]
+                    self._padding = raw[: len(_MAGIC)]
                     return
-                self._behind = b""
-                self._read = _member()
+                self._padding = b""
+                self._decompressor = _new_decompressor()
                 self._members += 1
                 if self._members == MAX_UPSTREAM_MEMBERS:
                     message = f"the upstream's answer is compressed in over {MAX_UPSTREAM_MEMBERS} members"
                     raise UpstreamTooLarge(message, limit=MAX_UPSTREAM_MEMBERS)
             try:
-                piece = self._read.decompress(raw, _PIECE)
+                piece = self._decompressor.decompress(raw, _MAX_PIECE)
             except zlib.error:
-                raise _miscompressed() from None
-            raw = self._read.unused_data if self._read.eof else self._read.unconsumed_tail
+                raise _invalid_encoding() from None
+            raw = self._decompressor.unused_data if self._decompressor.eof else self._decompressor.unconsumed_tail
             if piece:
                 yield piece
 
     def end(self) -> None:
-        if self._has_begun and not self._read.eof:
-            raise _miscompressed()
+        if self._has_begun and not self._decompressor.eof:
+            raise _invalid_encoding()
 
 
-class _Unknown(_Identity):
+class _UnsupportedEncoding(_Identity):
     def feed(self, raw: bytes) -> Iterator[bytes]:
         raise UpstreamInvalidOutput("the upstream's answer is compressed in a way that was not asked for")
 
@@ -257,5 +257,5 @@ class _Unknown(_Identity):
 _DECODERS: Final[dict[str, type[_Identity | _Gzip]]] = {"identity": _Identity, "gzip": _Gzip, "x-gzip": _Gzip}
 
 
-def _miscompressed() -> UpstreamInvalidOutput:
+def _invalid_encoding() -> UpstreamInvalidOutput:
     return UpstreamInvalidOutput("the upstream's answer is not compressed as it says")

@@ -43,33 +43,33 @@ class PlainHeads:
 
 
 def plain_request(data: bytes) -> PlainHead | None:
-    head = _head(_REQUEST.match(data))
+    head = _parse_head(_REQUEST.match(data))
     return None if head is None or b"host" not in head.fields else head
 
 
-def plain_answer(data: bytes) -> PlainHead | None:
-    return _head(_ANSWER.match(data))
+def plain_response(data: bytes) -> PlainHead | None:
+    return _parse_head(_RESPONSE.match(data))
 
 
 _FIELDS: Final = rb"((?:[A-Za-z0-9-]++: [!-~](?:[ -~]*[!-~])?\r\n)+)\r\n"
 _REQUEST: Final = re.compile(rb"POST (/[A-Za-z0-9/._~-]*+) HTTP/1\.1\r\n" + _FIELDS)
-_ANSWER: Final = re.compile(rb"HTTP/1\.1 200 OK()\r\n" + _FIELDS)
+_RESPONSE: Final = re.compile(rb"HTTP/1\.1 200 OK()\r\n" + _FIELDS)
 _FIELD: Final = re.compile(rb"([^:]++): (.*)\r\n")
 _NOT_PLAIN: Final = frozenset((b"transfer-encoding", b"upgrade", b"expect", b"trailer"))
-_KEPT: Final = b"keep-alive"
-_MOST_DIGITS: Final = 9
+_KEEP_ALIVE: Final = b"keep-alive"
+_MAX_LENGTH_DIGITS: Final = 9
 
 
-def _head(found: re.Match[bytes] | None) -> PlainHead | None:
+def _parse_head(found: re.Match[bytes] | None) -> PlainHead | None:
     if found is None or found.end() > MAX_HTTP_HEAD:
         return None
     pairs = _FIELD.findall(found[2])
     fields = {name.lower(): value for name, value in pairs}
     length = fields.get(b"content-length", b"")
-    if not length.isdigit() or len(length) > _MOST_DIGITS:
+    if not length.isdigit() or len(length) > _MAX_LENGTH_DIGITS:
         return None
     if len(fields) != len(pairs) or not _NOT_PLAIN.isdisjoint(fields):
         return None
-    if fields.get(b"connection", _KEPT).lower() != _KEPT:
+    if fields.get(b"connection", _KEEP_ALIVE).lower() != _KEEP_ALIVE:
         return None
     return PlainHead(found[1], fields, int(length), found.end())

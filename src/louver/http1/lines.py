@@ -9,9 +9,9 @@ from louver.jsonrpc.strict_json import too_large
 from louver.limits import MAX_UPSTREAM_BYTES
 
 
-class Lines:
-    def __init__(self, most: int = MAX_UPSTREAM_BYTES) -> None:
-        self._most = most
+class LineDecoder:
+    def __init__(self, limit: int = MAX_UPSTREAM_BYTES) -> None:
+        self._limit = limit
         self._buffer = bytearray()
         self._searched = 0
 
@@ -30,5 +30,5 @@ class Lines:
         return found
 
     def _check(self, length: int) -> None:
-        if length > self._most:
+        if length > self._limit:
             raise too_large()

@@ -20,10 +20,10 @@ from louver.http1.connection import Connection, request_head
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
-    from louver.http1.connection import Reply
+    from louver.http1.connection import RawResponse
 
 
-class Connections:
+class ConnectionPool:
     def __init__(self, url: str) -> None:
         try:
             self._url = httpx2.URL(url)
@@ -32,82 +32,86 @@ class Connections:
         if self._url.scheme not in ("http", "https") or not self._url.host:
             raise UpstreamUnavailable("the upstream's URL is neither http nor https")
         self._target = self._url.raw_path.decode("ascii")
-        self._own = {"host": self._url.netloc.decode("ascii"), "user-agent": "louver", "accept-encoding": "gzip"}
+        self._base_headers = {
+            "host": self._url.netloc.decode("ascii"),
+            "user-agent": "louver",
+            "accept-encoding": "gzip",
+        }
         if self._url.userinfo:
-            said = f"{self._url.username}:{self._url.password}".encode()
-            self._own["authorization"] = f"Basic {b64encode(said).decode()}"
+            credentials = f"{self._url.username}:{self._url.password}".encode()
+            self._base_headers["authorization"] = f"Basic {b64encode(credentials).decode()}"
         self._is_secure = self._url.scheme == "https"
         self._host = self._url.raw_host.decode("ascii")
         self._port = self._url.port or (443 if self._is_secure else 80)
         self._resolver = Resolver(self._host, self._port)
-        self._kept: deque[tuple[float, Connection]] = deque()
-        self._all: set[Connection] = set()
-        self._none_left = asyncio.Event()
-        self._none_left.set()
+        self._idle: deque[tuple[float, Connection]] = deque()
+        self._connections: set[Connection] = set()
+        self._all_closed = asyncio.Event()
+        self._all_closed.set()
         self._is_closed = False
 
-    async def request(self, verb: str, headers: dict[str, str], body: bytes = b"") -> Reply:
+    async def request(self, method: str, headers: dict[str, str], body: bytes = b"") -> RawResponse:
         """Send a request, and wait for the head of its response; `headers` have lower-case names."""
         if self._is_closed:
             raise UpstreamUnavailable("the connection is closed")
-        length = {"content-length": str(len(body))} if verb == "POST" else {}
-        head = request_head(verb, self._target, {**self._own, **headers, **length})
-        return await (await self._taken()).request(head, body)
+        length = {"content-length": str(len(body))} if method == "POST" else {}
+        head = request_head(method, self._target, {**self._base_headers, **headers, **length})
+        return await (await self._acquire()).request(head, body)
 
     async def close(self) -> None:
         self._is_closed = True
-        for connection in list(self._all):
+        for connection in list(self._connections):
             connection.close()
-        await self._none_left.wait()
+        await self._all_closed.wait()
 
     # The connection that was used last is taken first. An idle one is closed, since the upstream is about to do so.
-    async def _taken(self) -> Connection:
+    async def _acquire(self) -> Connection:
         oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
-        while self._kept and self._kept[0][0] < oldest:
-            self._kept.popleft()[1].close()
-        while self._kept:
-            if (connection := self._kept.pop()[1]).is_open:
+        while self._idle and self._idle[0][0] < oldest:
+            self._idle.popleft()[1].close()
+        while self._idle:
+            if (connection := self._idle.pop()[1]).is_open:
                 return connection
             connection.close()
-        return await self._made()
+        return await self._create()
 
-    async def _made(self) -> Connection:
+    async def _create(self) -> Connection:
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
-                connection = await self._connected()
+                connection = await self._connect()
         except (OSError, UnicodeError) as error:  # also a timeout, or an impossible host name
             raise UpstreamUnavailable(f"the upstream cannot be reached: {_reason(error)}") from None
-        self._all.add(connection)
-        self._none_left.clear()
+        self._connections.add(connection)
+        self._all_closed.clear()
         if self._is_closed:
             connection.close()
         return connection
 
-    async def _connected(self) -> Connection:
+    async def _connect(self) -> Connection:
         """A connection to the first of the host's addresses that accepts one."""
-        failed: OSError = OSError()
+        last_error: OSError = OSError()
         for address in await self._resolver.addresses():
             try:
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: Connection(self._free, self._lost),
+                    lambda: Connection(self._release, self._on_lost),
                     address,
                     self._port,
-                    ssl=trust() if self._is_secure else None,
+                    ssl=ssl_context() if self._is_secure else None,
                     server_hostname=self._host if self._is_secure else None,
                 )
             except OSError as error:
-                failed = error
+                last_error = error
             else:
                 return connection
-        raise failed
+        raise last_error
 
-    def _free(self, connection: Connection) -> None:
-        self._kept.append((asyncio.get_running_loop().time(), connection))
+    def _release(self, connection: Connection) -> None:
+        self._idle.append((asyncio.get_running_loop().time(), connection))
 
-    def _lost(self, connection: Connection) -> None:
-        self._all.discard(connection)
-        if not self._all:
-            self._none_left.set()
+    def _on_lost(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._all_closed.set()
 
 
 def _reason(error: OSError | UnicodeError) -> str:
@@ -129,7 +133,7 @@ def _reason(error: OSError | UnicodeError) -> str:
 
 
 @cache
-def trust() -> ssl.SSLContext:
+def ssl_context() -> ssl.SSLContext:
     """The certificates that `https` trusts, loaded once: that takes 15 ms."""
     return httpx2.create_ssl_context(trust_env=False)
 
@@ -140,24 +144,24 @@ class Resolver:
     def __init__(self, host: str, port: int) -> None:
         self._host = host
         self._port = port
-        self._found: Future[list[str]] | None = None
+        self._pending: Future[list[str]] | None = None
 
     async def addresses(self) -> list[str]:
         """The host's addresses, in the order to try them."""
-        if self._found is None or self._found.done():
-            self._found = Future()
+        if self._pending is None or self._pending.done():
+            self._pending = Future()
             # Set to running: a cancelled waiter does not cancel it for others.
-            self._found.set_running_or_notify_cancel()
-            Thread(target=self._look_up, args=(self._found,), name="louver-resolver", daemon=True).start()
-        return await asyncio.wrap_future(self._found)
+            self._pending.set_running_or_notify_cancel()
+            Thread(target=self._look_up, args=(self._pending,), name="louver-resolver", daemon=True).start()
+        return await asyncio.wrap_future(self._pending)
 
-    def _look_up(self, found: Future[list[str]]) -> None:
+    def _look_up(self, future: Future[list[str]]) -> None:
         try:
-            said = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-            found.set_result([_text(address) for *_, address in said])
+            infos = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+            future.set_result([_address_text(address) for *_, address in infos])
         except (OSError, UnicodeError) as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
 
-def _text(address: tuple[Any, ...]) -> str:
+def _address_text(address: tuple[Any, ...]) -> str:
     return f"{address[0]}%{address[3]}" if len(address) == 4 and address[3] else str(address[0])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Bytes that are sent without waiting for more: asyncio's high-water mark.
-_AT_ONCE: Final = 64 * 1024
+_MAX_BUFFERED: Final = 64 * 1024
 
 # Bytes that may wait for the application before reading from the client pauses.
 _MOST_WAITING: Final = 64 * 1024
@@ -44,7 +44,7 @@ _REFUSAL: Final = (
 )
 
 
-class Front(asyncio.Protocol):
+class PlainFirstProtocol(asyncio.Protocol):
     """The protocol of one connection."""
 
     def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **_: Any) -> None:
@@ -58,15 +58,15 @@ class Front(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._heads = PlainHeads(plain_request)
         # Missing bytes of a plain request's body, the parser of any other request, and bytes after it.
-        self._missing = 0
+        self._body_left = 0
         self._parser: h11.Connection | None = None
-        self._ahead = b""
+        self._pipelined = b""
         self.is_paused = False
         self.writable = asyncio.Event()
         self.writable.set()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self.transport = Together(transport)
+        self.transport = BufferedTransport(transport)
         self._server = _address(transport.get_extra_info("sockname"))
         self._client = _address(transport.get_extra_info("peername"))
         connections: set[Any] = self._state.connections
@@ -77,7 +77,7 @@ class Front(asyncio.Protocol):
             self.transport.close()
         else:
             connections.add(self)
-            self._expect_more()
+            self._start_read_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
         connections: set[Any] = self._state.connections
@@ -94,7 +94,7 @@ class Front(asyncio.Protocol):
         self.writable.set()
 
     def data_received(self, data: bytes) -> None:
-        self._ahead += data
+        self._pipelined += data
         self._read()
 
     def shutdown(self) -> None:
@@ -106,7 +106,7 @@ class Front(asyncio.Protocol):
 
     def read_on(self) -> None:
         """Resume reading once the application has taken what was received."""
-        if self.is_paused and len(self._ahead) <= _MOST_WAITING:
+        if self.is_paused and len(self._pipelined) <= _MOST_WAITING:
             self.is_paused = False
             self.transport.resume_reading()
 
@@ -116,7 +116,7 @@ class Front(asyncio.Protocol):
         self.transport.flush()
         if self.transport.is_closing():
             return
-        self._expect_more(self._config.timeout_keep_alive)
+        self._start_read_timeout(self._config.timeout_keep_alive)
         self._read()
         self.read_on()
 
@@ -124,46 +124,46 @@ class Front(asyncio.Protocol):
 
     def _read(self) -> None:
         """Parse the received bytes, up to the end of a request."""
-        if self._missing:
+        if self._body_left:
             self._read_body()
         elif self._parser is not None:
             self._parse(self._parser)
-        while self._ahead and self._is_free() and not self.transport.is_closing():
-            head = self._heads.read(self._ahead)
+        while self._pipelined and self._is_free() and not self.transport.is_closing():
+            head = self._heads.read(self._pipelined)
             if head is not None and head.length <= _MOST_WAITING:
-                self._ahead = self._ahead[head.end :]
-                self._missing = head.length
-                self._begin("POST", head.target, [*head.fields.items()])
+                self._pipelined = self._pipelined[head.end :]
+                self._body_left = head.length
+                self._start_request("POST", head.target, [*head.fields.items()])
                 self._read_body()
             else:
                 self.cycle = None
                 self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HTTP_HEAD)
                 self._parse(self._parser)
         waiting = 0 if self.cycle is None or self.cycle.response_complete else len(self.cycle.body)
-        if max(waiting, len(self._ahead)) > _MOST_WAITING and not self.is_paused:
+        if max(waiting, len(self._pipelined)) > _MOST_WAITING and not self.is_paused:
             self.is_paused = True
             self.transport.pause_reading()
 
     def _is_free(self) -> bool:
         """Whether the next request can be read."""
         is_answered = self.cycle is None or self.cycle.response_complete
-        return is_answered and not self._missing and self._parser is None
+        return is_answered and not self._body_left and self._parser is None
 
     def _read_body(self) -> None:
         """Take in the body of a plain request; after the response it is dropped."""
         assert self.cycle is not None, "a body is that of a request"
-        body, self._ahead = self._ahead[: self._missing], self._ahead[self._missing :]
-        self._missing -= len(body)
+        body, self._pipelined = self._pipelined[: self._body_left], self._pipelined[self._body_left :]
+        self._body_left -= len(body)
         if self.cycle.response_complete:
             return
         self.cycle.body += body
-        if self._missing:
-            self._expect_more()
+        if self._body_left:
+            self._start_read_timeout()
         else:
             self._end_of_request(self.cycle)
 
     def _parse(self, parser: h11.Connection) -> None:
-        data, self._ahead = self._ahead, b""
+        data, self._pipelined = self._pipelined, b""
         if not data:
             return
         try:
@@ -174,14 +174,14 @@ class Front(asyncio.Protocol):
                 elif isinstance(event, h11.Data):
                     self._take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
-                    self._parser, self._ahead = None, parser.trailing_data[0]
+                    self._parser, self._pipelined = None, parser.trailing_data[0]
                     assert self.cycle is not None, "what ends is a request"
                     self._end_of_request(self.cycle)
                     return
         except h11.RemoteProtocolError:
             self._refuse()
             return
-        self._expect_more()
+        self._start_read_timeout()
 
     def _begin_parsed(self, request: h11.Request, parser: h11.Connection) -> None:
         headers = list(request.headers)
@@ -190,7 +190,7 @@ class Front(asyncio.Protocol):
             # A proxy may see the end of such a request elsewhere.
             raise h11.RemoteProtocolError("a tunnel, or two lengths")
         version = request.http_version.decode("ascii")
-        cycle = self._begin(request.method.decode("ascii"), request.target, headers, version)
+        cycle = self._start_request(request.method.decode("ascii"), request.target, headers, version)
         cycle.awaits_continue = parser.they_are_waiting_for_100_continue
         cycle.keep_alive = version == "1.1" and b"close" not in _words(names.get(b"connection", b""))
 
@@ -208,7 +208,9 @@ class Front(asyncio.Protocol):
         cycle.more_body = False
         cycle.message_event.set()
 
-    def _begin(self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], version: str = "1.1") -> Cycle:
+    def _start_request(
+        self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], version: str = "1.1"
+    ) -> Cycle:
         """Start the application on a request."""
         path, _, query = target.partition(b"?")
         scope: dict[str, Any] = {
@@ -244,7 +246,7 @@ class Front(asyncio.Protocol):
 
     # Deadlines
 
-    def _expect_more(self, seconds: float | None = None) -> None:
+    def _start_read_timeout(self, seconds: float | None = None) -> None:
         """Close the connection unless more data arrives in time."""
         self._expect_nothing()
         self.timeout_task = self._loop.call_later(
@@ -261,7 +263,7 @@ def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:
     return None if name is None else (name[0], name[1])
 
 
-class Together:
+class BufferedTransport:
     """A transport that joins small writes: it sends on `flush`, at the latest in the event loop's next iteration."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -279,7 +281,7 @@ class Together:
             asyncio.get_running_loop().call_soon(self.flush)
         self._parts.append(data)
         self._size += len(data)
-        if self._size > _AT_ONCE:
+        if self._size > _MAX_BUFFERED:
             self.flush()
 
     def writelines(self, parts: Iterable[bytes]) -> None:
@@ -291,16 +293,16 @@ class Together:
         """Flush and close; a client that does not read is cut off after a while."""
         self.flush()
         self._transport.close()
-        self._give_up_later()
+        self._abort_later()
 
-    def _give_up_later(self) -> None:
+    def _abort_later(self) -> None:
         if unread := self._transport.get_write_buffer_size():
-            asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._give_up, unread)
+            asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._abort_if_stalled, unread)
 
-    def _give_up(self, before: int) -> None:
+    def _abort_if_stalled(self, unread_before: int) -> None:
         """Abort if the client has read nothing meanwhile."""
-        if self._transport.get_write_buffer_size() < before:
-            self._give_up_later()
+        if self._transport.get_write_buffer_size() < unread_before:
+            self._abort_later()
         else:
             self._transport.abort()
 
@@ -314,7 +316,9 @@ class Together:
 class Cycle:
     """One request and its response."""
 
-    def __init__(self, front: Front, scope: dict[str, Any], default_headers: list[tuple[bytes, bytes]]) -> None:
+    def __init__(
+        self, front: PlainFirstProtocol, scope: dict[str, Any], default_headers: list[tuple[bytes, bytes]]
+    ) -> None:
         self.body = bytearray()
         self.more_body = True
         self.awaits_continue = False
@@ -398,13 +402,13 @@ class Cycle:
                 if length is not None or not value.isdigit():
                     raise RuntimeError("an answer has one length")
                 length = int(value)
-            lines.append(_line(name, value))
+            lines.append(_header_line(name, value))
         if status in _WITHOUT_BODY:
             length = 0
         elif length is None and not self._is_old:
             lines.append(b"transfer-encoding: chunked\r\n")
         if (connection := self._connection(connection)) is not None:
-            lines.append(_line(b"connection", connection))
+            lines.append(_header_line(b"connection", connection))
         lines.append(b"\r\n")
         head = b"".join(lines)
         self.response_started = True
@@ -455,7 +459,7 @@ _LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: " + _VALUE + rb"\r\n")
 
 
 @lru_cache
-def _line(name: bytes, value: bytes) -> bytes:
+def _header_line(name: bytes, value: bytes) -> bytes:
     """The bytes of a header line; most repeat from response to response."""
     line = b"%s: %s\r\n" % (name, value)
     if _LINE.fullmatch(line) is None:

@@ -46,7 +46,7 @@ class Message(NamedTuple):
         if is_object(error) and _is_int(error.get("code")) and isinstance(error.get("message"), str):
             raise MCPError(error["code"], error["message"], error.get("data"))
         if not is_object(result):
-            raise strict_json.fault("it answers with neither a result nor an error")
+            raise strict_json.invalid_output("it answers with neither a result nor an error")
         return Result(result, self)
 
 
@@ -75,19 +75,19 @@ class Result(dict[str, Any]):
 def read(raw: bytes) -> Message:
     body = strict_json.read(raw)
     if not is_object(body) or body.get("jsonrpc") != "2.0":
-        raise strict_json.fault("no JSON-RPC message")
+        raise strict_json.invalid_output("no JSON-RPC message")
     return _message(body, raw)
 
 
-async def read_aside(raw: bytes) -> Message:
+async def read_in_thread(raw: bytes) -> Message:
     if len(raw) <= MAX_READ_ON_LOOP:
         return read(raw)
     return await asyncio.to_thread(read, raw)
 
 
-def answered(raw: bytes) -> int | None:
+def peek_response_id(raw: bytes) -> int | None:
     """The id of a response that cannot be read, as far as its beginning or its end shows it."""
-    if (found := _ID_FIRST.match(raw)) is None and _IS_ANSWER.match(raw):
+    if (found := _ID_FIRST.match(raw)) is None and _IS_RESPONSE.match(raw):
         found = _ID_LAST.search(raw[-100:])
     return None if found is None else int(found[2])
 
@@ -95,29 +95,29 @@ def answered(raw: bytes) -> int | None:
 _JSONRPC: Final = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?'
 _ID: Final = rb'"id"\s*:\s*("?)(\d{1,15})\1\s*'
 _ID_FIRST: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + _ID + rb",\s*" + _JSONRPC + rb'"(?:result|error)"')
-_IS_ANSWER: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + rb'"(?:result|error)"\s*:')
+_IS_RESPONSE: Final = re.compile(rb"\s*\{\s*" + _JSONRPC + rb'"(?:result|error)"\s*:')
 _ID_LAST: Final = re.compile(rb",\s*" + _ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
 
 _DIGITS: Final = re.compile(r"[0-9]{1,15}")
 
 
-def come_back(number: _T) -> _T | int:
+def normalized_id(value: _T) -> _T | int:
     """An id or token that came back as a text, as the number that was sent: SDKs accept that too."""
-    return int(number) if isinstance(number, str) and _DIGITS.fullmatch(number) else number
+    return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
 
 
 def _message(body: dict[str, Any], raw: bytes) -> Message:
-    method, params, number = body.get("method"), body.get("params"), body.get("id")
+    method, params, request_id = body.get("method"), body.get("params"), body.get("id")
     if method is not None and not isinstance(method, str):
-        raise strict_json.fault("the method is no text")
+        raise strict_json.invalid_output("the method is no text")
     if params is not None and not is_object(params):
-        raise strict_json.fault("the params are no object")
-    if number is not None and not _is_int(number) and not isinstance(number, str):
-        raise strict_json.fault("the id is neither a number nor a text")
-    if number is None and "id" in body and method is not None:
-        raise strict_json.fault("a request has no id")
-    return Message(body, come_back(number) if method is None else number, method, params, raw)
+        raise strict_json.invalid_output("the params are no object")
+    if request_id is not None and not _is_int(request_id) and not isinstance(request_id, str):
+        raise strict_json.invalid_output("the id is neither a number nor a text")
+    if request_id is None and "id" in body and method is not None:
+        raise strict_json.invalid_output("a request has no id")
+    return Message(body, normalized_id(request_id) if method is None else request_id, method, params, raw)
 
 
 def _is_int(value: object) -> bool:
@@ -129,25 +129,25 @@ def _is_int(value: object) -> bool:
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def request(number: int, method: str, params: Params) -> bytes:
-    return _write({"id": number, "method": method}, params)
+def request(request_id: int, method: str, params: Params) -> bytes:
+    return _write({"id": request_id, "method": method}, params)
 
 
 def notification(method: str, params: Params) -> bytes:
     return _write({"method": method}, params)
 
 
-def answer(number: RequestId, result: dict[str, Any]) -> bytes:
-    return _bytes({"jsonrpc": "2.0", "id": number, "result": result})
+def response(request_id: RequestId, result: dict[str, Any]) -> bytes:
+    return _bytes({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def refusal(number: RequestId, error: MCPError) -> bytes:
+def error_response(request_id: RequestId, error: MCPError) -> bytes:
     """An error response; an error that cannot be written becomes an internal error."""
-    said = {"jsonrpc": "2.0", "id": number, "error": error.error.model_dump(exclude_none=True)}
+    message = {"jsonrpc": "2.0", "id": request_id, "error": error.error.model_dump(exclude_none=True)}
     try:
-        return _bytes(said)
+        return _bytes(message)
     except MCPError:
-        return _bytes({**said, "error": {"code": INTERNAL_ERROR, "message": "Internal error"}})
+        return _bytes({**message, "error": {"code": INTERNAL_ERROR, "message": "Internal error"}})
 
 
 def _write(head: dict[str, Any], params: Params) -> bytes:

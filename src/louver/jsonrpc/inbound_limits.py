@@ -29,27 +29,27 @@ def check(raw: bytes) -> None:
     if b"\0" in raw:
         # Python's parser takes it for UTF-16, in which nothing could be counted.
         raise MCPError(PARSE_ERROR, "a message is JSON in UTF-8, which has no byte 0")
-    for marks, what, most in _COUNTED:
-        if len(raw) > most and holds_more(raw, marks, most):
-            raise MCPError(INVALID_REQUEST, f"a message has at most {most} {what}, this one has more")
+    for marks, unit, limit in _LIMITS:
+        if len(raw) > limit and holds_more(raw, marks, limit):
+            raise MCPError(INVALID_REQUEST, f"a message has at most {limit} {unit}, this one has more")
     if is_deeper(raw, MAX_CLIENT_DEPTH):
         message = f"a message is nested at most {MAX_CLIENT_DEPTH} levels deep, this one is deeper"
         raise MCPError(INVALID_REQUEST, message)
 
 
-def asked(raw: bytes) -> RequestId | None:
+def peek_request_id(raw: bytes) -> RequestId | None:
     """The id of a request; if it cannot be read, as far as its beginning or its end shows the id."""
     with suppress(MCPError, ValueError, RecursionError):
         check(raw)
-        said = json.loads(raw.decode(errors="replace"))
-        number = said.get("id") if is_object(said) and "method" in said else None
-        return number if isinstance(number, int | str) and not isinstance(number, bool) else None
+        message = json.loads(raw.decode(errors="replace"))
+        request_id = message.get("id") if is_object(message) and "method" in message else None
+        return request_id if isinstance(request_id, int | str) and not isinstance(request_id, bool) else None
     if (found := _ID_FIRST.match(raw) or _METHOD_FIRST.match(raw)) is None and _IS_REQUEST.match(raw):
         found = _ID_LAST.search(raw[-200:])
     return None if found is None else json.loads(found[1])
 
 
-_COUNTED: Final = (
+_LIMITS: Final = (
     # Each value but the first follows one of these bytes.
     (b"[{,", "values", MAX_CLIENT_VALUES),
     (b"[{", "arrays and objects", MAX_CLIENT_CONTAINERS),

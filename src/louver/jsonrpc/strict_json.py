@@ -26,16 +26,16 @@ from louver.limits import (
 
 def read(raw: bytes) -> Json:
     try:
-        return _value(raw)
+        return _parse(raw)
     except NotJson as error:
         # Other reasons of the parser may quote the text.
-        known = error.reason if error.reason in _REASONS else "it is not JSON"
-        raise fault(f"not strictly JSON: {known}") from None
+        reason = error.reason if error.reason in _REASONS else "it is not JSON"
+        raise invalid_output(f"not strictly JSON: {reason}") from None
 
 
-def fault(what: str) -> UpstreamInvalidOutput:
+def invalid_output(reason: str) -> UpstreamInvalidOutput:
     """The error of a message that cannot be used; `what` is our own text."""
-    return UpstreamInvalidOutput(f"the upstream sends what cannot be used: {what}")
+    return UpstreamInvalidOutput(f"the upstream sends what cannot be used: {reason}")
 
 
 def too_large() -> UpstreamTooLarge:
@@ -55,13 +55,13 @@ _REASONS: Final = {
 }
 
 
-def _value(raw: bytes) -> Json:
+def _parse(raw: bytes) -> Json:
     # For a large text orjson is not faster in total, and other threads cannot run meanwhile.
     if len(raw) <= MAX_READ_ON_LOOP:
         try:
             value = orjson.loads(raw)
-            written = _written_deep(value)
-            if written.startswith(raw, _DEEPER) and len(written) == len(raw) + 2 * _DEEPER:
+            written = _dumps_nested(value)
+            if written.startswith(raw, _EXTRA_DEPTH) and len(written) == len(raw) + 2 * _EXTRA_DEPTH:
                 return value
         except (orjson.JSONDecodeError, orjson.JSONEncodeError):
             pass  # the slow parser reports why, or succeeds
@@ -72,21 +72,21 @@ def _value(raw: bytes) -> Json:
     if holds_more(raw, b"[{", MAX_UPSTREAM_CONTAINERS):
         message = f"the upstream's answer has over {MAX_UPSTREAM_CONTAINERS} arrays and objects"
         raise UpstreamTooLarge(message, limit=MAX_UPSTREAM_CONTAINERS)
-    return _slowly(text)
+    return _parse_slow(text)
 
 
 # orjson writes at most 254 levels: within this many arrays, it refuses a value over `MAX_UPSTREAM_DEPTH`.
-_DEEPER: Final = 254 - MAX_UPSTREAM_DEPTH
+_EXTRA_DEPTH: Final = 254 - MAX_UPSTREAM_DEPTH
 
 
-def _written_deep(value: Json) -> bytes:
+def _dumps_nested(value: Json) -> bytes:
     """The text of a value within these arrays."""
-    for _ in range(_DEEPER):
+    for _ in range(_EXTRA_DEPTH):
         value = [value]
     return orjson.dumps(value)
 
 
-def _slowly(text: str) -> Json:
+def _parse_slow(text: str) -> Json:
     try:
         value = parse(text, deepest=MAX_UPSTREAM_DEPTH)
     except NotJson as error:

@@ -18,21 +18,21 @@ from louver.catalogue.guidance import Guidance, Rule
 from louver.core.choices import check_choice
 from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
-from louver.server.calls.request import Asking
-from louver.server.calls.response import Beside
+from louver.server.calls.request import RequestOptions
+from louver.server.calls.response import ResponseExtras
 from louver.server.calls.warnings import Warnings
 from louver.server.projection import ProjectionStep
 from louver.server.results.results import KeptResults, Results
 from louver.server.sdk import StepMiddleware
 from louver.server.sdk_internals import lowlevel_of
 from louver.server.tools.listing import Listing
-from louver.server.tools.registry import Tools
+from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from louver.server.disclosure.middleware import Disclosure, Mode
+    from louver.server.disclosure.middleware import Disclosure, DisclosureMode
     from louver.server.request import Step
     from louver.server.search import Search
 
@@ -45,7 +45,7 @@ def attach(
     default_views: Mapping[str, str] | None = None,
     listing: Listing = "relaxed",
     exact: bool = False,
-    disclosure: Mode = "off",
+    disclosure: DisclosureMode = "off",
     descriptions: str | PathLike[str] | None = None,
     keys: Sequence[bytes | str] = (),
     reads_per_minute: int = READS_PER_MINUTE,
@@ -89,18 +89,18 @@ def attach(
         raise LouverError("projection is attached to this server already: attach once, with all options")
     check_choice("listing", listing, get_args(Listing))
     tool_views = ToolViews(views, default_views or {})
-    asking = Asking("projectable" if argument else "off", default_views or {})
-    disclosing = None
+    request_options = RequestOptions("projectable" if argument else "off", default_views or {})
+    disclosure_middleware = None
     if disclosure != "off":
         # Imported only now: most servers list everything.
-        from louver.server.disclosure.middleware import disclosing_of
+        from louver.server.disclosure.middleware import build_disclosure
 
-        disclosing = disclosing_of(lowlevel, disclosure, descriptions, keys, reads_per_minute)
+        disclosure_middleware = build_disclosure(lowlevel, disclosure, descriptions, keys, reads_per_minute)
     # Descriptions hold the exact output schema, and are made from this list.
-    exact = exact or disclosing is not None
-    searching = _search(queries_per_minute) if search else None
-    beside = _beside(guidance, warnings, results)
-    tools = Tools(tool_views)
+    exact = exact or disclosure_middleware is not None
+    tool_search = _build_search(queries_per_minute) if search else None
+    extras = _response_extras(guidance, warnings, results)
+    tools = ToolRegistry(tool_views)
 
     def when_listed() -> None:
         if lowlevel.get_tool_input_schema is None:
@@ -110,28 +110,30 @@ def attach(
     step = ProjectionStep(
         lowlevel.server_info_stamp,
         tools,
-        asking,
+        request_options,
         listing,
         exact=exact,
-        search=searching,
-        beside=beside,
+        search=tool_search,
+        extras=extras,
         when_listed=when_listed,
     )
-    steps: list[Step] = [step] if disclosing is None else [disclosing, step]
+    steps: list[Step] = [step] if disclosure_middleware is None else [disclosure_middleware, step]
     lowlevel.middleware.insert(0, StepMiddleware(steps))
     if isinstance(server, MCPServer):
-        _check_on_start(server, lowlevel, tool_views, disclosing, beside.guidance)
+        _check_on_start(server, lowlevel, tool_views, disclosure_middleware, extras.guidance)
 
 
-def _beside(guidance: Sequence[Mapping[str, Any]], warnings: bool | Warnings, results: KeptResults | None) -> Beside:
-    return Beside(
+def _response_extras(
+    guidance: Sequence[Mapping[str, Any]], warnings: bool | Warnings, results: KeptResults | None
+) -> ResponseExtras:
+    return ResponseExtras(
         guidance=Guidance({"": [Rule.read(rule) for rule in guidance]}) if guidance else None,
         warnings=Warnings() if warnings is True else warnings or None,
         results=None if results is None else Results(results),
     )
 
 
-def _search(per_minute: int) -> Search:
+def _build_search(per_minute: int) -> Search:
     # Imported only now: without search SQLite is not needed.
     from louver.server.search import Search
 
@@ -142,10 +144,10 @@ def _check_on_start(
     server: MCPServer[Any],
     lowlevel: Server[Any],
     views: ToolViews,
-    disclosing: Disclosure | None,
+    disclosure: Disclosure | None,
     guidance: Guidance | None,
 ) -> None:
-    serve = lowlevel.lifespan
+    inner_lifespan = lowlevel.lifespan
 
     @asynccontextmanager
     async def lifespan(app: Server[Any]) -> AsyncGenerator[Any]:
@@ -154,65 +156,69 @@ def _check_on_start(
             views.check(tool.model_dump(by_alias=True, mode="json", exclude_none=True))
         names = {tool.name for tool in tools}
         views.check_names(names)
-        if disclosing is not None:
-            disclosing.check_names(names)
+        if disclosure is not None:
+            disclosure.check_names(names)
         if guidance is not None:
             guidance.check_names(names)
-        async with serve(app) as state:
+        async with inner_lifespan(app) as state:
             yield state
 
     lowlevel.lifespan = lifespan
 
 
-def check_options(given: Mapping[str, object]) -> None:
+def check_options(options: Mapping[str, object]) -> None:
     """Check the types of the options; `given` holds them by name, and the server."""
-    for option, known in _OPTIONS.items():
-        said = given[option]
+    for option, option_type in _OPTIONS.items():
+        value = options[option]
         # A string is a sequence of strings, and bytes are one of numbers.
-        is_one_text = isinstance(said, str | bytes) and str not in known.kinds
-        if not isinstance(said, known.kinds) or is_one_text:
-            raise _unfit(repr(option), known.expected, said)
-        if known.of is None:
+        is_single_text = isinstance(value, str | bytes) and str not in option_type.types
+        if not isinstance(value, option_type.types) or is_single_text:
+            raise _invalid_option(repr(option), option_type.expected, value)
+        if option_type.element is None:
             continue
-        if isinstance(said, Mapping):
-            for name, each in cast("Mapping[object, object]", said).items():
-                _check_part(f"{option!r} of {name!r}", known.of, each)
-        elif isinstance(said, list | tuple):
-            for each in cast("Sequence[object]", said):
-                _check_part(f"each of {option!r}", known.of, each)
+        if isinstance(value, Mapping):
+            for name, each in cast("Mapping[object, object]", value).items():
+                _check_element(f"{option!r} of {name!r}", option_type.element, each)
+        elif isinstance(value, list | tuple):
+            for each in cast("Sequence[object]", value):
+                _check_element(f"each of {option!r}", option_type.element, each)
 
 
-class _Kind(NamedTuple):
-    kinds: tuple[type, ...]
+class _OptionType(NamedTuple):
+    types: tuple[type, ...]
     expected: str  # for the error message
-    of: _Kind | None = None  # of its elements or members
+    element: _OptionType | None = None  # of its elements or members
 
 
-_SWITCH: Final = _Kind((bool,), "True or False")
-_NUMBER: Final = _Kind((int,), "a number")
-_FOLDER: Final = _Kind((str, PathLike, NoneType), "the path to a folder")
-_FIELDS: Final = _Kind((Mapping,), "a name of each view with its fields, for example {'minimal': ['id']}")
+_SWITCH: Final = _OptionType((bool,), "True or False")
+_NUMBER: Final = _OptionType((int,), "a number")
+_FOLDER: Final = _OptionType((str, PathLike, NoneType), "the path to a folder")
+_FIELDS: Final = _OptionType((Mapping,), "a name of each view with its fields, for example {'minimal': ['id']}")
 _OPTIONS: Final = {
-    "server": _Kind((MCPServer, Server), "an `MCPServer` or a lowlevel `Server` of the MCP SDK"),
-    "views": _Kind((str, PathLike, Mapping, NoneType), "the path to a folder, or tools with their views", _FIELDS),
+    "server": _OptionType((MCPServer, Server), "an `MCPServer` or a lowlevel `Server` of the MCP SDK"),
+    "views": _OptionType(
+        (str, PathLike, Mapping, NoneType), "the path to a folder, or tools with their views", _FIELDS
+    ),
     "argument": _SWITCH,
-    "default_views": _Kind((Mapping, NoneType), "tools with a view each", _Kind((str,), "the name of a view")),
+    "default_views": _OptionType(
+        (Mapping, NoneType), "tools with a view each", _OptionType((str,), "the name of a view")
+    ),
     "exact": _SWITCH,
     "descriptions": _FOLDER,
-    "keys": _Kind((Sequence,), "a list of secrets", _Kind((str, bytes), "a text, or bytes")),
+    "keys": _OptionType((Sequence,), "a list of secrets", _OptionType((str, bytes), "a text, or bytes")),
     "reads_per_minute": _NUMBER,
     "search": _SWITCH,
     "queries_per_minute": _NUMBER,
-    "guidance": _Kind((Sequence,), "a list of rules"),
-    "warnings": _Kind((bool, Warnings), "True, False or a `Warnings`"),
-    "results": _Kind((KeptResults, NoneType), "a `KeptResults`"),
+    "guidance": _OptionType((Sequence,), "a list of rules"),
+    "warnings": _OptionType((bool, Warnings), "True, False or a `Warnings`"),
+    "results": _OptionType((KeptResults, NoneType), "a `KeptResults`"),
 }
 
 
-def _check_part(what: str, known: _Kind, said: object) -> None:
-    if not isinstance(said, known.kinds):
-        raise _unfit(what, known.expected, said)
+def _check_element(name: str, option_type: _OptionType, value: object) -> None:
+    if not isinstance(value, option_type.types):
+        raise _invalid_option(name, option_type.expected, value)
 
 
-def _unfit(what: str, expected: str, said: object) -> LouverError:
-    return LouverError(f"{what} is {expected}, not of type {type(said).__name__!r}")
+def _invalid_option(name: str, expected: str, value: object) -> LouverError:
+    return LouverError(f"{name} is {expected}, not of type {type(value).__name__!r}")

@@ -22,7 +22,7 @@ _MINUTE_S = 60.0
 
 
 # Not by the package `limits`: its memory keeps every caller for ever, goes by the wall clock, and starts a thread.
-class Rates:
+class RateLimiter:
     """Counts requests of one kind (a plural noun) by caller; the caller idle for longest is forgotten."""
 
     def __init__(self, kind: str, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -33,11 +33,11 @@ class Rates:
         self._clock = clock
         self._times: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
-    def admit(self, who: Hashable) -> None:
+    def admit(self, caller: Hashable) -> None:
         """Count a request; raise RateLimited above the limit. Refused requests do not count."""
         now = self._clock()
-        times = self._times.setdefault(who, deque())
-        self._times.move_to_end(who)
+        times = self._times.setdefault(caller, deque())
+        self._times.move_to_end(caller)
         if len(self._times) > MAX_CALLERS:
             self._times.popitem(last=False)
         while times and times[0] <= now - _MINUTE_S:
@@ -49,5 +49,5 @@ class Rates:
         times.append(now)
 
 
-def asker(request: Request) -> Hashable:
+def rate_limit_key(request: Request) -> Hashable:
     return request.address if request.identity.key is None else request.identity.key

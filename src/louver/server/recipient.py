@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Recipient:
     is_program: bool
-    shown: Shown  # what a model sees of an answer
+    displayed: Shown  # what a model sees of an answer
 
     @property
     def reads_structured(self) -> bool:
         """Whether a model sees, or may see, structured content in place of text."""
-        return not self.is_program and self.shown in ("structured", "both")
+        return not self.is_program and self.displayed in ("structured", "both")
 
     @property
     def reads_text(self) -> bool:
         """Whether texts are seen if there is structured content."""
-        return self.is_program or self.shown != "structured"
+        return self.is_program or self.displayed != "structured"
 
 
-PROGRAM = Recipient(is_program=True, shown="whole")
+PROGRAM = Recipient(is_program=True, displayed="whole")
 
 
 def recipient_of(request: Request, hosts: Mapping[str, Host] = HOSTS) -> Recipient:
     if request.is_for_program:
         return PROGRAM
-    is_program = asks_in_meta(request) or declares_projection(request)
+    is_program = requests_in_meta(request) or declares_projection(request)
     return Recipient(is_program, host_of(client_name(request), hosts).shown)
 
 
-def asks_in_meta(request: Request) -> bool:
+def requests_in_meta(request: Request) -> bool:
     return requested_keys(request.params.get("_meta")) != ()
 
 

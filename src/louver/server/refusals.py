@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 def protocol_error(error: LouverError) -> MCPError:
     """The protocol error of a request that is refused before the tool runs."""
-    said = error.to_json()
-    return MCPError(code=INVALID_PARAMS, message=said["message"], data={"error": said})
+    payload = error.to_json()
+    return MCPError(code=INVALID_PARAMS, message=payload["message"], data={"error": payload})
 
 
-def told_to_model(error: LouverError, argument: str, envelope: dict[str, Any]) -> dict[str, Any]:
+def model_error_result(error: LouverError, argument: str, envelope: dict[str, Any]) -> dict[str, Any]:
     """The error result for a model with a refused argument: a sentence, with the right form to send."""
     # Unknown fields and views: the message lists those that exist.
     is_enough = not isinstance(error, InvalidProjection) or isinstance(error, UnknownField | UnknownView)
@@ -38,10 +38,10 @@ def told_to_model(error: LouverError, argument: str, envelope: dict[str, Any]) -
 
 def error_result(error: LouverError, envelope: dict[str, Any]) -> dict[str, Any]:
     """The error result of a call; `envelope` has the members of every result, such as `resultType`."""
-    said = {"error": error.to_json()}
+    payload = {"error": error.to_json()}
     return {
         **envelope,
-        "content": [{"type": "text", "text": json.dumps(said, ensure_ascii=False)}],
+        "content": [{"type": "text", "text": json.dumps(payload, ensure_ascii=False)}],
         "isError": True,
-        "_meta": {**envelope.get("_meta", {}), ERROR: said["error"]},
+        "_meta": {**envelope.get("_meta", {}), ERROR: payload["error"]},
     }

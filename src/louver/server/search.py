@@ -24,9 +24,9 @@ from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINU
 from louver.protocol.capability import searchable
 from louver.protocol.names import FILTERING_LITERAL, QUERY
 from louver.protocol.query import queried
-from louver.server.rate_limit import Rates, asker
+from louver.server.rate_limit import RateLimiter, rate_limit_key
 from louver.server.refusals import protocol_error
-from louver.server.tools.registry import listings
+from louver.server.tools.registry import tool_list_pages
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -50,52 +50,52 @@ _CURSOR: Final = "search:"
 class Search:
     """Answers `tools/list` with a query; `named` splits a tool's name into server and name there."""
 
-    def __init__(self, named: Named = alone, per_minute: int = QUERIES_PER_MINUTE) -> None:
-        self._rankings = Rankings(named)
-        self._rates = Rates("queries", per_minute)
-        self._making = anyio.Lock()
+    def __init__(self, split_name: Named = alone, per_minute: int = QUERIES_PER_MINUTE) -> None:
+        self._rankings = Rankings(split_name)
+        self._limiter = RateLimiter("queries", per_minute)
+        self._ranking_lock = anyio.Lock()
 
-    def introduced(self, said: dict[str, Any]) -> dict[str, Any]:
+    def add_to_handshake(self, handshake: dict[str, Any]) -> dict[str, Any]:
         """The handshake result with search added; nothing else changes."""
-        capabilities: dict[str, Any] = said.get("capabilities") or {}
+        capabilities: dict[str, Any] = handshake.get("capabilities") or {}
         if capabilities.get("tools") is None:
-            return said
+            return handshake
         # A server with a search of its own, possibly an upstream of a gateway, has described it already.
-        ours = None if capabilities["tools"].get(FILTERING_LITERAL) is True else INSTRUCTIONS
-        instructions = "\n\n".join(filter(None, (said.get("instructions"), ours)))
-        return {**said, "capabilities": searchable(capabilities), "instructions": instructions}
+        search_instructions = None if capabilities["tools"].get(FILTERING_LITERAL) is True else INSTRUCTIONS
+        instructions = "\n\n".join(filter(None, (handshake.get("instructions"), search_instructions)))
+        return {**handshake, "capabilities": searchable(capabilities), "instructions": instructions}
 
     async def list(self, request: Request, call_next: Next) -> dict[str, Any]:
         params = request.params
         try:
             query = queried(params)
             if query is None:
-                _refuse_ours(params.get("cursor"))
+                _refuse_search_cursor(params.get("cursor"))
                 return await call_next(_without_query(request))
             # Counted with a cursor too: a forged one costs a full list and ranking before it is refused.
-            self._rates.admit(asker(request))
-            return await self._found(query, params.get("cursor"), request, call_next)
+            self._limiter.admit(rate_limit_key(request))
+            return await self._matches(query, params.get("cursor"), request, call_next)
         except (InvalidQuery, InvalidCursor, RateLimited) as error:
             raise protocol_error(error) from None
 
-    async def _found(self, query: str, cursor: object, request: Request, call_next: Next) -> dict[str, Any]:
+    async def _matches(self, query: str, cursor: object, request: Request, call_next: Next) -> dict[str, Any]:
         caller = request.identity.caller
-        listed = [page async for page in listings(request, call_next)]
+        listed = [page async for page in tool_list_pages(request, call_next)]
         tools = [tool for page in listed for tool in page.get("tools") or ()]
-        ranking = self._rankings.find(caller, tools) or await self._made(caller, tools)
-        bound = [query, caller, ranking.version]
-        start = _start(cursor, bound)
-        a_page = min(request.matches_a_page, len(tools))
-        matches = ranking.search(query, start, a_page + 1)
+        ranking = self._rankings.find(caller, tools) or await self._make_ranking(caller, tools)
+        binding = [query, caller, ranking.version]
+        start = _start(cursor, binding)
+        page_size = min(request.matches_a_page, len(tools))
+        matches = ranking.search(query, start, page_size + 1)
         rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
         # Some clients cache a list by its method alone: matches must not pass for the full list.
-        modern = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
-        more = {"nextCursor": _cursor(start + a_page, bound)} if len(matches) > a_page else {}
-        return {**rest, **modern, "tools": [match.tool for match in matches[:a_page]], **more}
+        caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
+        next_cursor = {"nextCursor": _cursor(start + page_size, binding)} if len(matches) > page_size else {}
+        return {**rest, **caching, "tools": [match.tool for match in matches[:page_size]], **next_cursor}
 
-    async def _made(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
+    async def _make_ranking(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
         """The ranking of a new list; concurrent searches of the same list share one."""
-        async with self._making:
+        async with self._ranking_lock:
             ranking = self._rankings.find(caller, tools)
             if ranking is None:
                 ranking = await in_thread(partial(self._rankings.made, caller, tools))
@@ -110,23 +110,23 @@ def _without_query(request: Request) -> Request:
     return replace(request, params={key: value for key, value in params.items() if key != QUERY})
 
 
-def _cursor(start: int, bound: list[Any]) -> str:
-    return f"{_CURSOR}{start}:{digest([start, *bound])}"
+def _cursor(start: int, binding: list[Any]) -> str:
+    return f"{_CURSOR}{start}:{digest([start, *binding])}"
 
 
-def _start(cursor: object, bound: list[Any]) -> int:
+def _start(cursor: object, binding: list[Any]) -> int:
     """The first match of the page; InvalidCursor if the cursor is not of this search."""
     if cursor is None:
         return 0
     start = cursor.removeprefix(_CURSOR).partition(":")[0] if isinstance(cursor, str) else ""
-    if not (start.isascii() and start.isdigit() and len(start) < 10 and cursor == _cursor(int(start), bound)):
+    if not (start.isascii() and start.isdigit() and len(start) < 10 and cursor == _cursor(int(start), binding)):
         raise InvalidCursor(
             "the cursor is not of this query, this caller and the tools that there are now: ask again without it"
         )
     return int(start)
 
 
-def _refuse_ours(cursor: object) -> None:
+def _refuse_search_cursor(cursor: object) -> None:
     """Refuse the cursor of a search where the full list is requested."""
     if isinstance(cursor, str) and cursor.startswith(_CURSOR):
         raise InvalidCursor("the cursor is of a search, and there is no query: send the query with it")

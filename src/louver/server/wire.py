@@ -22,15 +22,15 @@ def result_dict(result: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     return dict(result or {})
 
 
-async def pages(ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> AsyncGenerator[dict[str, Any]]:
+async def pages(request_page: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> AsyncGenerator[dict[str, Any]]:
     """The pages of a list; `ask` takes the params of a page. At most `MAX_TOOL_PAGES`, since cursors may never end."""
-    place: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     for _ in range(MAX_TOOL_PAGES):
-        page = await ask(place)
+        page = await request_page(params)
         yield page
         if not (cursor := page.get("nextCursor")):
             return
-        place = {"cursor": cursor}
+        params = {"cursor": cursor}
 
 
 def envelope_of(result: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from fixtures.command import louver
-from louver.server.audit.writer import Audit
+from louver.server.audit.writer import AuditWriter
 from server.audited import ANN, BOB, DAY_S, record
 
 
@@ -23,8 +23,8 @@ def file(tmp_path):
     now = time.time()
 
     async def write():
-        with closing(Audit(path)) as kept:
-            ann, bob = kept.who(ANN), kept.who(BOB)
+        with closing(AuditWriter(path)) as kept:
+            ann, bob = kept.principal_digest(ANN), kept.principal_digest(BOB)
             await kept.write(record(time=now, principal=ann, fields=("name", "[b]mail[/b]")))
             await kept.write(record(time=now, principal=bob, fields=("name",)))
             await kept.write(record(time=now - 10 * DAY_S, principal=bob, fields=("phone",), tool="list"))

@@ -10,9 +10,9 @@ from fixtures.command import louver
 from gateway.served import fixture
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.cli.commands.explain import principal_of
+from louver.cli.commands.explain import parse_principal
 from louver.errors import InvalidInput
-from louver.server.policy.visible_tools import SeenTools
+from louver.server.policy.visible_tools import VisibleTools
 
 SCHEMA = {
     "type": "object",
@@ -98,7 +98,7 @@ def test_the_schema_is_the_one_that_is_listed(explain, tmp_path, declared, liste
     (tmp_path / "label.json").write_text(json.dumps(source))
     status, out, _ = explain("nobody", "get_label", "--schema", str(tmp_path / "label.json"))
     tool = {"name": "get_label", "inputSchema": {}, "outputSchema": source}
-    shown = SeenTools("it", Policy.read(tmp_path / "it.policy.json", bytes(32))).shown(tool, NOBODY)
+    shown = VisibleTools("it", Policy.read(tmp_path / "it.policy.json", bytes(32))).listed_definition(tool, NOBODY)
     assert status == 0
     assert schema_in(out) == shown["outputSchema"]
     assert schema_in(out)["properties"]["result"] == listed
@@ -192,13 +192,13 @@ def test_where_no_policy_is_named_it_is_asked_for(configured, options):
     ],
 )
 def test_a_principal_is_described_in_words(text, principal):
-    assert principal_of(text) == principal
+    assert parse_principal(text) == principal
 
 
 @pytest.mark.parametrize("text", ["", "admin", "role:", "team:a", "role:a,"])
 def test_what_describes_nobody_is_refused(text):
     with pytest.raises(InvalidInput, match="--as takes 'nobody', or for example"):
-        principal_of(text)
+        parse_principal(text)
 
 
 def test_without_a_schema_the_rules_are_told(tmp_path):

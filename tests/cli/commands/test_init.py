@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fixtures.command import louver
-from louver.cli.host_import import plain
-from louver.cli.hosts import Machine, sources, sources_of
+from louver.cli.host_import import strip_comments
+from louver.cli.hosts import Machine, sources, sources_in_file
 from louver.gateway.config.read import read_config
 
 CURSOR = """{
@@ -450,7 +450,7 @@ def test_applications_keep_their_settings_where_the_system_wants_it(platform, en
 def test_a_file_that_is_named_is_about_the_project_that_it_stands_in(file, project):
     """Ours; that of the user is about none."""
     machine = Machine(Path("/q"), Path("/h"), "linux", {})
-    (source,) = sources_of("cursor", machine, Path(file))
+    (source,) = sources_in_file("cursor", machine, Path(file))
     assert source.project == (None if project is None else Path(project))
 
 
@@ -524,4 +524,4 @@ def test_a_byte_order_mark_and_foreign_letters_are_taken(init, project):
 )
 def test_comments_and_trailing_commas_become_spaces(text, expected):
     """VS Code's JSONC; lines stay, so that errors can name them."""
-    assert plain(text) == expected
+    assert strip_comments(text) == expected

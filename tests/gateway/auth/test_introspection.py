@@ -8,7 +8,7 @@ import pytest
 from gateway.auth.issuer import ISSUER, RESOURCE, SECRET, claims, issuer, now
 from louver.errors import AuthUnavailable
 from louver.gateway.auth import introspection
-from louver.gateway.auth.introspection import Introspected
+from louver.gateway.auth.introspection import IntrospectionVerifier
 from louver.gateway.auth.settings import Auth, Introspection
 from louver.limits import CLOCK_SKEW_S, INTROSPECTED_S
 from server.kept import Clock
@@ -25,7 +25,7 @@ def served():
 
 def verifier(served, secret=SECRET, clock=time.time, **said):
     by = Introspection(f"{served.url}/introspect", "louver", secret)
-    return Introspected(by, Auth(by, **{"issuer": ISSUER, "audience": RESOURCE, **said}), clock)
+    return IntrospectionVerifier(by, Auth(by, **{"issuer": ISSUER, "audience": RESOURCE, **said}), clock)
 
 
 def active(**said):

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.auth.issuer import ec_key, key_set, public, rsa_key
 from louver.errors import AuthUnavailable
-from louver.gateway.auth.keys import Keys
+from louver.gateway.auth.keys import JwksCache
 from louver.limits import JWKS_AGAIN_S, JWKS_FRESH_S, JWKS_KEPT_S, JWKS_RETRY_S
 from server.kept import Clock
 
@@ -20,7 +20,7 @@ class Served:
         self.clock = Clock()
         self.body = key_set(public(rsa_key())).encode()
         self.reads = 0
-        self.keys = Keys(self.read, self.clock)
+        self.keys = JwksCache(self.read, self.clock)
 
     async def read(self):
         self.reads += 1

@@ -8,7 +8,7 @@ from gateway.configs import write
 from louver.catalogue.policy.principal import Principal
 from louver.errors import InvalidConfig
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
-from louver.gateway.config.model import Audited
+from louver.gateway.config.model import AuditSettings
 from louver.gateway.config.read import read_config
 from louver.gateway.config.validate import schema
 from louver.limits import AUDIT_DAYS
@@ -47,7 +47,7 @@ def test_keys_stand_in_a_file(tmp_path):
 def test_the_issuer_is_asked(tmp_path):
     """Ours; its secret is a variable."""
     found = read(tmp_path, auth={"introspection": ASKED, "audience": "louver"})
-    assert found.auth.by == Introspection("https://id.example/introspect", "louver", "s3cr3t")
+    assert found.auth.method == Introspection("https://id.example/introspect", "louver", "s3cr3t")
     assert "s3cr3t" not in repr(found)
 
 
@@ -79,7 +79,7 @@ def test_a_policy_and_audit_go_together(tmp_path):
 
 def test_audit_has_a_file(tmp_path):
     """PRIVACY.md, "Audit"; retention in days."""
-    assert read(tmp_path, audit={"file": "audit.db"}).audit == Audited(tmp_path / "audit.db", AUDIT_DAYS)
+    assert read(tmp_path, audit={"file": "audit.db"}).audit == AuditSettings(tmp_path / "audit.db", AUDIT_DAYS)
     assert read(tmp_path, audit={"file": "audit.db", "retentionDays": 7}).audit.retention_days == 7
     assert schema()["$defs"]["audit"]["properties"]["retentionDays"]["default"] == AUDIT_DAYS
 

@@ -27,7 +27,7 @@ from gateway.auth.issuer import (
 )
 from louver.errors import AuthUnavailable
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Jwks
-from louver.gateway.auth.signed import Signed
+from louver.gateway.auth.signed import JwtVerifier
 from louver.limits import CLOCK_SKEW_S
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ def keys(tmp_path):
 
 def verifier(keys, algorithms=ALGORITHMS, **said):
     auth = {"issuer": ISSUER, "resource": RESOURCE, "audience": RESOURCE, **said}
-    return Signed(Jwks(keys, algorithms), Auth(Jwks(keys, algorithms), **auth))
+    return JwtVerifier(Jwks(keys, algorithms), Auth(Jwks(keys, algorithms), **auth))
 
 
 GOOD = {

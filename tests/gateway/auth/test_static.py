@@ -6,7 +6,7 @@ import os
 import pytest
 
 from louver.errors import InvalidConfig
-from louver.gateway.auth.static import Static, digest_of
+from louver.gateway.auth.static import StaticTokenVerifier, digest_of
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ def listed(**tokens):
 
 async def test_a_listed_token_says_whose_it_is(write):
     """Ours."""
-    static = Static(write(listed(t=ANN, u={"client": "job"})))
+    static = StaticTokenVerifier(write(listed(t=ANN, u={"client": "job"})))
     found = await static.verify_token("t")
     assert (found.subject, found.client_id, found.scopes) == ("ann", "desk", ["orders:read"])
     assert (found.claims, found.expires_at, found.token) == ({"roles": ["support"]}, 1798761600, "")
@@ -50,14 +50,14 @@ async def test_a_listed_token_says_whose_it_is(write):
 
 async def test_what_is_not_listed_is_not_taken(write):
     """Ours: neither is the digest, which who reads the file has."""
-    static = Static(write(listed(t=ANN)))
+    static = StaticTokenVerifier(write(listed(t=ANN)))
     for token in ("", "T", digest_of("t"), "\ud83d", "é"):
         assert await static.verify_token(token) is None
 
 
 async def test_a_changed_file_counts_at_once(write):
     """Ours: who takes a token back does not want to wait."""
-    static = Static(write(listed(t=ANN)))
+    static = StaticTokenVerifier(write(listed(t=ANN)))
     write(listed(u=ANN))
     assert await static.verify_token("t") is None
     assert await static.verify_token("u") is not None
@@ -66,7 +66,7 @@ async def test_a_changed_file_counts_at_once(write):
 async def test_while_the_file_is_wrong_no_token_counts(write, caplog):
     """Ours: what was meant to be taken back must not count."""
     path = write(listed(t=ANN))
-    static = Static(path)
+    static = StaticTokenVerifier(path)
     write("{")
     assert await static.verify_token("t") is None
     path.unlink()
@@ -106,7 +106,7 @@ async def test_a_wrong_file_is_told_by_line(write, content, line, message):
     """Ours; never a token."""
     path = write(content.replace("%s", digest_of("t")))
     with pytest.raises(InvalidConfig) as raised:
-        Static(path)
+        StaticTokenVerifier(path)
     assert message in raised.value.message
     assert raised.value.message.startswith(f"{path}:{line}: ")
     assert "s3cr3t" not in raised.value.message
@@ -116,10 +116,10 @@ async def test_a_wrong_file_is_told_by_line(write, content, line, message):
 async def test_a_file_that_others_can_read_or_write_is_refused(write, mode):
     """Ours."""
     with pytest.raises(InvalidConfig, match=f"mode {mode:o}.: expected 600, by chmod 600"):
-        Static(write(listed(t=ANN), mode))
+        StaticTokenVerifier(write(listed(t=ANN), mode))
 
 
 async def test_a_file_that_is_not_there_is_refused(tmp_path):
     """Ours."""
     with pytest.raises(InvalidConfig, match="the tokens cannot be read: No such file"):
-        Static(tmp_path / "tokens.json")
+        StaticTokenVerifier(tmp_path / "tokens.json")

@@ -12,9 +12,9 @@ from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S, Stdio
-from louver.gateway.clients.client import Client, Itself
-from louver.gateway.clients.input_required import answered
-from louver.gateway.upstream.negotiation import Hello
+from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.input_required import resolve_input_required
+from louver.gateway.upstream.negotiation import ClientIdentity
 
 URL = {"mode": "url", "url": "https://127.0.0.1/", "elicitationId": "1", "message": "Go there."}
 FORM = {"message": "Who?", "requestedSchema": {"type": "object"}}
@@ -23,7 +23,7 @@ ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/l
 
 
 def client(**capabilities):
-    return Client(HANDSHAKE, Hello(HANDSHAKE, {}, capabilities))
+    return Client(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, capabilities))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def client(**capabilities):
 def test_a_client_is_asked_only_what_it_says_that_it_can_be(capabilities, method, params, code, missing):
     """MCP 2025-11-25: a mode that was not declared must not be used; a server that several share knows none of them."""
     with pytest.raises(MCPError) as refused:
-        client(**capabilities).check_can(method, params)
+        client(**capabilities).check_capability(method, params)
     assert (refused.value.code, refused.value.message) == (code, f"the client has no capability '{missing}'")
 
 
@@ -61,17 +61,17 @@ def test_a_client_is_asked_only_what_it_says_that_it_can_be(capabilities, method
 )
 def test_what_a_client_says_that_it_can_be_asked_it_is(capabilities, method, params):
     """Likewise; that it can be asked with forms need not be said."""
-    client(**capabilities).check_can(method, params)
+    client(**capabilities).check_capability(method, params)
 
 
-class Refusing(Itself):
+class Refusing(GatewayCaller):
     """A request of a client that refuses roots, and takes its time for all else."""
 
     def __init__(self):
         super().__init__(client())
         object.__setattr__(self, "taken_back", [])
 
-    async def asked(self, method, params):
+    async def ask(self, method, params):
         if method == ROOTS:
             raise MCPError(METHOD_NOT_FOUND, "no")
         try:
@@ -93,7 +93,7 @@ async def test_where_one_of_several_questions_is_refused_the_others_are_taken_ba
 
     turn = Refusing()
     with pytest.raises(MCPError, match="no"):
-        await answered(turn, {}, call)
+        await resolve_input_required(turn, {}, call)
     await turns()
     assert turn.taken_back == [ELICIT]
 

@@ -13,10 +13,10 @@ from gateway.links import turns
 from gateway.raw import STATELESS
 from louver.errors import UpstreamUnavailable
 from louver.gateway.clients import input_required as module
-from louver.gateway.clients.client import Client, Itself
-from louver.gateway.clients.input_required import Parked
-from louver.gateway.routing.dispatch import Calls
-from louver.gateway.upstream.negotiation import Hello
+from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.input_required import PendingCalls
+from louver.gateway.routing.dispatch import Dispatcher
+from louver.gateway.upstream.negotiation import ClientIdentity
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ OWNER = ("it", None)
 
 
 def turn():
-    return Itself(Client(STATELESS, Hello(STATELESS, {}, {"elicitation": {}})))
+    return GatewayCaller(Client(STATELESS, ClientIdentity(STATELESS, {}, {"elicitation": {}})))
 
 
 async def parked(calls, send):
@@ -37,7 +37,7 @@ async def parked(calls, send):
 
 
 async def ask_and_take_back(caller):
-    asking = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+    asking = asyncio.create_task(caller.ask("elicitation/create", ELICIT))
     await asyncio.sleep(0)
     asking.cancel()
     await asyncio.wait([asking])
@@ -45,7 +45,7 @@ async def ask_and_take_back(caller):
 
 async def test_a_question_that_was_taken_back_takes_no_answer():
     """MCP, cancellation: the call goes on without; what it answers is the answer."""
-    calls, dropped = Parked(), asyncio.Event()
+    calls, dropped = PendingCalls(), asyncio.Event()
 
     async def send(caller):
         await ask_and_take_back(caller)
@@ -59,14 +59,14 @@ async def test_a_question_that_was_taken_back_takes_no_answer():
 
 async def test_a_question_that_comes_while_another_is_answered_is_asked_next():
     """MCP 2026-07-28: a client answers what it was asked; ours: nothing else counts as refused."""
-    calls, come = Parked(), asyncio.Event()
+    calls, come = PendingCalls(), asyncio.Event()
 
     async def second(caller):
         await come.wait()
-        return await caller.asked("elicitation/create", {**ELICIT, "message": "Where?"})
+        return await caller.ask("elicitation/create", {**ELICIT, "message": "Where?"})
 
     async def send(caller):
-        return {"got": await asyncio.gather(caller.asked("elicitation/create", ELICIT), second(caller))}
+        return {"got": await asyncio.gather(caller.ask("elicitation/create", ELICIT), second(caller))}
 
     again = await parked(calls, send)
     come.set()
@@ -80,10 +80,10 @@ async def test_a_question_that_comes_while_another_is_answered_is_asked_next():
 
 async def test_a_question_that_comes_and_is_taken_back_meanwhile_is_not_asked():
     """MCP, cancellation; the answer to the other is not waited for again."""
-    calls, come = Parked(), asyncio.Event()
+    calls, come = PendingCalls(), asyncio.Event()
 
     async def send(caller):
-        first = asyncio.create_task(caller.asked("elicitation/create", ELICIT))
+        first = asyncio.create_task(caller.ask("elicitation/create", ELICIT))
         await come.wait()
         await ask_and_take_back(caller)
         answer = await first
@@ -101,10 +101,10 @@ async def test_only_where_it_was_begun_does_a_call_go_on(other):
     """PRIVACY.md: what a policy stands before is answered through it alone, and not by another server's tool."""
 
     async def send(caller):
-        await caller.asked("elicitation/create", ELICIT)
+        await caller.ask("elicitation/create", ELICIT)
         return {"content": []}
 
-    calls = Parked()
+    calls = PendingCalls()
     again = await parked(calls, send)
     with pytest.raises(MCPError, match="is not that of a call which waits"):
         await calls.call(turn(), "tools/call", again, other, send)
@@ -115,10 +115,10 @@ async def test_it_goes_on_only_as_it_was_begun():
     """Ours: the arguments that the upstream has are those of the beginning."""
 
     async def send(caller):
-        await caller.asked("elicitation/create", ELICIT)
+        await caller.ask("elicitation/create", ELICIT)
         return {"content": []}
 
-    calls = Parked()
+    calls = PendingCalls()
     again = await parked(calls, send)
     for method, params in (("tools/call", {**again, "name": "u"}), ("prompts/get", again)):
         with pytest.raises(MCPError, match="is not that of a call which waits"):
@@ -133,7 +133,7 @@ async def test_how_a_call_was_begun_is_looked_at_only_if_it_waits(monkeypatch):
     async def send(_caller):
         return {"content": []}
 
-    assert await Parked().call(turn(), "tools/call", {"name": "t"}, OWNER, send) == {"content": []}
+    assert await PendingCalls().call(turn(), "tools/call", {"name": "t"}, OWNER, send) == {"content": []}
 
 
 async def test_of_an_upstream_that_goes_meanwhile_who_comes_again_is_told():
@@ -143,7 +143,7 @@ async def test_of_an_upstream_that_goes_meanwhile_who_comes_again_is_told():
         await ask_and_take_back(caller)
         raise UpstreamUnavailable("gone")
 
-    calls = Parked()
+    calls = PendingCalls()
     again = await parked(calls, send)
     with pytest.raises(UpstreamUnavailable):
         await calls.call(turn(), "tools/call", again, OWNER, send)
@@ -163,11 +163,11 @@ async def test_a_call_that_has_waited_is_not_begun_again():
             asked.append(client)
             raise UpstreamUnavailable("gone")
 
-    result = await Calls(Parked(), {}).send(Gone(), turn(), "tools/call", {"name": "t", "requestState": "s"})
+    result = await Dispatcher(PendingCalls(), {}).send(Gone(), turn(), "tools/call", {"name": "t", "requestState": "s"})
     assert result["isError"]
     assert len(asked) == 1
     with pytest.raises(MCPError):
-        await Calls(Parked(), {}).send(Gone(), turn(), "tools/list", {})
+        await Dispatcher(PendingCalls(), {}).send(Gone(), turn(), "tools/list", {})
     assert len(asked) == 3
 
 
@@ -176,10 +176,10 @@ async def test_a_question_ends_with_its_call():
     asking = []
 
     async def send(caller):
-        asking.append(asyncio.create_task(caller.asked("elicitation/create", ELICIT)))
+        asking.append(asyncio.create_task(caller.ask("elicitation/create", ELICIT)))
         await asyncio.Event().wait()
 
-    calls = Parked()
+    calls = PendingCalls()
     await parked(calls, send)
     calls.close()
     await turns()
@@ -193,7 +193,7 @@ async def test_over_the_bound_the_oldest_call_goes_that_of_the_same_owner_first(
     monkeypatch.setattr(module, "MAX_PARKED", 2)
 
     async def send(caller):
-        return {"got": await caller.asked("elicitation/create", ELICIT)}
+        return {"got": await caller.ask("elicitation/create", ELICIT)}
 
     async def waits(owner):
         asked = await calls.call(turn(), "tools/call", {"name": "t"}, owner, send)
@@ -205,7 +205,7 @@ async def test_over_the_bound_the_oldest_call_goes_that_of_the_same_owner_first(
         with pytest.raises(MCPError, match="is not that of a call which waits"):
             await again()
 
-    calls = Parked()
+    calls = PendingCalls()
     ann, bob, latest = [await waits(("it", name)) for name in ("ann", "bob", "bob")]
     await is_gone(bob)
     assert await ann() == {"got": ANSWER}
@@ -224,7 +224,7 @@ async def test_of_a_call_that_nobody_comes_for_any_more_nothing_is_told():
         failed.set()
         raise UpstreamUnavailable("gone")
 
-    calls = Parked()
+    calls = PendingCalls()
     await parked(calls, send)
     await failed.wait()
     calls.close()

@@ -44,16 +44,16 @@ async def test_it_is_told_in_order_and_can_be_waited_for(reader):
     """Ours: what is put later is not waited for."""
     for number in range(100):
         reader.tell("x", number)
-    waiting = asyncio.create_task(reader.outbox.told())
+    waiting = asyncio.create_task(reader.outbox.flush())
     await asyncio.sleep(0)
     reader.tell("x", "later")
     assert not waiting.done()
     reader.reads.set()
     await waiting
     assert reader.heard[:100] == [("x", number) for number in range(100)]
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard[100:] == [("x", "later")]
-    await reader.outbox.told()
+    await reader.outbox.flush()
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ async def test_what_is_over_the_bound_is_dropped_and_counted(reader, caplog, par
         f"{number} notifications were not told to a client that does not read" for number in (1, 2, 4)
     ]
     reader.reads.set()
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard == [("first", None), *[("x", params)] * fits]
     reader.tell("x", "again")
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard[-1] == ("x", "again")
 
 
@@ -80,7 +80,7 @@ async def test_one_of_any_size_may_wait_alone(reader):
     """Ours: a bound on what waits is none on what is said."""
     reader.tell("x", "a" * 2 * MAX_UNREAD_CHARACTERS)
     reader.reads.set()
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert len(reader.heard) == 1
 
 
@@ -94,10 +94,10 @@ async def test_a_change_of_a_list_waits_once_whatever_else_waits(reader, caplog)
         reader.tell(CHANGED)
     assert caplog.records == []
     reader.reads.set()
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard[-2:] == [("x", None), (CHANGED, None)]
     reader.tell(CHANGED)
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard[-2:] == [(CHANGED, None)] * 2
 
 
@@ -107,7 +107,7 @@ async def test_what_cannot_be_delivered_keeps_nothing_else_back(reader, caplog):
     reader.tell("x", "fails")
     reader.tell("x", "arrives")
     reader.reads.set()
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard == [("x", "arrives")]
     assert [record.getMessage() for record in caplog.records] == ["a notification could not be delivered: OSError"]
 
@@ -115,12 +115,12 @@ async def test_what_cannot_be_delivered_keeps_nothing_else_back(reader, caplog):
 async def test_nothing_is_told_to_a_client_that_has_gone(reader):
     """Ours: and nobody waits for it any more."""
     reader.tell("x")
-    waiting = asyncio.create_task(reader.outbox.told())
+    waiting = asyncio.create_task(reader.outbox.flush())
     await asyncio.sleep(0)
     reader.outbox.close()
     reader.reads.set()
     await waiting
     reader.tell("x")
     reader.outbox.close()
-    await reader.outbox.told()
+    await reader.outbox.flush()
     assert reader.heard == []

@@ -8,8 +8,8 @@ import pytest
 
 from gateway.configs import ENVIRON, GOOD, SECRET, of, write
 from louver.errors import InvalidConfig, LouverError
-from louver.gateway.config.env import Unresolved, resolved, variables
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.env import UnresolvedVariable, expand_variables, variables
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.config.validate import schema
 from louver.gateway.gateway import Gateway
@@ -33,14 +33,14 @@ def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
     """GATEWAY, Start: the `mcpServers` file that hosts already use, plus an optional `louver` key."""
     (tmp_path / "views").mkdir()
     (tmp_path / "schemas").mkdir()
-    memory = Upstream(
+    memory = UpstreamConfig(
         "memory",
         "stdio",
         command=("npx", "-y", "@modelcontextprotocol/server-memory"),
         env={"MEMORY": "memory.json"},
         cwd=tmp_path / "data",
     )
-    tracker = Upstream(
+    tracker = UpstreamConfig(
         "tracker",
         "http",
         url="http://127.0.0.1:9000/mcp",
@@ -65,7 +65,9 @@ def test_a_byte_order_mark_is_taken(tmp_path):
 def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     """Ours: the defaults stand in the schema, and are those of the code."""
     config = read(tmp_path, of(a={"command": "a"}, b={"url": "http://127.0.0.1/"}))
-    assert config == Config((Upstream("a", "stdio", command=("a",)), Upstream("b", "http", url="http://127.0.0.1/")))
+    assert config == Config(
+        (UpstreamConfig("a", "stdio", command=("a",)), UpstreamConfig("b", "http", url="http://127.0.0.1/"))
+    )
     gateway, upstream = (schema()["$defs"][name]["properties"] for name in ("gateway", "upstream"))
     assert (config.argument, config.listing) == (gateway["argument"]["default"], gateway["listing"]["default"])
     assert (config.exposure, list(config.grant_keys)) == (
@@ -83,7 +85,7 @@ def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
 
 def test_every_setting_of_ours_becomes_a_field():
     """Ours: nothing can be written that nothing reads."""
-    fields = {field.name.replace("_", "") for field in dataclasses.fields(Upstream)}
+    fields = {field.name.replace("_", "") for field in dataclasses.fields(UpstreamConfig)}
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name != "upstreams"}
     # Policies have the key that they make pseudonyms with.
@@ -110,19 +112,19 @@ def test_ready_views_are_asked_for_server_by_server(tmp_path):
 def test_one_server_can_be_named_on_the_command_line():
     """GATEWAY, Start."""
     environ = {"MEMORY_FILE_PATH": "memory.json"}
-    command = Config.of_command(["npx", "-y", "@modelcontextprotocol/server-memory"], environ)
+    command = Config.from_command(["npx", "-y", "@modelcontextprotocol/server-memory"], environ)
     assert command == Config(
-        (Upstream("upstream", "stdio", ("npx", "-y", "@modelcontextprotocol/server-memory"), environ),)
+        (UpstreamConfig("upstream", "stdio", ("npx", "-y", "@modelcontextprotocol/server-memory"), environ),)
     )
-    url = Config.of_url("http://127.0.0.1:9000/mcp")
-    assert url == Config((Upstream("upstream", "http", url="http://127.0.0.1:9000/mcp"),))
+    url = Config.from_url("http://127.0.0.1:9000/mcp")
+    assert url == Config((UpstreamConfig("upstream", "http", url="http://127.0.0.1:9000/mcp"),))
 
 
 @pytest.mark.parametrize("command", [[], [""], ["", "x"]])
 def test_an_empty_command_is_refused(command):
     """Ours."""
     with pytest.raises(InvalidConfig, match="expected the command that starts a server"):
-        Config.of_command(command)
+        Config.from_command(command)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_what_is_no_url_of_http_is_refused_without_being_repeated(url):
     """Ours: a URL may hold a secret."""
     assert not is_url(url)
     with pytest.raises(InvalidConfig) as raised:
-        Config.of_url(url)
+        Config.from_url(url)
     assert raised.value.to_json() == {
         "code": "INVALID_CONFIG",
         "message": "expected a URL that begins with http:// or https://",
@@ -203,8 +205,8 @@ def test_variables_of_a_text_are_named_in_order():
 @pytest.mark.parametrize("text", ["${", "${}", "${A", "${1}", "${input:x}", "${A:+b}", "a ${A B}", "${Ä}"])
 def test_a_mark_that_begins_no_variable_is_refused(text):
     """Ours: else a typing error would reach the server as it stands."""
-    with pytest.raises(Unresolved, match=r"a '\$\{' that begins no variable"):
-        resolved(text, ENVIRON)
+    with pytest.raises(UnresolvedVariable, match=r"a '\$\{' that begins no variable"):
+        expand_variables(text, ENVIRON)
 
 
 def test_what_may_be_a_secret_is_not_in_what_is_printed_of_a_server(tmp_path):
@@ -239,11 +241,11 @@ WRONG_WORDS = {
 def test_a_wrong_word_is_refused_from_python_too(options, message):
     """Ours: where no file was held against the schema."""
     with pytest.raises(LouverError) as refused:
-        Gateway(Config((), **options), serves_one=False)
+        Gateway(Config((), **options), single_client=False)
     assert refused.value.message == message
 
 
 def test_a_wrong_exposure_is_refused_whatever_the_configuration_says():
     """Likewise."""
     with pytest.raises(LouverError, match="'exposure' is one of"):
-        Gateway(Config(()), serves_one=False, exposure="one")
+        Gateway(Config(()), single_client=False, exposure="one")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from louver.gateway.discovery.scripts import CallNames
+from louver.gateway.discovery.scripts import ToolNameCache
 from louver.limits import DEFINITIONS_S, MAX_CALL_NAMES
 
 
 def test_names_are_known_for_a_while():
     """Ours."""
     now = 100.0
-    names = CallNames(lambda: now)
-    names.keep(("me", "shop"), {"buy": "shop__buy"})
+    names = ToolNameCache(lambda: now)
+    names.put(("me", "shop"), {"buy": "shop__buy"})
     assert names.find(("me", "shop")) == {"buy": "shop__buy"}
     assert names.find(("you", "shop")) == {}
     now += DEFINITIONS_S
@@ -19,14 +19,14 @@ def test_names_are_known_for_a_while():
 
 def test_the_oldest_are_forgotten():
     """Ours: so many names, whoever has found them."""
-    names = CallNames()
+    names = ToolNameCache()
     half = {str(number): "x" for number in range(MAX_CALL_NAMES // 2)}
     for key in ("first", "second", "third"):
-        names.keep(key, half)
+        names.put(key, half)
     assert names.find("first") == {}
     assert names.find("second") == names.find("third") == half
-    names.keep("second", {"a": "b"})
-    names.keep("fourth", {"a": "b"})
+    names.put("second", {"a": "b"})
+    names.put("fourth", {"a": "b"})
     assert names.find("third") == half
     names.clear()
     assert names.find("third") == {}

@@ -21,7 +21,7 @@ from gateway.gateways import LOUVER
 from gateway.served import FIXTURES, at, config, serving, stateless
 from gateway.test_exposure import arguments_of, described
 from louver.core.json import compact
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from louver.shipped import folder
 
@@ -300,8 +300,8 @@ def reading(content):
 @asynccontextmanager
 async def behind_one(fixture, said, **options):
     """A gateway with scripts before a server that says what it is told to."""
-    upstream = Upstream("one", "stdio", command=(PYTHON, str(FIXTURES / f"{fixture}.py"), json.dumps(said)))
-    gateway = Gateway(Config((upstream,), execute="strict", **options), serves_one=False)
+    upstream = UpstreamConfig("one", "stdio", command=(PYTHON, str(FIXTURES / f"{fixture}.py"), json.dumps(said)))
+    gateway = Gateway(Config((upstream,), execute="strict", **options), single_client=False)
     try:
         yield gateway.server
     finally:

@@ -13,7 +13,7 @@ from gateway.served import fixture
 from louver.core.json import compact
 from louver.errors import LouverError, NotReadOnly, UnknownName, UpstreamUnavailable
 from louver.gateway.config.read import read_config
-from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.behind import VisibleServers
 from louver.gateway.discovery.service import DiscoveryService
 from louver.gateway.gateway import Gateway
 
@@ -30,7 +30,7 @@ SERVERS = {
 async def discovery(folder, servers, **louver):
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers, "louver": louver}))
-    gateway = Gateway(read_config(path), serves_one=False)
+    gateway = Gateway(read_config(path), single_client=False)
     try:
         yield gateway.discovery()
     finally:
@@ -153,4 +153,4 @@ async def test_a_tool_that_may_do_something_is_not_run_for_a_look(tmp_path):
 def test_a_wrong_word_for_what_may_be_inspected_is_refused():
     """Ours."""
     with pytest.raises(LouverError, match="'inspect' is one of 'readOnly', 'all', not 'readonly'"):
-        DiscoveryService(Behind({}, None, None), "readonly")
+        DiscoveryService(VisibleServers({}, None, None), "readonly")

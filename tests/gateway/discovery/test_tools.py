@@ -12,7 +12,7 @@ from gateway.discovery.test_service import SERVERS
 from gateway.gateways import LOUVER
 from gateway.served import config, fixture, serving
 from louver.gateway.config.model import Config
-from louver.gateway.discovery.tools import NAMES
+from louver.gateway.discovery.tools import DIRECT_INSTRUCTIONS
 from louver.gateway.gateway import Gateway
 from louver.gateway.scripting import sandbox
 from server.wire import NEW, connect
@@ -71,11 +71,11 @@ async def test_over_stdio(tmp_path, mode):
 async def test_models_are_not_told_of_scripts_that_cannot_be_run(monkeypatch):
     """Ours: without Lua the tools are called by their names."""
     monkeypatch.setattr(sandbox, "find_spec", lambda name: None)
-    gateway = Gateway(Config.of_command(SOME), serves_one=False, exposure="discovery")
+    gateway = Gateway(Config.from_command(SOME), single_client=False, exposure="discovery")
     try:
         async with connect(gateway.server, NEW) as wire:
             assert "execute" not in await wire.tools()
-            assert wire.opening["instructions"] == NAMES
+            assert wire.opening["instructions"] == DIRECT_INSTRUCTIONS
     finally:
         await gateway.close()
 

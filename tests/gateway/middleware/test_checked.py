@@ -9,7 +9,7 @@ from mcp import MCPError
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
-from louver.gateway.middleware.forward import Checked
+from louver.gateway.middleware.forward import RequestValidator
 from louver.limits import MAX_REMEMBERED_META, MAX_REMEMBERED_METAS
 
 MODERN, HANDSHAKE = "2026-07-28", "2025-11-25"
@@ -79,7 +79,7 @@ def refused(check, *request):
 @pytest.mark.parametrize("version", [MODERN, HANDSHAKE])
 def test_a_call_is_judged_as_by_the_models(version):
     """Ours: what was valid is remembered, of either revision, and nothing else is taken for it."""
-    checked = Checked()
+    checked = RequestValidator()
     for params in PLAIN:
         refused(checked.check, "tools/call", HANDSHAKE if version == MODERN else MODERN, params)
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_a_call_is_judged_as_by_the_models(version):
 
 def test_so_many_are_remembered():
     """Ours: `MAX_REMEMBERED_METAS`; the oldest goes, and what is long, or new in each call, is not kept."""
-    checked = Checked()
+    checked = RequestValidator()
     for number in range(MAX_REMEMBERED_METAS + 5):
         said = {**WHO, INFO: {"name": str(number), "version": "1"}}
         for _ in range(2):
@@ -104,7 +104,7 @@ def test_so_many_are_remembered():
 @pytest.mark.parametrize("version", [MODERN, HANDSHAKE])
 def test_other_methods_are_judged_too(version):
     """Ours: methods of no specification are left to who knows them."""
-    check = Checked().check
+    check = RequestValidator().check
     plain = {"name": "a", "arguments": {"a": 1}, "_meta": WHO}
     assert refused(check, "tools/call", version, plain) is None
     # Arguments of a prompt are texts.

@@ -7,12 +7,12 @@ import pytest
 from mcp import MCPError
 
 from gateway.links import there
-from louver.gateway.clients.client import Client, Itself
-from louver.gateway.routing.aggregate import Many
-from louver.gateway.routing.resource_owners import Addresses
-from louver.gateway.transports.transport import unheard
-from louver.gateway.upstream.availability import Onlookers
-from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.routing.aggregate import AggregateRoutes
+from louver.gateway.routing.resource_owners import ResourceOwners
+from louver.gateway.transports.transport import ignore_notification
+from louver.gateway.upstream.availability import AvailabilityListeners
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.limits import MAX_RESULTS
 from server.wire import NEW
 
@@ -43,11 +43,13 @@ class Shelves:
 
     def before(self):
         """Those servers as one."""
-        return Many({name: there(name) for name in self.has}, self, {}, Onlookers(unheard))
+        return AggregateRoutes(
+            {name: there(name) for name in self.has}, self, {}, AvailabilityListeners(ignore_notification)
+        )
 
 
 async def ask(many, method, **params):
-    return await many.answer(Itself(Client(NEW, GATEWAY)), method, params)
+    return await many.answer(GatewayCaller(Client(NEW, GATEWAY_IDENTITY)), method, params)
 
 
 async def uris(many):
@@ -155,13 +157,13 @@ async def test_what_two_servers_list_is_of_the_first_also_where_one_alone_is_ask
 
 async def test_of_what_nobody_lists_as_much_is_remembered_as_is_bounded():
     """PRIVACY.md: nothing grows with what clients ask for."""
-    known, here = Addresses(), SimpleNamespace()
+    known, here = ResourceOwners(), SimpleNamespace()
     for number in range(MAX_RESULTS + 1):
-        known.read(f"big:{number}", here)
-        known.kept(f"kept:{number}", here)
-    assert [known.whose(uri) for uri in ("big:0", "kept:0?page=1")] == [None, None]
-    assert [known.whose(uri) for uri in ("big:1", "kept:1?page=1")] == [here, here]
-    assert known.whose("big:1?page=1") is None
+        known.record_read(f"big:{number}", here)
+        known.record_kept(f"kept:{number}", here)
+    assert [known.owner_of(uri) for uri in ("big:0", "kept:0?page=1")] == [None, None]
+    assert [known.owner_of(uri) for uri in ("big:1", "kept:1?page=1")] == [here, here]
+    assert known.owner_of("big:1?page=1") is None
 
 
 async def test_servers_list_once_for_all_that_is_watched(monkeypatch):
@@ -176,6 +178,8 @@ async def test_servers_list_once_for_all_that_is_watched(monkeypatch):
     monkeypatch.setattr("louver.gateway.routing.aggregate.watching", watching)
     shelves = Shelves(a=[X], b=[Y])
     many = shelves.before()
-    async with many.watching(Itself(Client(NEW, GATEWAY)), [X, Y, *(f"no:{number}" for number in range(100))]):
+    async with many.watching(
+        GatewayCaller(Client(NEW, GATEWAY_IDENTITY)), [X, Y, *(f"no:{number}" for number in range(100))]
+    ):
         assert watched == [(X, "a"), (Y, "b")]
     assert sorted(shelves.asked) == 2 * ["resources/list"] + 2 * ["resources/templates/list"]

@@ -11,16 +11,16 @@ from gateway.raw import HANDSHAKE, STATELESS
 from louver.concurrency import backoff
 from louver.gateway.clients.client import Client
 from louver.gateway.routing import slow_lists as module
-from louver.gateway.routing.slow_lists import Late, Listed
-from louver.gateway.upstream.availability import Onlookers, Presence
-from louver.gateway.upstream.negotiation import GATEWAY
-from louver.gateway.upstream.subscribers import Audience
+from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
+from louver.gateway.upstream.availability import Availability, AvailabilityListeners
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
+from louver.gateway.upstream.subscribers import Subscribers
 from louver.limits import MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio
 
-ONE, OTHER = Listed([{"name": "one"}], is_whole=True), Listed([{"name": "other"}], is_whole=True)
-NOTHING = Listed([], is_whole=False)
+ONE, OTHER = UpstreamList([{"name": "one"}], is_complete=True), UpstreamList([{"name": "other"}], is_complete=True)
+NOTHING = UpstreamList([], is_complete=False)
 
 
 class Server:
@@ -53,7 +53,7 @@ class Server:
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(module, "LEFT_OUT_S", 0.01)
-    return Server(Late())
+    return Server(SlowLists())
 
 
 async def test_what_comes_late_is_told_if_it_is_another_and_stands_for_what_comes_late_next(server):
@@ -106,18 +106,18 @@ async def test_as_many_late_lists_are_kept_as_are_bounded(server, monkeypatch):
 
 def presence(*, several=True):
     """That of a server which serves one client of each era; what they are told is kept."""
-    told, audience = [], Audience()
+    told, audience = [], Subscribers()
 
     async def tell(method, params):
         told.append((STATELESS, method))
 
-    client, listener = Client(HANDSHAKE, GATEWAY), Client(STATELESS, GATEWAY)
-    client.hear = lambda method, params: told.append((HANDSHAKE, method))
+    client, listener = Client(HANDSHAKE, GATEWAY_IDENTITY), Client(STATELESS, GATEWAY_IDENTITY)
+    client.notify = lambda method, params: told.append((HANDSHAKE, method))
     audience.clients.add(client)
-    onlookers = Onlookers(tell)
-    onlookers.are_told = several
-    onlookers.listening.add(listener)
-    return Presence(audience, onlookers, serves_modern=True), client, told
+    onlookers = AvailabilityListeners(tell)
+    onlookers.is_enabled = several
+    onlookers.clients.add(listener)
+    return Availability(audience, onlookers, serves_modern=True), client, told
 
 
 class Clock:
@@ -148,12 +148,12 @@ async def test_one_that_comes_and_goes_is_told_of_later_each_time(monkeypatch):
     monkeypatch.setattr(backoff, "asyncio", clock)
     there, _, told = presence()
     both = [(HANDSHAKE, "changed"), (STATELESS, "changed")]
-    there.went({"changed"})
+    there.on_unavailable({"changed"})
     await turns()
     assert told == both
     for _ in range(100):
-        there.came({"changed"})
-        there.went({"changed"})
+        there.on_available({"changed"})
+        there.on_unavailable({"changed"})
         await turns()
     assert told == both
     await clock.put_on(MIN_BACKOFF_S / 2)
@@ -165,13 +165,13 @@ async def test_one_that_comes_and_goes_is_told_of_later_each_time(monkeypatch):
 async def test_who_has_not_missed_it_is_not_told_that_it_comes():
     """Ours: a server that opens for a client, as all do, is no change."""
     there, client, told = presence()
-    there.came({"changed"})
+    there.on_available({"changed"})
     await turns()
     assert told == []
-    assert there.missed_by is None
-    there.miss(client)
-    assert there.missed_by is client
-    there.came({"changed"})
+    assert there.waiting_client is None
+    there.notify_when_available(client)
+    assert there.waiting_client is client
+    there.on_available({"changed"})
     await turns()
     assert told == [(HANDSHAKE, "changed"), (STATELESS, "changed")]
 
@@ -179,8 +179,8 @@ async def test_who_has_not_missed_it_is_not_told_that_it_comes():
 async def test_of_one_alone_nothing_is_told_and_it_is_not_missed():
     """GATEWAY.md, "Transparency first"."""
     there, client, told = presence(several=False)
-    there.went({"changed"})
-    there.miss(client)
-    there.came({"changed"})
+    there.on_unavailable({"changed"})
+    there.notify_when_available(client)
+    there.on_available({"changed"})
     await turns()
-    assert (told, there.missed_by) == ([], None)
+    assert (told, there.waiting_client) == ([], None)

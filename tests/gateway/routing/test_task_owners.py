@@ -4,13 +4,13 @@ import pytest
 from mcp import MCPError
 
 from gateway.links import there
-from louver.gateway.clients.client import Client, Itself
+from louver.gateway.clients.client import Client, GatewayCaller
 from louver.gateway.routing import task_owners as module
-from louver.gateway.routing.aggregate import Many
-from louver.gateway.routing.task_owners import Jobs
-from louver.gateway.transports.transport import unheard
-from louver.gateway.upstream.availability import Onlookers
-from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.routing.aggregate import AggregateRoutes
+from louver.gateway.routing.task_owners import TaskOwners
+from louver.gateway.transports.transport import ignore_notification
+from louver.gateway.upstream.availability import AvailabilityListeners
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from server.wire import OLD
 
 pytestmark = pytest.mark.anyio
@@ -21,8 +21,10 @@ class Makers:
 
     def __init__(self, **makes):
         self.makes, self.made, self.asked = makes, {name: set() for name in makes}, []
-        self.many = Many({name: there(name) for name in makes}, self, {}, Onlookers(unheard))
-        self.turn = Itself(Client(OLD, GATEWAY))
+        self.many = AggregateRoutes(
+            {name: there(name) for name in makes}, self, {}, AvailabilityListeners(ignore_notification)
+        )
+        self.turn = GatewayCaller(Client(OLD, GATEWAY_IDENTITY))
 
     async def send(self, upstream, turn, method, params):
         self.asked.append(upstream.name)
@@ -67,7 +69,7 @@ async def test_a_task_that_is_not_known_is_of_the_first_that_has_it():
 async def test_two_clients_whose_tasks_have_one_id_get_each_their_own():
     """Ours: servers may count."""
     makers = Makers(a="1", b="1")
-    first, second = makers.turn, Itself(Client(OLD, GATEWAY))
+    first, second = makers.turn, GatewayCaller(Client(OLD, GATEWAY_IDENTITY))
     await makers.call("a")
     makers.turn = second
     await makers.call("b")
@@ -78,7 +80,7 @@ async def test_two_clients_whose_tasks_have_one_id_get_each_their_own():
 def test_as_many_tasks_are_known_as_are_bounded(monkeypatch):
     """PRIVACY.md: nothing grows with what clients ask for."""
     monkeypatch.setattr(module, "MAX_TASKS", 2)
-    known, here = Jobs(), there("here")
+    known, here = TaskOwners(), there("here")
     for number in "123":
-        known.note("who", number, here)
-    assert [known.whose("who", number) for number in "123"] == [None, here, here]
+        known.record("who", number, here)
+    assert [known.owner_of("who", number) for number in "123"] == [None, here, here]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.gateway.routing.resource_owners import Template
+from louver.gateway.routing.resource_owners import UriTemplate
 from louver.limits import MAX_URI_BYTES
 
 
@@ -38,7 +38,7 @@ from louver.limits import MAX_URI_BYTES
 )
 def test_an_address_is_of_a_template_or_not(template, uri, is_one):
     """RFC 6570, sections 3.2.2 and 3.2.3; that a template begins with what it is for is ours."""
-    assert Template(template).matches(uri) is is_one
+    assert UriTemplate(template).matches(uri) is is_one
 
 
 parts = st.lists(st.sampled_from(["{a}", "{+b}", "/", "x", "y", "x/y"]), max_size=8)
@@ -48,13 +48,13 @@ parts = st.lists(st.sampled_from(["{a}", "{+b}", "/", "x", "y", "x/y"]), max_siz
 def test_it_is_as_a_pattern_has_it(parts, rest):
     """Ours: a plain variable is any text without a `/`, the other any text."""
     pattern = "a:" + "".join({"{a}": "[^/]*", "{+b}": ".*"}.get(part, part) for part in parts)
-    assert Template("a:" + "".join(parts)).matches(f"a:{rest}") is (re.fullmatch(pattern, f"a:{rest}") is not None)
+    assert UriTemplate("a:" + "".join(parts)).matches(f"a:{rest}") is (re.fullmatch(pattern, f"a:{rest}") is not None)
 
 
 @pytest.mark.parametrize("variable", ["{a}-", "{+a}-", "{a}/{+b}-"])
 def test_it_takes_no_time_that_grows_with_the_template(variable):
     """GATEWAY.md: the event loop is never kept busy over 250 ms; a pattern would take years."""
-    template = Template("a:" + variable * 100 + "!")
+    template = UriTemplate("a:" + variable * 100 + "!")
     began = time.thread_time()
     assert not template.matches("a:" + "-" * 8000)
     assert time.thread_time() - began < 0.25
@@ -63,4 +63,4 @@ def test_it_takes_no_time_that_grows_with_the_template(variable):
 def test_one_that_is_longer_than_an_address_stands_for_none():
     """Ours: what is made of it takes memory by its length."""
     text = "a:" + "b" * MAX_URI_BYTES
-    assert not Template(text + "{x}").matches(text)
+    assert not UriTemplate(text + "{x}").matches(text)

@@ -81,7 +81,7 @@ async def run(sandbox, script, host=None, servers=("srv",), caller="ann"):
 
 def zygote_of(sandbox):
     """The process that makes the sandbox's processes."""
-    return sandbox._nursery._process.pid
+    return sandbox._pool._process.pid
 
 
 def _state(pid):

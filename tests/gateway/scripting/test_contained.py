@@ -14,10 +14,10 @@ from gateway.scripting.hosts import Tools, children, is_there, until
 from louver.errors import SandboxCallLimit, SandboxCrashed, SandboxError, SandboxMemory, SandboxOutputLimit
 from louver.gateway.scripting import seccomp
 from louver.gateway.scripting.bridge import Bridge
-from louver.gateway.scripting.channel import Channel, Gone
-from louver.gateway.scripting.process_pool import Nursery
-from louver.gateway.scripting.script_errors import error_of_end
-from louver.gateway.scripting.time_limit import Wall
+from louver.gateway.scripting.channel import ChannelClosed, WorkerChannel
+from louver.gateway.scripting.process_pool import ProcessPool
+from louver.gateway.scripting.script_errors import error_of_exit
+from louver.gateway.scripting.time_limit import TimeLimit
 from louver.limits import MAX_SCRIPT_CALLS, MAX_SCRIPT_PATH_LISTS, MAX_SCRIPT_RESULT, MAX_SCRIPT_TRAFFIC
 
 pytestmark = pytest.mark.anyio
@@ -25,19 +25,19 @@ pytestmark = pytest.mark.anyio
 
 async def talk(body, script="", host=None, level="strict", wall_s=5.0):
     """What the gateway makes of a child that does `body`."""
-    nursery = await Nursery.start(f"gateway.scripting.bodies:{body}", level)
+    nursery = await ProcessPool.start(f"gateway.scripting.bodies:{body}", level)
     try:
-        child = await nursery.child()
-        wall = Wall(wall_s, 10.0)
-        bridge = Bridge(await Channel.open(child), ["srv"], host or Tools(), wall)
+        child = await nursery.worker()
+        wall = TimeLimit(wall_s, 10.0)
+        bridge = Bridge(await WorkerChannel.open(child), ["srv"], host or Tools(), wall)
         try:
-            async with wall.held():
+            async with wall.enforced():
                 return await bridge.run(script)
-        except Gone:
-            raise error_of_end(await child.ended) from None
+        except ChannelClosed:
+            raise error_of_exit(await child.ended) from None
         finally:
             bridge.stop()
-            await bridge.stopped()
+            await bridge.wait_stopped()
     finally:
         await nursery.close()
 
@@ -210,11 +210,11 @@ def _filtered(text, number, architecture, protection):
 
 def test_there_is_no_filter_elsewhere(monkeypatch):
     """SANDBOX.md: seccomp on Linux, x86-64 and aarch64."""
-    assert seccomp.missing() is None
+    assert seccomp.unavailable_reason() is None
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert "riscv64" in seccomp.missing()
+    assert "riscv64" in seccomp.unavailable_reason()
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert "darwin" in seccomp.missing()
+    assert "darwin" in seccomp.unavailable_reason()
 
 
 # Nobody is left

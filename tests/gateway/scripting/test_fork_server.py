@@ -24,7 +24,7 @@ def obeying(*orders, body=worker.serve):
     with ours, theirs, warnings.catch_warnings():
         # Python warns of threads at a fork; the child runs none.
         warnings.simplefilter("ignore", DeprecationWarning)
-        fork_server.Zygote(theirs, body, strict=False).serve()
+        fork_server.ForkServer(theirs, body, strict=False).serve()
         theirs.close()
         data, numbers = b"", []
         while True:

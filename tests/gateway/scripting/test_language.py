@@ -23,9 +23,9 @@ from louver.errors import (
     UnknownName,
 )
 from louver.gateway.scripting.bridge import Bridge
-from louver.gateway.scripting.channel import Channel
+from louver.gateway.scripting.channel import WorkerChannel
 from louver.gateway.scripting.sandbox import GLOBALS, Options
-from louver.gateway.scripting.time_limit import Wall
+from louver.gateway.scripting.time_limit import TimeLimit
 from louver.limits import (
     MAX_SCRIPT_BYTES,
     MAX_SCRIPT_CALLS,
@@ -428,10 +428,10 @@ async def test_a_fault_of_the_host_counts_whatever_the_child_says_before_it_know
     mine, other = socket.socketpair()
     _, writer = await asyncio.open_connection(sock=mine)
     says({"call": 1, "server": "srv", "tool": "echo", "arguments": {}})
-    wall = Wall(5.0, 10.0)
+    wall = TimeLimit(5.0, 10.0)
     with other, pytest.raises(ZeroDivisionError):
-        async with wall.held():
-            await Bridge(Channel(heard, writer), ["srv"], Broken(), wall).run("")
+        async with wall.enforced():
+            await Bridge(WorkerChannel(heard, writer), ["srv"], Broken(), wall).run("")
 
 
 async def test_calls_that_a_script_leaves_end_in_peace(sandbox):

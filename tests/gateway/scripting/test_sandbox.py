@@ -18,10 +18,10 @@ import pytest
 from gateway.scripting.hosts import Tools, children, is_there, only_spares, run, started, until, zygote_of
 from louver.errors import SandboxBusy, SandboxCrashed, SandboxRuntime, SandboxTimeout, SandboxUnavailable
 from louver.gateway.scripting import process_pool, sandbox, selftest
-from louver.gateway.scripting.process_pool import Nursery
-from louver.gateway.scripting.queue import Turns
+from louver.gateway.scripting.process_pool import ProcessPool
+from louver.gateway.scripting.queue import ScriptQueue
 from louver.gateway.scripting.sandbox import Sandbox
-from louver.gateway.scripting.time_limit import Wall
+from louver.gateway.scripting.time_limit import TimeLimit
 from louver.limits import MAX_SCRIPTS, MAX_SCRIPTS_WAITING, SPARE_CHILDREN
 
 pytestmark = pytest.mark.anyio
@@ -81,11 +81,11 @@ async def test_four_scripts_run_at_once_and_one_of_each_caller():
 
 async def test_so_many_wait_and_no_more():
     """SANDBOX.md: 16, then SANDBOX_BUSY; those who wait come in the order in which they came."""
-    turns = Turns(MAX_SCRIPTS, MAX_SCRIPTS_WAITING)
+    turns = ScriptQueue(MAX_SCRIPTS, MAX_SCRIPTS_WAITING)
     order, go = [], asyncio.Event()
 
     async def work(name):
-        async with turns.taken(name):
+        async with turns.place(name):
             order.append(name)
             await go.wait()
 
@@ -105,16 +105,16 @@ async def test_so_many_wait_and_no_more():
 
 async def test_a_caller_waits_for_their_own_script():
     """SANDBOX.md: one of each caller, and others pass by."""
-    turns, order = Turns(2, 4), []
+    turns, order = ScriptQueue(2, 4), []
 
     async def again():
-        async with turns.taken("ann"):
+        async with turns.place("ann"):
             order.append("ann")
 
-    async with turns.taken("ann"):
+    async with turns.place("ann"):
         waiting = asyncio.create_task(again())
         await asyncio.sleep(0)
-        async with turns.taken("bob"):
+        async with turns.place("bob"):
             order.append("bob")
         await asyncio.sleep(0)
         assert order == ["bob"]
@@ -124,14 +124,14 @@ async def test_a_caller_waits_for_their_own_script():
 
 async def test_a_turn_that_comes_with_its_cancellation_goes_to_the_next():
     """*Ours*: no place is lost."""
-    turns = Turns(1, 4)
+    turns = ScriptQueue(1, 4)
     order = []
 
     async def work(name):
-        async with turns.taken(name):
+        async with turns.place(name):
             order.append(name)
 
-    first = turns.taken("first")
+    first = turns.place("first")
     await first.__aenter__()
     second, third = (asyncio.create_task(work(name)) for name in ("second", "third"))
     await asyncio.sleep(0)
@@ -176,9 +176,9 @@ async def test_waiting_for_an_upstream_is_not_the_script_s_time(monkeypatch):
 
 async def test_a_timeout_within_is_not_the_wall_s():
     """*Ours*: what times out in a host is the host's own."""
-    wall = Wall(5, 30)
+    wall = TimeLimit(5, 30)
     with pytest.raises(TimeoutError):
-        async with wall.held():
+        async with wall.enforced():
             raise TimeoutError
 
 
@@ -288,7 +288,7 @@ async def test_closing_does_not_wait_for_a_zygote_that_hangs(monkeypatch):
     zygote = zygote_of(room)
     os.kill(zygote, signal.SIGSTOP)
     asking = asyncio.create_task(run(room, "result(1)"))
-    await turned(lambda: room._nursery._asked)
+    await turned(lambda: room._pool._waiting)
     # Nothing but closing ends the waiting.
     monkeypatch.setattr(process_pool, "SANDBOX_STARTING_S", 1000.0)
     await room.close()
@@ -298,7 +298,7 @@ async def test_closing_does_not_wait_for_a_zygote_that_hangs(monkeypatch):
     room._is_open = True
     monkeypatch.setattr(process_pool, "_BOOT", "import signal; signal.pause()")
     asking = asyncio.create_task(run(room, "result(1)"))
-    await turned(lambda: room._birth)
+    await turned(lambda: room._pool_start)
     await room.close()
     with pytest.raises(SandboxUnavailable, match="is closed"):
         await asking
@@ -313,7 +313,7 @@ async def test_without_descriptors_there_is_no_sandbox(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(process_pool.socket, "socketpair", none_left)
         with pytest.raises(SandboxUnavailable, match="Too many open files"):
-            await Nursery.start("gateway.scripting.bodies:waits", "strict")
+            await ProcessPool.start("gateway.scripting.bodies:waits", "strict")
 
 
 async def test_a_spare_that_is_gone_is_missed_by_nobody():
@@ -373,7 +373,7 @@ async def unavailable(level="strict"):
     room = Sandbox(level)
     with pytest.raises(SandboxUnavailable) as caught:
         await room.start()
-    assert room._nursery is None
+    assert room._pool is None
     return caught.value.message
 
 
@@ -394,10 +394,10 @@ async def test_without_a_filter_there_is_no_strict_level(monkeypatch):
 
 async def test_what_gets_out_of_the_self_test_keeps_it_from_starting(monkeypatch):
     """SANDBOX.md: starts only when a self-test passes; says what got out."""
-    monkeypatch.setattr(sandbox, "_ATTEMPTS", "gateway.scripting.bodies:opens")
+    monkeypatch.setattr(sandbox, "_SELFTEST_WORKER", "gateway.scripting.bodies:opens")
     for level in ("strict", "process"):
         assert "it can: open a file" in await unavailable(level)
-    monkeypatch.setattr(sandbox, "_ATTEMPTS", "gateway.scripting.bodies:silent")
+    monkeypatch.setattr(sandbox, "_SELFTEST_WORKER", "gateway.scripting.bodies:silent")
     assert "self-test" in await unavailable()
 
 
@@ -412,22 +412,22 @@ def test_the_self_test_bites():
 
 async def test_a_lua_that_does_not_work_keeps_it_from_starting(monkeypatch):
     """*Ours*."""
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.bodies:ends")
+    monkeypatch.setattr(sandbox, "_SCRIPT_WORKER", "gateway.scripting.bodies:ends")
     assert "Lua does not work" in await unavailable()
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.bodies:wrong")
+    monkeypatch.setattr(sandbox, "_SCRIPT_WORKER", "gateway.scripting.bodies:wrong")
     assert "Lua does not work" in await unavailable()
 
 
 async def test_a_process_that_goes_silent_and_stays_is_ended(monkeypatch):
     """*Ours*: it is not waited for long."""
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.bodies:lingers")
+    monkeypatch.setattr(sandbox, "_SCRIPT_WORKER", "gateway.scripting.bodies:lingers")
     monkeypatch.setattr(sandbox, "SANDBOX_ENDING_S", 0.05)
     assert "without a word" in await unavailable("process")
 
 
 async def test_a_zygote_that_cannot_load_or_does_not_get_ready_is_told(monkeypatch):
     """*Ours*."""
-    monkeypatch.setattr(sandbox, "_SCRIPTS", "gateway.scripting.nothing:at_all")
+    monkeypatch.setattr(sandbox, "_SCRIPT_WORKER", "gateway.scripting.nothing:at_all")
     assert "cannot load" in await unavailable()
     monkeypatch.setattr(process_pool, "_BOOT", "import signal; signal.pause()")
     monkeypatch.setattr(process_pool, "SANDBOX_STARTING_S", 0.05)

@@ -10,7 +10,7 @@ from gateway.scripting.hosts import Tools, run, started
 from louver.core.json import compact
 from louver.errors import SandboxCallLimit, SandboxRuntime
 from louver.gateway.scripting import bridge
-from louver.gateway.scripting.bridge import is_over
+from louver.gateway.scripting.bridge import is_over_bytes
 from louver.limits import MAX_SCRIPT_REPLY
 
 JSON = st.recursive(
@@ -26,13 +26,13 @@ JSON = st.recursive(
 @given(JSON)
 def test_nothing_is_over_that_is_not(value):
     """*Ours*, a law: it counts too few bytes, never too many."""
-    assert not is_over(value, len(compact(value).encode("utf-8", "surrogatepass")))
+    assert not is_over_bytes(value, len(compact(value).encode("utf-8", "surrogatepass")))
 
 
 @pytest.mark.parametrize("value", ["x" * 9, [1] * 9, [[]] * 5, {"a" * 9: 1}, 10**20, [{"a": "xxxx"}]])
 def test_what_is_much_larger_is_over(value):
     """*Ours*: whatever it is that is large."""
-    assert is_over(value, 5)
+    assert is_over_bytes(value, 5)
 
 
 @pytest.mark.anyio

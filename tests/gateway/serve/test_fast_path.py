@@ -24,7 +24,7 @@ from louver.gateway.clients.client import client_of
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.gateway.serve import fast_path
-from louver.gateway.serve.fast_path import Fast
+from louver.gateway.serve.fast_path import FastPath
 from louver.jsonrpc import codec
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_READ_ON_LOOP
 from louver.server.recipient import client_capabilities, client_name
@@ -164,7 +164,7 @@ def came(change):
 )
 async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(change, text):
     """GATEWAY.md, "Fast path"; only the id is the client's."""
-    found = await post(Fast(_never, served(came(change)), "/mcp"), body(number="own"))
+    found = await post(FastPath(_never, served(came(change)), "/mcp"), body(number="own"))
     assert found.body == b'{"jsonrpc":"2.0","id":"own","result":%b}' % text
 
 
@@ -180,7 +180,7 @@ async def test_what_came_is_gone_once_it_is_answered(is_fast):
     gateway = served(came(change))
     sdks = gateway.server.streamable_http_app()
     async with sdks.router.lifespan_context(sdks):
-        heard = await post(Fast(_never, gateway, "/mcp") if is_fast else sdks, body())
+        heard = await post(FastPath(_never, gateway, "/mcp") if is_fast else sdks, body())
     assert heard.scope
     assert [answer() for answer in answers] == [None]
 
@@ -194,15 +194,15 @@ async def test_in_a_stream_what_came_is_on_one_line():
         request.record.received = result = codec.read(lines).result()
         return result
 
-    found = await post(Fast(_never, served(step), "/mcp"), body())
+    found = await post(FastPath(_never, served(step), "/mcp"), body())
     assert _messages(found.body)[-1]["result"] == {"resultType": "complete", "content": [], "n": "a\nb"}
     assert b'"content":[],   "n": "a\\nb"}' in found.body
 
 
 def served(*steps):
     """A gateway with other steps in place of its own."""
-    gateway = Gateway(Config(()), serves_one=False)
-    gateway._stack.steps = list(steps) or [answer]
+    gateway = Gateway(Config(()), single_client=False)
+    gateway._pipeline.steps = list(steps) or [answer]
     return gateway
 
 
@@ -215,7 +215,7 @@ async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     content = body(name, number)
     async with app.router.lifespan_context(app):
         expected = await post(app, content, named=name)
-        found = await post(Fast(_never, gateway, "/mcp"), content, named=name)
+        found = await post(FastPath(_never, gateway, "/mcp"), content, named=name)
     assert (found.status, found.content_type) == (expected.status, expected.content_type)
     assert _messages(found.body) == _messages(expected.body)
 
@@ -226,7 +226,7 @@ async def both(step, content, **scope):
     app = gateway.server.streamable_http_app()
     async with app.router.lifespan_context(app):
         await post(AuthContextMiddleware(app), content, **scope)
-    await post(Fast(_never, gateway, "/mcp"), content, **scope)
+    await post(FastPath(_never, gateway, "/mcp"), content, **scope)
 
 
 async def test_who_asks_is_known_as_the_sdk_knows_it():
@@ -237,7 +237,13 @@ async def test_who_asks_is_known_as_the_sdk_knows_it():
         client, connection = client_of(request), request.connection
         with pytest.raises(NoBackChannelError):
             await connection.ask("roots/list", None, request.id)
-        own = [client_capabilities(request), client_name(request), client.version, client.hello.digest, request.lasts]
+        own = [
+            client_capabilities(request),
+            client_name(request),
+            client.version,
+            client.identity.digest,
+            request.lasts,
+        ]
         connection.on_tools_changed(lambda: pytest.fail("nobody tells of it here"))
         seen.append((own, connection.shared, connection.is_open, connection.state, request.read_before()))
         connection.state["mine"] = True
@@ -290,7 +296,7 @@ async def test_callers_over_http_are_kept_apart_though_their_address_is_not_know
     parties = []
 
     async def looks(request, _call_next):
-        parties.append(client_of(request)._party)
+        parties.append(client_of(request)._owner)
         return dict(RESULT)
 
     await both(looks, body(), client=None)
@@ -310,18 +316,18 @@ async def test_steps_stand_in_their_order_until_there_are_others():
         return step
 
     gateway = served(passing("a"), passing("b"), answer)
-    app = Fast(_never, gateway, "/mcp")
+    app = FastPath(_never, gateway, "/mcp")
     await post(app, body())
     await post(app, body())
     assert went == [("a", "tool"), ("b", "a")] * 2
-    gateway._stack.steps = [passing("a"), passing("c"), answer]
+    gateway._pipeline.steps = [passing("a"), passing("c"), answer]
     await post(app, body())
     assert went[4:] == [("a", "tool"), ("c", "a")]
 
 
 async def test_a_body_may_come_in_parts():
     """Ours."""
-    heard = await post(Fast(_never, served(), "/mcp"), body(), parts=3)
+    heard = await post(FastPath(_never, served(), "/mcp"), body(), parts=3)
     assert json.loads(heard.body)["result"] == RESULT
 
 
@@ -354,7 +360,7 @@ UNUSUAL = {
 async def test_what_is_unusual_is_left_to_the_sdk_with_its_body(headers, content):
     """Ours: so every refusal is the SDK's."""
     watched = Watched()
-    await post(Fast(watched, served(), "/mcp"), content, headers, parts=2)
+    await post(FastPath(watched, served(), "/mcp"), content, headers, parts=2)
     assert watched.bodies == [content]
 
 
@@ -366,7 +372,7 @@ async def test_before_a_large_body_is_read_once_more_others_have_their_turn():
         went.append("the SDK")
 
     asyncio.get_running_loop().call_later(0, went.append, "another")
-    await post(Fast(sdk, served(), "/mcp"), body(_meta={}, arguments={"x": "x" * MAX_READ_ON_LOOP}))
+    await post(FastPath(sdk, served(), "/mcp"), body(_meta={}, arguments={"x": "x" * MAX_READ_ON_LOOP}))
     assert went == ["another", "the SDK"]
 
 
@@ -377,7 +383,7 @@ async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     gateway = served()
     gateway._use_schemas({"tool": {"type": "object", "properties": {"region": region}}}.get)
     watched = Watched()
-    heard = await post(Fast(watched, gateway, "/mcp"), body(arguments={"region": "eu"}), {"mcp-param-region": said})
+    heard = await post(FastPath(watched, gateway, "/mcp"), body(arguments={"region": "eu"}), {"mcp-param-region": said})
     assert (len(watched.bodies), len(heard.sent)) == ((0, 2) if said == "eu" else (1, 0))
 
 
@@ -400,7 +406,7 @@ async def test_a_client_that_goes_takes_its_call_with_it():
     """2026-07-28: closing the response is the cancellation."""
     waits, started, cancelled = waiting()
     heard = Heard()
-    calling = asyncio.create_task(post(Fast(_never, served(waits), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(FastPath(_never, served(waits), "/mcp"), body(), heard=heard))
     await started.wait()
     heard.left.set()
     await calling
@@ -413,7 +419,7 @@ async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
     """Ours: as asyncio has it, also where the client has gone as well."""
     waits, started, cancelled = waiting()
     heard = Heard()
-    calling = asyncio.create_task(post(Fast(_never, served(waits), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(FastPath(_never, served(waits), "/mcp"), body(), heard=heard))
     await started.wait()
     if has_left:
         heard.left.set()
@@ -436,7 +442,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
         ended.append("answered")
 
     heard = Heard()
-    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
     await work.begun.wait()
     heard.left.set()
     await turns()
@@ -457,7 +463,7 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
         return dict(RESULT)
 
     heard = Heard()
-    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
     await work.begun.wait()
     heard.left.set()
     await turns()
@@ -480,7 +486,7 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
             raise OSError
 
     heard = Heard()
-    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
     await started.wait()
     heard.left.set()
     await calling
@@ -497,7 +503,7 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
         await in_thread(work)
 
     heard = Heard()
-    calling = asyncio.create_task(post(Fast(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
     await work.begun.wait()
     if has_left:
         heard.left.set()
@@ -518,7 +524,7 @@ async def test_an_answer_that_takes_long_shows_life(monkeypatch):
         await heard.began.wait()
         return dict(RESULT)
 
-    await post(Fast(_never, served(waits), "/mcp"), body(), heard=heard)
+    await post(FastPath(_never, served(waits), "/mcp"), body(), heard=heard)
     assert heard.content_type == b"text/event-stream"
     assert heard.body.startswith(b": ping\r\n\r\n")
     assert _messages(heard.body)[-1]["result"] == RESULT

@@ -18,7 +18,7 @@ from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
-from louver.gateway.serve.http import Doors, listening_at, serve
+from louver.gateway.serve.http import OpenRequests, bind_socket, serve
 from louver.limits import DRAIN_S as DRAINED_S
 from louver.limits import MAX_EVENT_BYTES, MAX_WATCHED, UPSTREAM_EXIT_SECONDS
 
@@ -289,9 +289,9 @@ async def test_what_is_behind_ends_while_clients_leave():
     async def end_behind():
         ended.set()
 
-    with listening_at("127.0.0.1", 0) as listening:
+    with bind_socket("127.0.0.1", 0) as listening:
         async with asyncio.timeout(SOON_S):
-            await serve(app, listening, ready=lambda end: end(), end_streams=lambda: None, end_behind=end_behind)
+            await serve(app, listening, ready=lambda end: end(), end_streams=lambda: None, close_upstreams=end_behind)
 
 
 async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():
@@ -302,7 +302,7 @@ async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():
         begun.set()
         await asyncio.Event().wait()
 
-    doors = Doors(app)
+    doors = OpenRequests(app)
 
     async def answer():
         said = []
@@ -335,7 +335,7 @@ async def test_streams_are_not_waited_for(method, headers):
     async def send(message):
         pass
 
-    doors = Doors(app)
+    doors = OpenRequests(app)
     stream = asyncio.create_task(
         doors({"type": "http", "method": method, "path": "/mcp", "headers": headers}, None, send)
     )

@@ -227,7 +227,7 @@ async def test_a_line_is_too_long_over_the_bound_and_not_before(monkeypatch, tmp
         async with stdio_streams.lines_from(descriptor) as line:
             lines = [await line() for _ in lengths]
             assert await line() == b""
-    are_too_long = [isinstance(line, stdio_streams.TooLong) for line in lines]
+    are_too_long = [isinstance(line, stdio_streams.OversizedLine) for line in lines]
     assert are_too_long == [length > 10_000 for length in lengths]
     for line, length, is_too_long in zip(lines, lengths, are_too_long, strict=True):
         assert len(line) < 5000 if is_too_long else len(line.rstrip(b"\n")) == length
@@ -429,7 +429,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
 
     async with asyncio.timeout(SOON_S), anyio.create_task_group() as tasks:
         server = Server("it", lifespan=leaves, on_subscriptions_listen=listen)
-        await stdio._Front(line, say, lambda: None, end_behind, tasks).serve(server)
+        await stdio._StdioConnection(line, say, lambda: None, end_behind, tasks).serve(server)
         tasks.cancel_scope.cancel()
 
 

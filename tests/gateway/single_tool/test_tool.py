@@ -23,12 +23,12 @@ from gateway.raw import SOON_S
 from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
 from louver.errors import ToolFailed
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.single_tool.exports import ExportedFiles
-from louver.gateway.single_tool.tool import TAKES
+from louver.gateway.single_tool.exports import FileExports
+from louver.gateway.single_tool.tool import ACTION_PARAMETERS
 from louver.limits import QUERIES_PER_MINUTE
-from louver.server.results.results import About
+from louver.server.results.results import ResultInfo
 
 pytestmark = pytest.mark.anyio
 
@@ -147,8 +147,8 @@ async def test_a_search_is_cut_to_the_limit(client):
 async def before_one(fixture, said):
     """A client of a gateway before a server that says what it is told to."""
     command = (PYTHON, str(FIXTURES / f"{fixture}.py"), json.dumps(said))
-    config = Config((Upstream("one", "stdio", command=command),), exposure="gateway")
-    gateway = Gateway(config, serves_one=False)
+    config = Config((UpstreamConfig("one", "stdio", command=command),), exposure="gateway")
+    gateway = Gateway(config, single_client=False)
     try:
         async with Client(gateway.server) as client:
             yield client
@@ -240,15 +240,15 @@ SOME = {
 """A value for each parameter."""
 
 
-@pytest.mark.parametrize("action", TAKES)
+@pytest.mark.parametrize("action", ACTION_PARAMETERS)
 async def test_no_parameter_is_ignored(client, action):
     """Ours: what an action does not take is refused, with what it does take."""
-    takes = {name: SOME[name] for name in TAKES[action] if name != "view"}
+    takes = {name: SOME[name] for name in ACTION_PARAMETERS[action] if name != "view"}
     assert not (await client.call_tool("gateway", {"action": action, **takes})).is_error
-    for name in SOME.keys() - set(TAKES[action]):
+    for name in SOME.keys() - set(ACTION_PARAMETERS[action]):
         error = error_of(await client.call_tool("gateway", {"action": action, **takes, name: SOME[name]}))
         assert (error["code"], error["argument"]) == ("INVALID_ARGUMENTS", name)
-        known = ", ".join(map(repr, TAKES[action])) or "none"
+        known = ", ".join(map(repr, ACTION_PARAMETERS[action])) or "none"
         assert error["message"] == f"the action {action!r} takes {known}, but not {name!r}"
 
 
@@ -266,7 +266,7 @@ async def test_the_manual_says_which_actions_take_a_parameter(client):
     """001 appendix, "Parameter Reference"."""
     said = (await does(client, "discover"))["PARAMETER_REFERENCE"]
     for name, what in said.items():
-        takers = [action for action in TAKES if name in TAKES[action]]
+        takers = [action for action in ACTION_PARAMETERS if name in ACTION_PARAMETERS[action]]
         before, _, last = ", ".join(takers).rpartition(", ")
         assert re.match(f"For {f'{before} and {last}' if before else last}[:,] ", what["notes"]), name
 
@@ -348,7 +348,7 @@ async def test_a_whole_answer_is_written_to_a_file(tmp_path):
 )
 async def test_a_file_has_a_name_that_is_one(tmp_path, tool, name):
     """Ours: whatever its tool is called; it is neither hidden, nor an option, nor elsewhere."""
-    said = await ExportedFiles(tmp_path).put("{}", About(tool), None)
+    said = await FileExports(tmp_path).put("{}", ResultInfo(tool), None)
     (path,) = tmp_path.iterdir()
     assert str(path) == said["path"]
     assert re.fullmatch(f"{name}-[0-9a-f]{{16}}\\.json", path.name)
@@ -356,13 +356,13 @@ async def test_a_file_has_a_name_that_is_one(tmp_path, tool, name):
 
 async def test_a_file_that_cannot_be_written_whole_is_not_there(tmp_path):
     """Ours: a disk that is full; what was there before stays."""
-    exports = ExportedFiles(tmp_path)
+    exports = FileExports(tmp_path)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, before[1]))
     try:
-        await exports.put('"small"', About("t"), None)
+        await exports.put('"small"', ResultInfo("t"), None)
         with pytest.raises(ToolFailed, match="the file cannot be written: File too large"):
-            await exports.put(300_000 * "x", About("t"), None)
+            await exports.put(300_000 * "x", ResultInfo("t"), None)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert only_file(tmp_path)[2] == "small"

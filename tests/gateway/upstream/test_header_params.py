@@ -10,11 +10,11 @@ from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url
 from louver.concurrency import offload
-from louver.gateway.clients.client import Client, Itself
-from louver.gateway.upstream.negotiation import GATEWAY
+from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.session import Session
-from louver.gateway.upstream.subscribers import Audience
-from louver.gateway.upstream.tool_pins import Definitions
+from louver.gateway.upstream.subscribers import Subscribers
+from louver.gateway.upstream.tool_pins import ToolPins
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,9 @@ async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monk
                 return {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}}
             if call.method == "tools/call":
                 return {"content": [], "headers": dict(call.headers)}
-            self.saying = asyncio.create_task(self.listener.heard("notifications/resources/list_changed", None))
+            self.saying = asyncio.create_task(
+                self.listener.on_notification("notifications/resources/list_changed", None)
+            )
             region = {"type": "string", "x-mcp-header": "Region"}
             schema = {"type": "object", "properties": {"region": region}}
             return {"tools": [{"name": name, "inputSchema": schema} for name in ("first", "second")]}
@@ -112,11 +114,19 @@ async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monk
         pass
 
     session = Session(
-        "one", link, GATEWAY, 5, Audience(), told, lambda *end: None, lambda change: None, Definitions("one", "warn")
+        "one",
+        link,
+        GATEWAY_IDENTITY,
+        5,
+        Subscribers(),
+        told,
+        lambda *end: None,
+        lambda change: None,
+        ToolPins("one", "warn"),
     )
     await session.open()
     try:
-        turn = Itself(Client(STATELESS, GATEWAY))
+        turn = GatewayCaller(Client(STATELESS, GATEWAY_IDENTITY))
         for _ in range(2):
             said = await session.call(turn, "tools/call", {"name": "first", "arguments": {"region": "here"}})
             assert said["headers"] == {"Mcp-Param-Region": "here"}

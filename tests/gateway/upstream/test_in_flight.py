@@ -13,16 +13,16 @@ from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, begun, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.clients.client import Client, Itself
-from louver.gateway.transports.http import HttpLink
-from louver.gateway.transports.stdio import StdioLink
+from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.transports.http import HttpTransport
+from louver.gateway.transports.stdio import StdioTransport
 from louver.gateway.upstream import in_flight as module
 from louver.gateway.upstream import session as session_module
-from louver.gateway.upstream.in_flight import Turns
-from louver.gateway.upstream.negotiation import GATEWAY, Hello
+from louver.gateway.upstream.in_flight import InFlight
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY, ClientIdentity
 from louver.gateway.upstream.session import Session
-from louver.gateway.upstream.subscribers import Audience
-from louver.gateway.upstream.tool_pins import Definitions
+from louver.gateway.upstream.subscribers import Subscribers
+from louver.gateway.upstream.tool_pins import ToolPins
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ class Asking(Client):
     """A client of a connection that answers by its name."""
 
     def __init__(self, name):
-        super().__init__(HANDSHAKE, Hello(HANDSHAKE, {}, {}))
+        super().__init__(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, {}))
         self.name = name
 
     async def ask(self, method, params):
@@ -45,18 +45,18 @@ async def session_over(make_link, *clients, timeout_s=30):
     async def told(method, params):
         pass
 
-    audience = Audience()
+    audience = Subscribers()
     audience.clients.update(clients)
     session = Session(
         "one",
         make_link,
-        GATEWAY,
+        GATEWAY_IDENTITY,
         timeout_s,
         audience,
         told,
         lambda *end: None,
         lambda change: None,
-        Definitions("one", "warn"),
+        ToolPins("one", "warn"),
     )
     await session.open()
     try:
@@ -68,7 +68,7 @@ async def session_over(make_link, *clients, timeout_s=30):
 def session_for(*clients, timeout_s=30):
     """Likewise, over stdio."""
     command = [PYTHON, str(FIXTURES / "unruly.py")]
-    return session_over(lambda listener: StdioLink(command, listener=listener), *clients, timeout_s=timeout_s)
+    return session_over(lambda listener: StdioTransport(command, listener=listener), *clients, timeout_s=timeout_s)
 
 
 @asynccontextmanager
@@ -78,7 +78,7 @@ async def session_over_http():
     server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         url = (await server.stdout.readline()).decode().strip()
-        async with session_over(lambda listener: HttpLink(url, listener=listener)) as session:
+        async with session_over(lambda listener: HttpTransport(url, listener=listener)) as session:
             yield session, server
     finally:
         with suppress(ProcessLookupError):
@@ -88,28 +88,28 @@ async def session_over_http():
 
 async def gives_up(session, client):
     """Have a client call a tool that never answers, and go."""
-    calling = await begun(session.call(Itself(client), "tools/call", {"name": "silent"}))
+    calling = await begun(session.call(GatewayCaller(client), "tools/call", {"name": "silent"}))
     calling.cancel()
     await asyncio.wait([calling])
 
 
 async def refuses(session):
     with pytest.raises(MCPError, match="the gateway cannot tell which client is asked"):
-        await session.asked("roots/list", None)
+        await session.on_request("roots/list", None)
 
 
 async def test_where_no_call_is_open_who_is_there_alone_is_not_asked_for_whoever_has_gone(monkeypatch):
     """GATEWAY.md: never put to another; ours: for a minute, then a server has given the call up as well."""
-    ann, bob = Client(STATELESS, Hello(STATELESS, {}, {})), Asking("bob")
+    ann, bob = Client(STATELESS, ClientIdentity(STATELESS, {}, {})), Asking("bob")
     async with session_for(bob) as session:
-        assert await session.asked("roots/list", None) == {"by": "bob"}
+        assert await session.on_request("roots/list", None) == {"by": "bob"}
         await gives_up(session, ann)
         await refuses(session)
         monkeypatch.setattr(module, "ABANDONED_S", 0)
-        assert await session.asked("roots/list", None) == {"by": "bob"}
+        assert await session.on_request("roots/list", None) == {"by": "bob"}
 
 
-class Slow(Itself):
+class Slow(GatewayCaller):
     """A request of a client that takes longer to answer than the server may be silent."""
 
     def __init__(self, client, session):
@@ -118,7 +118,7 @@ class Slow(Itself):
 
     async def asked(self, method, params):
         with pytest.raises(UpstreamTimeout):
-            await self.session.call(Itself(self.client), "tools/call", {"name": "silent"})
+            await self.session.call(GatewayCaller(self.client), "tools/call", {"name": "silent"})
         return {"roots": []}
 
 
@@ -135,15 +135,15 @@ async def test_who_has_given_up_a_call_itself_is_asked():
     bob = Asking("bob")
     async with session_for(bob) as session:
         await gives_up(session, bob)
-        assert await session.asked("roots/list", None) == {"by": "bob"}
+        assert await session.on_request("roots/list", None) == {"by": "bob"}
 
 
 def clients(number):
-    return [Client(STATELESS, Hello(STATELESS, {}, {})) for _ in range(number)]
+    return [Client(STATELESS, ClientIdentity(STATELESS, {}, {})) for _ in range(number)]
 
 
 async def gave_up(requests, client):
-    with pytest.raises(asyncio.CancelledError), requests.taken(Itself(client)):
+    with pytest.raises(asyncio.CancelledError), requests.taken(GatewayCaller(client)):
         raise asyncio.CancelledError
 
 
@@ -151,7 +151,7 @@ async def test_of_what_was_given_up_the_oldest_goes_that_of_the_same_client_firs
     """Ours: a client that gives up much does not make what others have given up be forgotten."""
     monkeypatch.setattr(module, "MAX_ABANDONED", 2)
     ann, bob, cyd = clients(3)
-    requests = Turns()
+    requests = InFlight()
     for client in (ann, bob, bob, bob):
         await gave_up(requests, client)
     assert requests.clients == {ann, bob}
@@ -162,13 +162,13 @@ async def test_of_what_was_given_up_the_oldest_goes_that_of_the_same_client_firs
 @pytest.mark.parametrize(("party", "is_meant"), [("ann", True), (None, False)])
 async def test_a_request_is_meant_where_what_was_given_up_is_of_the_same_party(party, is_meant):
     """Ours: each request of 2026-07-28 is a client of its own, also of one host, or of one principal."""
-    first, second = (Client(STATELESS, Hello(STATELESS, {}, {}), party=party) for _ in range(2))
-    requests, turn = Turns(), Itself(second)
+    first, second = (Client(STATELESS, ClientIdentity(STATELESS, {}, {}), owner=party) for _ in range(2))
+    requests, turn = InFlight(), GatewayCaller(second)
     await gave_up(requests, first)
-    with requests.taken(turn):
-        assert requests.meant is (turn if is_meant else None)
-        with requests.taken(Itself(first)):
-            assert requests.meant is None
+    with requests.track(turn):
+        assert requests.only_caller is (turn if is_meant else None)
+        with requests.track(GatewayCaller(first)):
+            assert requests.only_caller is None
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,13 @@ async def test_a_request_is_meant_where_what_was_given_up_is_of_the_same_party(p
 async def test_what_fails_is_not_given_up(error):
     """Ours: an error is an answer, and what was refused or not sent is not begun."""
     (ann,) = clients(1)
-    requests = Turns()
-    with pytest.raises(type(error)), requests.taken(Itself(ann)):
+    requests = InFlight()
+    with pytest.raises(type(error)), requests.track(GatewayCaller(ann)):
         raise error
     assert requests.clients == set()
 
 
-class Named(Itself):
+class Named(GatewayCaller):
     """A request of a client that can be asked."""
 
     async def asked(self, method, params):
@@ -207,12 +207,12 @@ async def test_a_call_whose_stream_breaks_off_is_given_up(tool, arguments, goes_
     ann, bob = Asking("ann"), Asking("bob")
     async with session_over_http() as (session, _):
         with pytest.raises(UpstreamError):
-            await session.call(Itself(ann), "tools/call", {"name": tool, "arguments": arguments})
+            await session.call(GatewayCaller(ann), "tools/call", {"name": tool, "arguments": arguments})
         calling = await begun(session.call(Named(bob), "tools/call", {"name": "silent"}))
         if goes_on:
             await refuses(session)
         else:
-            assert await session.asked("roots/list", None) == {"by": "bob"}
+            assert await session.on_request("roots/list", None) == {"by": "bob"}
         calling.cancel()
 
 
@@ -224,14 +224,14 @@ async def test_a_call_that_never_got_there_is_not_given_up():
         await server.wait()
         for _ in range(2):
             with pytest.raises(UpstreamUnavailable) as failed:
-                await session.call(Itself(ann), "tools/call", {"name": "echo"})
+                await session.call(GatewayCaller(ann), "tools/call", {"name": "echo"})
         assert "cannot be reached" in str(failed.value)
         calling = await begun(session.call(Named(bob), "tools/call", {"name": "silent"}))
-        assert await session.asked("roots/list", None) == {"by": "bob"}
+        assert await session.on_request("roots/list", None) == {"by": "bob"}
         calling.cancel()
 
 
-class Answering(Itself):
+class Answering(GatewayCaller):
     """A request of a client; what it is asked is answered once it is let."""
 
     def __init__(self, client, *, answers):

@@ -4,9 +4,9 @@ import pytest
 
 from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, responsive
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.upstream.list_cache import TOOLS_CHANGED, Lists, without_bad_tools
+from louver.gateway.upstream.list_cache import TOOLS_CHANGED, ListCache, without_bad_tools
 from louver.limits import MAX_TOOL_BYTES
 from server.wire import NEW, connect
 
@@ -63,8 +63,8 @@ def keep(lists, cursor, following=None, **said):
 
 
 def told_of_changes():
-    lists = Lists()
-    lists.told_of = frozenset({"tools"})
+    lists = ListCache()
+    lists.announced = frozenset({"tools"})
     return lists
 
 
@@ -101,14 +101,14 @@ def test_a_server_that_gives_the_same_page_for_every_cursor_is_kept_twice():
     for _ in range(3):
         keep(lists, "next", "next")
     assert kept(lists, None, "next") == [True, True]
-    lists.forget(TOOLS_CHANGED)
+    lists.invalidate(TOOLS_CHANGED)
     assert kept(lists, None, "next") == [False, False]
 
 
 async def test_views_that_take_long_to_check_hold_up_nobody():
     """GATEWAY.md: the event loop never stalls over 250 ms. What a tool says of views is held against its schema."""
     command = (PYTHON, str(FIXTURES / "unruly.py"), "views")
-    gateway = Gateway(Config((Upstream("it", "stdio", command=command),)), serves_one=False)
+    gateway = Gateway(Config((UpstreamConfig("it", "stdio", command=command),)), single_client=False)
     try:
         async with connect(gateway.server, NEW) as wire, responsive():
             assert "hinted" in await wire.tools()

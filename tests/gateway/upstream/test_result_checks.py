@@ -8,10 +8,10 @@ from mcp import MCPError
 from fixtures.forking import PYTHON
 from gateway.links import FIXTURES
 from louver.errors import UpstreamInvalidOutput
-from louver.gateway.config.model import Config, Upstream
+from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.upstream.list_cache import Lists
-from louver.gateway.upstream.result_checks import checked
+from louver.gateway.upstream.list_cache import ListCache
+from louver.gateway.upstream.result_checks import check_result
 from server.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +30,8 @@ BAD = [
 def before(*servers):
     """A gateway before servers that say what is given by their names."""
     command = (PYTHON, str(FIXTURES / "saying.py"))
-    upstreams = (Upstream(name, "stdio", command=(*command, json.dumps(said))) for name, said in servers)
-    return Gateway(Config(tuple(upstreams)), serves_one=False)
+    upstreams = (UpstreamConfig(name, "stdio", command=(*command, json.dumps(said))) for name, said in servers)
+    return Gateway(Config(tuple(upstreams)), single_client=False)
 
 
 def names(listed):
@@ -116,17 +116,17 @@ async def test_content_that_is_no_list_is_told_by_its_code():
 )
 def test_a_list_is_kept_for_as_long_as_it_says(ttl_ms, is_kept):
     """2026-07-28, `ttlMs`; an integer may be larger than any float."""
-    lists = Lists()
-    lists.keep("tools/list", {}, {"tools": [], "ttlMs": ttl_ms}, lists.state)
+    lists = ListCache()
+    lists.store("tools/list", {}, {"tools": [], "ttlMs": ttl_ms}, lists.generation)
     assert (lists.find("tools/list", {}) is not None) is is_kept
 
 
 def test_what_is_not_read_passes_as_it_is():
     """GATEWAY.md, Transparency."""
     said = {"tools": None, "nextCursor": None, "other": 5}
-    assert checked("tools/list", said) is said
+    assert check_result("tools/list", said) is said
     able = {"capabilities": {"tools": None, "streaming": True, "roots": False}}
-    assert checked("initialize", able) is able
-    assert checked("resources/read", {"contents": 5}) == {"contents": 5}
+    assert check_result("initialize", able) is able
+    assert check_result("resources/read", {"contents": 5}) == {"contents": 5}
     with pytest.raises(UpstreamInvalidOutput):
-        checked("server/discover", {"instructions": 5})
+        check_result("server/discover", {"instructions": 5})

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from louver.concurrency.deadlines import Deadlines
-from louver.gateway.transports.transport import Call, unasked, unheard
-from louver.gateway.upstream.timeouts import Patience
+from louver.gateway.transports.transport import Call, ignore_notification, refuse_request
+from louver.gateway.upstream.timeouts import CallTimeout
 
 pytestmark = pytest.mark.anyio
 
@@ -25,9 +25,9 @@ async def test_a_question_that_ends_after_its_call_sets_no_deadline():
         return {}
 
     deadlines = Deadlines(0.01, reach)
-    patience = Patience(deadlines)
-    with patience.held():
-        await patience.wait(Call("tools/call", {}, unheard, unasked), answers)
+    patience = CallTimeout(deadlines)
+    with patience.suspended():
+        await patience.wait(Call("tools/call", {}, ignore_notification, refuse_request), answers)
     deadlines.set("after")
     async with asyncio.timeout(5):
         await over.wait()

@@ -12,7 +12,7 @@ from gateway.raw import SOON_S
 from gateway.served import config, serving
 from louver import limits
 from louver.gateway.upstream import tool_pins as module
-from louver.gateway.upstream.tool_pins import Definitions
+from louver.gateway.upstream.tool_pins import ToolPins
 
 pytestmark = pytest.mark.anyio
 
@@ -133,7 +133,7 @@ OTHER = {**TOOL, "description": "Read it all."}
 )
 async def test_what_a_model_is_told_of_a_tool_is_its_definition(other):
     """Ours: the same that a policy pins. What a host shows beside it may change."""
-    known = Definitions("it", "block")
+    known = ToolPins("it", "block")
     assert await known.learn([TOOL]) == set()
     assert await known.learn([{**TOOL, **other}]) == {"read"}
     assert await known.learn([{**TOOL, "title": "Reading", "icons": []}]) == set()
@@ -141,7 +141,7 @@ async def test_what_a_model_is_told_of_a_tool_is_its_definition(other):
 
 async def test_a_tool_that_leaves_and_comes_again_as_another_is_blocked():
     """Ours: leaving the list is no way round."""
-    known = Definitions("it", "block")
+    known = ToolPins("it", "block")
     for tools, blocked in (([TOOL], set()), ([], set()), ([OTHER], {"read"}), ([TOOL], set())):
         assert await known.learn(tools) == blocked
 
@@ -151,6 +151,6 @@ async def test_tools_beyond_the_bound_are_blocked_where_changes_are(monkeypatch,
     monkeypatch.setattr(module, "MAX_KNOWN_DEFINITIONS", 2)
     assert limits.MAX_KNOWN_DEFINITIONS > 2
     many = [{**TOOL, "name": name} for name in ("read", "write", "third")]
-    assert await Definitions("it", "block").learn(many) == {"third"}
-    assert await Definitions("it", "warn").learn(many) == set()
+    assert await ToolPins("it", "block").learn(many) == {"third"}
+    assert await ToolPins("it", "warn").learn(many) == set()
     assert not caplog.records

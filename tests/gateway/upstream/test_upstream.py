@@ -14,17 +14,17 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS
 from louver.catalogue.policy.policy import Policy
 from louver.concurrency import backoff
 from louver.errors import UpstreamTimeout, UpstreamUnavailable
-from louver.gateway.clients.client import Client, Itself
+from louver.gateway.clients.client import Client, GatewayCaller
 from louver.gateway.routing.dispatch import watching
-from louver.gateway.transports.transport import RefusesAll
+from louver.gateway.transports.transport import RefusesAllRequests
 from louver.gateway.upstream import session as session_module
 from louver.gateway.upstream import upstream as module
-from louver.gateway.upstream.availability import Onlookers
-from louver.gateway.upstream.negotiation import GATEWAY, Hello
+from louver.gateway.upstream.availability import AvailabilityListeners
+from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY, ClientIdentity
 from louver.gateway.upstream.policy_guard import Guard
 from louver.gateway.upstream.subscriptions import Subscriptions
 from louver.gateway.upstream.upstream import Terms, Upstream
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 
 pytestmark = pytest.mark.anyio
 
@@ -102,11 +102,11 @@ class Asking(Living):
     async def call(self, call):
         result = await super().call(call)
         if call.method.startswith(("logging/", "resources/")):
-            await call.asked("roots/list", None)
+            await call.on_request("roots/list", None)
         return result
 
 
-class Thinking(Itself):
+class Thinking(GatewayCaller):
     """A client that is asked, and takes its time: the deadline of its request stands still."""
 
     async def asked(self, method, params):
@@ -124,7 +124,12 @@ def upstream(link, *, serves_one=False, **how):
         pass
 
     return Upstream(
-        "it", terms(link, **how), opened_as=GATEWAY, serves_one=serves_one, told=told, onlookers=Onlookers(told)
+        "it",
+        terms(link, **how),
+        shared_identity=GATEWAY_IDENTITY,
+        single_client=serves_one,
+        publish=told,
+        availability_listeners=AvailabilityListeners(told),
     )
 
 
@@ -134,7 +139,7 @@ async def end(made):
 
 
 def client(era=HANDSHAKE, name="a client"):
-    return Client(era, Hello(era, {"name": name}, {}))
+    return Client(era, ClientIdentity(era, {"name": name}, {}))
 
 
 def rooms(monkeypatch, made=2):
@@ -149,7 +154,7 @@ async def test_who_has_not_used_a_session_for_longest_makes_room_for_another(mon
     made = upstream(Living)
     ann, bob, eve = client(name="ann"), client(name="bob"), client(name="eve")
     first, second = await made.session(ann), await made.session(bob)
-    await first.call(Itself(ann), "tools/call", {"name": "t"})
+    await first.call(GatewayCaller(ann), "tools/call", {"name": "t"})
     assert await made.session(eve)
     assert await made.session(ann) is first
     # Who comes again gets another one, for which somebody else makes room.
@@ -163,12 +168,12 @@ async def test_a_session_that_is_in_use_makes_no_room(monkeypatch):
     made = upstream(Living)
     ann, bob = client(name="ann"), client(name="bob")
     first, second = await made.session(ann), await made.session(bob)
-    await second.subscriptions.watch(Itself(bob), {"uri": "test://a"})
-    first._link.held.clear()
-    reading = await begun(first.call(Itself(ann), "resources/read", {"uri": "test://a"}))
+    await second.subscriptions.watch(GatewayCaller(bob), {"uri": "test://a"})
+    first._transport.held.clear()
+    reading = await begun(first.call(GatewayCaller(ann), "resources/read", {"uri": "test://a"}))
     with pytest.raises(UpstreamUnavailable, match="has 2 sessions already"):
         await made.session(client(name="eve"))
-    first._link.held.set()
+    first._transport.held.set()
     await reading
     assert await made.session(client(name="eve"))
     await end(made)
@@ -210,7 +215,7 @@ async def test_an_opening_that_never_began_does_not_count(monkeypatch):
     gone = client()
     asking = asyncio.create_task(made.session(gone))
     await asyncio.sleep(0)
-    await made.leave(gone)
+    await made.remove_client(gone)
     with pytest.raises(UpstreamUnavailable, match="has been closed"):
         await asking
     another = asyncio.create_task(made.session(client()))
@@ -269,8 +274,8 @@ async def test_who_waits_while_the_terms_change_is_served_by_the_new_ones():
     made = upstream(Silent)
     asking = asyncio.create_task(made.session(client()))
     await turns()
-    made.change(terms(Living))
-    assert (await asking).opened.name == "it"
+    made.reconfigure(terms(Living))
+    assert (await asking).negotiation.name == "it"
     await end(made)
 
 
@@ -284,10 +289,10 @@ async def test_who_leaves_while_the_terms_change_is_served_no_more():
 
     made, gone = upstream(Slow), client()
     session = await made.session(gone)
-    await session.subscriptions.watch(Itself(gone), {"uri": "test://a"})
-    leaving = asyncio.create_task(made.leave(gone))
+    await session.subscriptions.watch(GatewayCaller(gone), {"uri": "test://a"})
+    leaving = asyncio.create_task(made.remove_client(gone))
     await turns()
-    made.change(terms(Living, isolated=False))
+    made.reconfigure(terms(Living, isolated=False))
     assert made.clients == set()
     assert not made.is_watched(gone, "test://a")
     left.set()
@@ -299,7 +304,7 @@ async def test_one_that_serves_one_client_is_opened_as_that_client_after_a_chang
     link = Living()
     made = upstream(Living, serves_one=True, isolated=False)
     await made.session(client())
-    made.change(terms(lambda: link, isolated=False))
+    made.reconfigure(terms(lambda: link, isolated=False))
     await made.session()
     assert link.asked[0][1]["clientInfo"] == {"name": "a client"}
     await end(made)
@@ -309,17 +314,17 @@ async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
     """Ours: a stream ends while a new session takes up what was wanted."""
     link, watching = Living(), client(STATELESS)
     made = upstream(Living)
-    await (await made.session(watching)).subscriptions.watch(Itself(watching), {"uri": "test://a"})
-    made.change(terms(lambda: link))
+    await (await made.session(watching)).subscriptions.watch(GatewayCaller(watching), {"uri": "test://a"})
+    made.reconfigure(terms(lambda: link))
     link.held.clear()
     session = await made.session(watching)
     await turns()
-    unwatching = asyncio.create_task(made.leave(watching))
+    unwatching = asyncio.create_task(made.remove_client(watching))
     await turns()
     link.held.set()
     await unwatching
     await turns()
-    await session.subscriptions.watch(Itself(watching), {"uri": "test://a"})
+    await session.subscriptions.watch(GatewayCaller(watching), {"uri": "test://a"})
     asked = [method for method, _ in link.asked if method.startswith("resources/")]
     assert asked == ["resources/subscribe", "resources/unsubscribe", "resources/subscribe"]
     await end(made)
@@ -327,7 +332,7 @@ async def test_who_watches_no_more_before_that_is_asked_again_can_watch_again():
 
 async def test_many_resources_are_watched_at_once():
     """GATEWAY.md: the event loop never stalls over 250 ms. The stream is opened anew once for all, not for each."""
-    link, listening = Telling(), Itself(client(STATELESS))
+    link, listening = Telling(), GatewayCaller(client(STATELESS))
     made = upstream(lambda: link)
     await made.session(listening.client)
     await turns()
@@ -342,7 +347,7 @@ async def test_many_resources_are_watched_at_once():
 
 async def test_a_stream_goes_on_where_others_watch_the_same():
     """Ours: what changes while it is opened anew would be told to nobody."""
-    link, first, second = Telling(), Itself(client(STATELESS)), Itself(client(STATELESS))
+    link, first, second = Telling(), GatewayCaller(client(STATELESS)), GatewayCaller(client(STATELESS))
     made = upstream(lambda: link)
     async with watching(first, {"test://a": made}):
         await turns()
@@ -369,7 +374,7 @@ async def test_who_goes_while_resources_are_being_watched_watches_none():
     made = upstream(lambda: link)
 
     async def listen():
-        async with watching(Itself(gone), dict.fromkeys(["test://a", "test://b"], made)):
+        async with watching(GatewayCaller(gone), dict.fromkeys(["test://a", "test://b"], made)):
             pass
 
     listening = asyncio.create_task(listen())
@@ -420,7 +425,7 @@ async def test_who_is_refused_waits_also_where_it_comes_as_another_client(monkey
     async def tries(name):
         trying = client(name=name)
         error = await fails(made.session(trying), UpstreamUnavailable)
-        await made.leave(trying)
+        await made.remove_client(trying)
         return str(error)
 
     said = "it refuses this client, with error -32602"
@@ -432,14 +437,14 @@ async def test_who_is_refused_waits_also_where_it_comes_as_another_client(monkey
     # Only so many are known, and none once there are other terms.
     for name in ("unwelcome 1", "unwelcome 2", "unwelcome"):
         assert "is not there: it refuses" in await tries(name)
-    made.change(terms(link))
+    made.reconfigure(terms(link))
     assert "is not there: it refuses" in await tries("unwelcome")
     await end(made)
 
 
 async def test_an_error_that_is_of_nobody_s_request_is_a_failure_of_the_server():
     """Ours: with credentials that have expired each client would else ask for itself."""
-    link, links = refusing(RefusesAll(MCPError(code=-32000, message="no"), "it is busy: HTTP 429"))
+    link, links = refusing(RefusesAllRequests(MCPError(code=-32000, message="no"), "it is busy: HTTP 429"))
     made = upstream(link)
     await fails(made.session(client(name="unwelcome")), UpstreamUnavailable)
     assert made.problem == "it is busy: HTTP 429"
@@ -453,7 +458,7 @@ async def test_an_error_that_is_of_nobody_s_request_is_a_failure_of_the_server()
 async def shared(link, number=2, **how):
     """An upstream whose session clients share, that session, and for whom each of them asks."""
     made = upstream(lambda: link, isolated=False, **how)
-    turns_of = [Itself(client()) for _ in range(number)]
+    turns_of = [GatewayCaller(client()) for _ in range(number)]
     for turn in turns_of:
         session = await made.session(turn.client)
     return made, session.subscriptions, turns_of
@@ -466,7 +471,7 @@ async def test_who_watches_what_another_gives_up_by_leaving_is_told():
     for uri in uris:
         await subscriptions.watch(first, {"uri": uri})
     link.held.clear()
-    leaving = asyncio.create_task(made.leave(first.client))
+    leaving = asyncio.create_task(made.remove_client(first.client))
     await turns()
     watching = [asyncio.create_task(subscriptions.watch(second, {"uri": uri})) for uri in uris]
     await turns()
@@ -547,7 +552,7 @@ async def test_who_waits_for_the_answer_to_another_waits_no_longer_than_for_its_
     error = await fails(want(subscriptions, second, params), UpstreamTimeout)
     assert "others who ask it for the same" in str(error)
     async with asyncio.timeout(SOON_S):
-        await made.leave(second.client)
+        await made.remove_client(second.client)
     assert not held.done()
     held.cancel()
     await end(made)
@@ -560,15 +565,15 @@ async def test_who_has_gone_while_it_waited_for_the_answer_to_another_asks_for_n
     held = await begun(want(subscriptions, Thinking(first.client), params))
     await turns()
     asking = await begun(want(subscriptions, second, params))
-    second.client.go()
-    leaving = await begun(made.leave(second.client))
+    second.client.close()
+    leaving = await begun(made.remove_client(second.client))
     before = list(link.asked)
     held.cancel()
     with pytest.raises(UpstreamUnavailable, match="opened anew meanwhile"):
         await asking
     await leaving
     assert link.asked == before
-    assert second.client not in made._places[None].audience.everybody
+    assert second.client not in made._slots[None].subscribers.all_clients
     await end(made)
 
 
@@ -579,10 +584,10 @@ async def test_what_is_logged_in_the_stream_of_a_call_is_heard_from_the_default_
         async def call(self, call):
             if call.method == "tools/call":
                 for level in ("debug", "info"):
-                    await call.heard("notifications/message", {"level": level, "data": "logged"})
+                    await call.on_notification("notifications/message", {"level": level, "data": "logged"})
             return await super().call(call)
 
-    class Hears(Itself):
+    class Hears(GatewayCaller):
         async def heard(self, method, params):
             heard.append(params["level"])
 
@@ -599,12 +604,12 @@ async def test_what_is_logged_in_the_stream_of_a_call_is_heard_from_the_default_
 async def test_who_leaves_waits_for_no_server_that_another_has_for_itself():
     """GATEWAY.md: whoever hangs keeps nobody else out."""
     made = upstream(Asking)
-    first, second = Thinking(client()), Itself(client())
+    first, second = Thinking(client()), GatewayCaller(client())
     session = await made.session(first.client)
     await made.session(second.client)
     held = await begun(session.subscriptions.set_level(first, {"level": "debug"}))
     await turns()
-    leaving = await begun(made.leave(second.client))
+    leaving = await begun(made.remove_client(second.client))
     await turns()
     assert leaving.done()
     held.cancel()
@@ -614,12 +619,12 @@ async def test_who_leaves_waits_for_no_server_that_another_has_for_itself():
 async def test_who_leaves_while_it_is_waited_for_again_is_served_no_more():
     """Ours: though the terms change meanwhile."""
     made, gone = upstream(Living), client()
-    await (await made.session(gone)).subscriptions.watch(Itself(gone), {"uri": "test://a"})
-    made.change(terms(Silent, isolated=False))
+    await (await made.session(gone)).subscriptions.watch(GatewayCaller(gone), {"uri": "test://a"})
+    made.reconfigure(terms(Silent, isolated=False))
     resuming = asyncio.create_task(made.resume())
     await turns()
-    await made.leave(gone)
-    made.change(terms(Living, isolated=False))
+    await made.remove_client(gone)
+    made.reconfigure(terms(Living, isolated=False))
     await resuming
     assert made.clients == set()
     await end(made)
@@ -637,7 +642,7 @@ async def opened_just_before(made, then):
 async def test_a_session_that_opens_just_before_the_terms_change_is_not_used():
     """Ours: what is asked of it would be lost."""
     made = upstream(Living)
-    session = await opened_just_before(made, lambda: made.change(terms(Living)))
+    session = await opened_just_before(made, lambda: made.reconfigure(terms(Living)))
     assert session in made._sessions.values()
     await end(made)
 
@@ -646,8 +651,8 @@ async def test_a_session_that_opens_just_before_the_end_is_not_used():
     """Ours: it has ended."""
     made = upstream(Living)
     with pytest.raises(UpstreamUnavailable, match="has been closed"):
-        await opened_just_before(made, made.give_up)
-    await made.ended()
+        await opened_just_before(made, made.close)
+    await made.wait_closed()
 
 
 async def test_what_servers_of_before_say_of_their_tools_does_not_count():
@@ -665,10 +670,10 @@ async def test_what_servers_of_before_say_of_their_tools_does_not_count():
     session = await made.session(client())
     listing = asyncio.create_task(session.tools())
     await turns()
-    made.change(terms(Living))
+    made.reconfigure(terms(Living))
     held.set()
     await listing
-    assert not made.is_safe("tools/call", {"name": "t"})
+    assert not made.is_retryable("tools/call", {"name": "t"})
     await end(made)
 
 
@@ -700,12 +705,12 @@ async def test_what_a_policy_does_not_let_through_is_not_asked_for_again(tmp_pat
     made = upstream(Living)
     subscriptions = (await made.session(watching)).subscriptions
     for uri in ("test://a", "test://b"):
-        await subscriptions.watch(Itself(watching), {"uri": uri})
-    await subscriptions.set_level(Itself(watching), {"level": "debug"})
+        await subscriptions.watch(GatewayCaller(watching), {"uri": uri})
+    await subscriptions.set_level(GatewayCaller(watching), {"level": "debug"})
     rules = {"*": {"rules": [{"name": "all", "deny": ["**.ssn"]}]}}
     (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": rules, "resources": ["test://b"]}))
     policy = Policy.read(tmp_path / "it.policy.json")
-    made.change(terms(lambda: link, guard=Guard(Policed("it", policy))))
+    made.reconfigure(terms(lambda: link, guard=Guard(PolicyEnforcer("it", policy))))
     await made.resume()
     await turns()
     assert [said for said in link.asked if said[0] not in ("initialize", "notifications/initialized")] == [

@@ -17,8 +17,8 @@ import pytest
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.errors import AuditFailed, InvalidInput
 from louver.limits import AUDIT_SWEPT_S
-from louver.server.audit.report import Trail
-from louver.server.audit.writer import Audit
+from louver.server.audit.report import AuditReport
+from louver.server.audit.writer import AuditWriter
 from server.audited import ANN, BOB, DAY_S, NOW, record
 from server.kept import Clock
 from server.threads import Begun, Work
@@ -35,7 +35,7 @@ def file(tmp_path):
 
 def kept(file, since=0.0):
     """The records of a file."""
-    with closing(Trail(file, since)) as trail:
+    with closing(AuditReport(file, since)) as trail:
         return list(trail.records())
 
 
@@ -50,7 +50,7 @@ async def test_what_is_written_is_read_as_it_was(file):
     """PRIVACY.md, "Audit"."""
     first = record(fields=("name", "orders.*.total"), policy=None, mode="none", outcome="withheld", duration_ms=0.25)
     second = record(time=NOW + 1, fields=(), tool="\ud83d")
-    with closing(Audit(file)) as audit:
+    with closing(AuditWriter(file)) as audit:
         await audit.write(second)
         await audit.write(first)
     assert kept(file) == [first, replace(second, tool="\\ud83d")]
@@ -79,7 +79,7 @@ async def test_several_processes_write_one_file(file):
 async def test_calls_at_once_are_written_together(file):
     """Ours: each waits for the disk once, not for all before it."""
     commits = []
-    with closing(Audit(file)) as audit:
+    with closing(AuditWriter(file)) as audit:
         audit._database.set_trace_callback(lambda said: commits.append(said) if said == "COMMIT" else None)
         await asyncio.gather(*(audit.write(record(correlation=str(number))) for number in range(100)))
         assert len(kept(file)) == 100
@@ -102,8 +102,8 @@ async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
             lock.release()
 
     lock = threading.Lock()
-    with closing(Audit(file)) as audit:
-        audit._clock, audit._sweeps_at, audit._writing = clock, 0.0, Waited()
+    with closing(AuditWriter(file)) as audit:
+        audit._clock, audit._next_sweep, audit._lock = clock, 0.0, Waited()
         cut = asyncio.create_task(audit.write(record(correlation="cut")))
         await clock.begun.wait()
         cut.cancel()
@@ -115,8 +115,8 @@ async def test_who_is_cut_while_it_is_written_spoils_no_other_record(file):
 async def test_a_record_is_written_though_its_call_is_given_up(file):
     """PRIVACY.md, "Audit": its tool has run."""
     clock = Work(NOW)
-    with closing(Audit(file)) as audit:
-        audit._clock, audit._sweeps_at = clock, 0.0
+    with closing(AuditWriter(file)) as audit:
+        audit._clock, audit._next_sweep = clock, 0.0
         first = asyncio.create_task(audit.write(record(correlation="first")))
         await clock.begun.wait()
         calls = [Begun(audit.write(record(correlation=name))) for name in ("second", "third")]
@@ -132,7 +132,7 @@ async def test_old_records_go_when_the_file_is_opened_and_once_a_day(file):
     """PRIVACY.md, "Audit"; how long is said by the configuration."""
     clock = Clock()
     clock.now = NOW
-    with closing(Audit(file, 7, clock)) as audit:
+    with closing(AuditWriter(file, 7, clock)) as audit:
         await audit.write(record(correlation="old", fields=("name", "mail")))
         clock.now += 8 * DAY_S - AUDIT_SWEPT_S
         await audit.write(record(time=clock.now, correlation="new"))
@@ -141,7 +141,7 @@ async def test_old_records_go_when_the_file_is_opened_and_once_a_day(file):
         await audit.write(record(time=clock.now, correlation="newer"))
         assert [each.correlation for each in kept(file)] == ["new", "newer"]
     clock.now += 7 * DAY_S + 1
-    Audit(file, 7, clock).close()
+    AuditWriter(file, 7, clock).close()
     assert kept(file) == []
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("SELECT count(*) FROM fields").fetchone() == (0,)
@@ -149,24 +149,36 @@ async def test_old_records_go_when_the_file_is_opened_and_once_a_day(file):
 
 async def test_a_principal_has_a_name_of_its_own_in_each_file(file, tmp_path):
     """PRIVACY.md, "Audit": hashed."""
-    with closing(Audit(file)) as audit, closing(Audit(tmp_path / "other.db")) as other:
-        assert audit.who(ANN) == audit.who(Principal("ann", "desk", frozenset({"s"}), frozenset({"r"})))
-        assert len({audit.who(ANN), audit.who(BOB), audit.who(NOBODY), other.who(ANN)}) == 4
-        with closing(Audit(file)) as again:
-            assert again.who(ANN) == audit.who(ANN)
-        await audit.write(record(principal=audit.who(ANN)))
+    with closing(AuditWriter(file)) as audit, closing(AuditWriter(tmp_path / "other.db")) as other:
+        assert audit.principal_digest(ANN) == audit.principal_digest(
+            Principal("ann", "desk", frozenset({"s"}), frozenset({"r"}))
+        )
+        assert (
+            len(
+                {
+                    audit.principal_digest(ANN),
+                    audit.principal_digest(BOB),
+                    audit.principal_digest(NOBODY),
+                    other.principal_digest(ANN),
+                }
+            )
+            == 4
+        )
+        with closing(AuditWriter(file)) as again:
+            assert again.principal_digest(ANN) == audit.principal_digest(ANN)
+        await audit.write(record(principal=audit.principal_digest(ANN)))
     assert b"ann" not in file.read_bytes()
 
 
 async def test_the_file_is_of_its_owner_alone(file):
     """Ours: it says who has seen what."""
-    Audit(file).close()
+    AuditWriter(file).close()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 async def test_a_full_disk_lets_nothing_pass(file, caplog):
     """PRIVACY.md, "Audit": no audit record, no answer. Once there is room, it goes on."""
-    with closing(Audit(file)) as audit:
+    with closing(AuditWriter(file)) as audit:
         await audit.write(record(correlation="before"))
         (pages,) = audit._database.execute("PRAGMA page_count").fetchone()
         audit._database.execute(f"PRAGMA max_page_count = {pages}")
@@ -182,11 +194,11 @@ async def test_a_full_disk_lets_nothing_pass(file, caplog):
 _BOUNDED = """
 import asyncio, resource, sys
 from louver.errors import AuditFailed
-from louver.server.audit.writer import Audit
+from louver.server.audit.writer import AuditWriter
 from server.audited import record
 
 async def main():
-    audit = Audit(sys.argv[1])
+    audit = AuditWriter(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
     for number in range(100):
         try:
@@ -212,11 +224,11 @@ def test_what_the_system_does_not_write_is_not_said_to_be_written(file):
 
 async def test_a_file_that_was_put_aside_is_not_written_to_any_more(file, tmp_path, caplog):
     """Ours: a record in a file without a name is none."""
-    with closing(Audit(file)) as audit:
+    with closing(AuditWriter(file)) as audit:
         file.rename(tmp_path / "aside.db")
         with pytest.raises(AuditFailed):
             await audit.write(record())
-        Audit(tmp_path / "aside.db").close()
+        AuditWriter(tmp_path / "aside.db").close()
         (tmp_path / "aside.db").rename(file)
         file.touch()
         await audit.write(record())
@@ -225,8 +237,8 @@ async def test_a_file_that_was_put_aside_is_not_written_to_any_more(file, tmp_pa
 
 async def test_another_file_in_its_place_is_not_written_to(file, tmp_path, caplog):
     """Ours."""
-    with closing(Audit(file)) as audit:
-        Audit(tmp_path / "other.db").close()
+    with closing(AuditWriter(file)) as audit:
+        AuditWriter(tmp_path / "other.db").close()
         (tmp_path / "other.db").replace(file)
         with pytest.raises(AuditFailed):
             await audit.write(record())
@@ -235,7 +247,7 @@ async def test_another_file_in_its_place_is_not_written_to(file, tmp_path, caplo
 
 async def test_a_closed_file_takes_no_records(file, caplog):
     """Ours."""
-    audit = Audit(file)
+    audit = AuditWriter(file)
     audit.close()
     audit.close()
     with pytest.raises(AuditFailed):
@@ -261,9 +273,9 @@ async def test_a_file_of_another_kind_is_left_as_it_is(file, make):
     make(file)
     before = file.read_bytes()
     with pytest.raises(AuditFailed, match="is no file of audit records"):
-        Audit(file)
+        AuditWriter(file)
     with pytest.raises(InvalidInput, match="is no file of audit records"):
-        Trail(file)
+        AuditReport(file)
     assert file.read_bytes() == before
 
 
@@ -271,15 +283,15 @@ async def test_a_place_where_no_file_can_be_is_told(tmp_path):
     """Ours."""
     for path, why in ((tmp_path / "no" / "a.db", "No such file"), (tmp_path, "Is a directory")):
         with pytest.raises(AuditFailed, match=why):
-            Audit(path)
+            AuditWriter(path)
         with pytest.raises(InvalidInput, match=why):
-            Trail(path)
+            AuditReport(path)
 
 
 async def test_sums_are_by_tool_by_principal_and_by_field(file):
     """PRIVACY.md, "Audit": `louver audit` reads it by tool, by principal, by field."""
-    with closing(Audit(file)) as audit:
-        ann, bob = audit.who(ANN), audit.who(BOB)
+    with closing(AuditWriter(file)) as audit:
+        ann, bob = audit.principal_digest(ANN), audit.principal_digest(BOB)
         for said in (
             {"principal": ann, "fields": ("name", "mail")},
             {"principal": bob, "fields": ("name",), "time": NOW + 60},
@@ -288,7 +300,7 @@ async def test_sums_are_by_tool_by_principal_and_by_field(file):
         ):
             await audit.write(record(**said))
     counts = {"withheld": 0, "error": 0}
-    with closing(Trail(file)) as trail:
+    with closing(AuditReport(file)) as trail:
         tool, other = trail.by_tool()
         who, whose = trail.by_principal()
         name, mail = trail.by_field()
@@ -303,6 +315,6 @@ async def test_sums_are_by_tool_by_principal_and_by_field(file):
     assert (whose["principal"], whose["calls"]) == (ann, 1)
     assert name == {**of, "field": "name", "calls": 2, "principals": 2, "last": last}
     assert (mail["field"], mail["calls"]) == ("mail", 1)
-    with closing(Trail(file, NOW + 60)) as trail:
+    with closing(AuditReport(file, NOW + 60)) as trail:
         assert [row["field"] for row in trail.by_field()] == ["name"]
         assert [each.principal for each in trail.records()] == [bob]

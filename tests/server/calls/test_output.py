@@ -7,7 +7,7 @@ import pytest
 
 from louver.core.json import parse
 from louver.limits import MAX_READ_ON_LOOP
-from louver.server.audit.middleware import Auditing, Owned
+from louver.server.audit.middleware import AuditMiddleware, ToolOwner
 from server.profiles import lowlevel, structured, text, tool
 from server.requests import asks
 from server.wire import attached, text_of
@@ -52,14 +52,14 @@ async def test_so_it_is_for_its_audit_record(threads):
     records = []
 
     class Written:
-        def who(self, _principal):
+        def principal_digest(self, _principal):
             return "p"
 
         async def write(self, record):
             records.append(record)
 
-    owned = Owned("crm", "t", "1", frozenset({"id"}))
-    audit = Auditing(Written(), lambda *_: owned)
+    owned = ToolOwner("crm", "t", "1", frozenset({"id"}))
+    audit = AuditMiddleware(Written(), lambda *_: owned)
     for rows in (ROWS[:2], ROWS):
 
         async def answers(_request, rows=rows):

@@ -11,7 +11,7 @@ import louver
 from examples.company import build_server
 from louver.errors import LouverError
 from louver.limits import MAX_SUMMARY
-from louver.server.disclosure.texts import GUIDANCE
+from louver.server.disclosure.texts import INSTRUCTIONS
 from server.profiles import SCHEMA, VIEWS, build, lowlevel, tool
 from server.reading import URI, call_as_told, required
 from server.test_callers import caller
@@ -236,9 +236,9 @@ async def test_the_instructions_have_the_guidance_too(era):
     async with connect(build_server(), era) as wire:
         plain = wire.opening["instructions"]
     async with attached(build_server(), era, disclosure="enforce") as wire:
-        assert wire.opening["instructions"] == f"{plain}\n\n{GUIDANCE}"
+        assert wire.opening["instructions"] == f"{plain}\n\n{INSTRUCTIONS}"
     async with attached(lowlevel(t=tool()).server, era, disclosure="enforce") as wire:
-        assert wire.opening["instructions"] == GUIDANCE
+        assert wire.opening["instructions"] == INSTRUCTIONS
 
 
 async def test_other_prompts_are_the_servers(era):

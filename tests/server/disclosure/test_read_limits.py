@@ -8,7 +8,7 @@ from mcp import MCPError
 import louver
 from louver.errors import RateLimited
 from louver.limits import MANY_TOOLS, MANY_UNKNOWN_TOOLS, MAX_CALLERS, READS_PER_MINUTE
-from louver.server.disclosure.read_limits import Reads
+from louver.server.disclosure.read_limits import ReadLimits
 from server.profiles import SCHEMA, lowlevel, tool
 from server.reading import URI, descriptions, read, required
 from server.test_callers import caller
@@ -46,7 +46,7 @@ def admitted(reads, reader, times):
 
 def test_so_many_reads_a_minute_and_no_more(clock):
     """000 section 10.3; 120 is ours. Any minute, not the clock's."""
-    reads = Reads(clock=clock)
+    reads = ReadLimits(clock=clock)
     assert admitted(reads, "a", READS_PER_MINUTE // 2) == READS_PER_MINUTE // 2
     clock.now += 40
     assert admitted(reads, "a", READS_PER_MINUTE) == READS_PER_MINUTE // 2
@@ -60,7 +60,7 @@ def test_so_many_reads_a_minute_and_no_more(clock):
 
 def test_a_refusal_says_when_to_read_again(clock):
     """Ours: whole seconds, and no fewer than it takes."""
-    reads = Reads(1, clock=clock)
+    reads = ReadLimits(1, clock=clock)
     reads.admit("a")
     clock.now += 0.5
     with pytest.raises(RateLimited) as refused:
@@ -77,47 +77,47 @@ def test_a_refusal_says_when_to_read_again(clock):
 
 def test_each_caller_has_a_minute_of_its_own(clock):
     """Ours."""
-    reads = Reads(3, clock=clock)
+    reads = ReadLimits(3, clock=clock)
     assert [admitted(reads, reader, 5) for reader in ("a", "b", "a")] == [3, 3, 0]
 
 
 def test_callers_that_were_not_seen_for_longest_are_forgotten(clock):
     """Ours: bounded; who is forgotten begins anew."""
-    reads = Reads(clock=clock)
+    reads = ReadLimits(clock=clock)
     for number in range(MAX_CALLERS + 1):
-        reads.note(str(number), (), 1, 1)
+        reads.count_read(str(number), (), 1, 1)
     assert len(reads._minutes) == MAX_CALLERS
 
 
 def test_many_unknown_names_are_logged_once_a_minute(clock, caplog):
     """000 section 10.3: monitored. The log has the number, and no name."""
-    reads = Reads(clock=clock)
-    reads.note("caller a", [], MANY_UNKNOWN_TOOLS - 1, 10)
+    reads = ReadLimits(clock=clock)
+    reads.count_read("caller a", [], MANY_UNKNOWN_TOOLS - 1, 10)
     assert not caplog.records
-    reads.note("caller b", [], 1, 10)
+    reads.count_read("caller b", [], 1, 10)
     assert not caplog.records
     for _ in range(3):
-        reads.note("caller a", [], 1, 10)
+        reads.count_read("caller a", [], 1, 10)
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert record.getMessage() == "caller a has asked for 50 tools that are not there, within a minute"
     clock.now += 60
-    reads.note("caller a", [], MANY_UNKNOWN_TOOLS - 1, 10)
+    reads.count_read("caller a", [], MANY_UNKNOWN_TOOLS - 1, 10)
     assert len(caplog.records) == 1
-    reads.note("caller a", [], 1, 10)
+    reads.count_read("caller a", [], 1, 10)
     assert len(caplog.records) == 2
 
 
 def test_reading_all_of_a_large_catalogue_is_logged(clock, caplog):
     """000 section 10.3; a small one may be read whole."""
-    reads = Reads(clock=clock)
+    reads = ReadLimits(clock=clock)
     names = [f"t{n}" for n in range(MANY_TOOLS)]
-    reads.note("caller a", names[:-1], 0, MANY_TOOLS - 1)
-    reads.note("caller b", names[:-1], 0, MANY_TOOLS)
-    reads.note("caller b", names[:-1], 0, MANY_TOOLS)
+    reads.count_read("caller a", names[:-1], 0, MANY_TOOLS - 1)
+    reads.count_read("caller b", names[:-1], 0, MANY_TOOLS)
+    reads.count_read("caller b", names[:-1], 0, MANY_TOOLS)
     assert not caplog.records
-    reads.note("caller b", names[-1:], 0, MANY_TOOLS)
-    reads.note("caller b", names, 0, MANY_TOOLS)
+    reads.count_read("caller b", names[-1:], 0, MANY_TOOLS)
+    reads.count_read("caller b", names, 0, MANY_TOOLS)
     (record,) = caplog.records
     assert record.getMessage() == "caller b has read the descriptions of all 50 tools, within a minute"
 

@@ -14,9 +14,9 @@ from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.core.paths.path import FieldPath
 from louver.server.call_record import CallRecord
-from louver.server.policy.enforcer import Policed
+from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.raw import Raw
-from louver.server.policy.visible_tools import apart
+from louver.server.policy.visible_tools import with_distinct_names
 
 SECRET = "canary-7f3a"
 INFO = "io.modelcontextprotocol/serverInfo"
@@ -42,7 +42,7 @@ def policed(tmp_path):
     def make(**more):
         path = tmp_path / "it.json"
         path.write_text(json.dumps({"version": "1", "tools": {"*": {"rules": RULES}}, **more}))
-        return Policed("it", Policy.read(path))
+        return PolicyEnforcer("it", Policy.read(path))
 
     return make
 
@@ -54,7 +54,7 @@ def text(said):
 def answered(policed, said, tool=None, principal=NOBODY, record=None):
     tool = tool or globals()["tool"]()
     assert policed.rules_of(tool) is not None
-    return policed.answered(Raw(said), tool, principal, record or CallRecord()).value
+    return policed.visible_call_result(Raw(said), tool, principal, record or CallRecord()).value
 
 
 LINK = {"type": "resource_link", "uri": "file:///private/1", "name": SECRET}
@@ -213,15 +213,15 @@ def test_what_is_read_asks_only_what_may_be_asked(policed):
     ask = {"method": "elicitation/create", "params": {"message": SECRET}}
     said = {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s", "x": SECRET}
     with pytest.raises(MCPError) as refused:
-        policed(resources=["*"], let=["prompts"]).let_through(Raw(said), CallRecord())
+        policed(resources=["*"], let=["prompts"]).visible_result(Raw(said), CallRecord())
     assert SECRET not in str(refused.value.error)
-    let = policed(let=["elicitation"]).let_through(Raw(said), CallRecord()).value
+    let = policed(let=["elicitation"]).visible_result(Raw(said), CallRecord()).value
     assert let == {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s"}
 
 
 def test_a_definition_tells_nothing_that_is_denied(policed):
     """PRIVACY.md, P6, P7 and P18."""
-    shown = policed().listed(
+    shown = policed().visible_list(
         "tools/list",
         Raw(
             {
@@ -265,17 +265,20 @@ def test_tools_that_could_be_taken_for_one_another_are_not_there(policed):
     named = ["get", "GET", "\uff47et", "g\u200bet", "put"]
     tools = [tool(None, name=name) | {"name": name} for name in named]
     made = policed()
-    shown = made.listed("tools/list", Raw({"tools": tools}), NOBODY, as_long_as_it_takes).value["tools"]
+    shown = made.visible_list("tools/list", Raw({"tools": tools}), NOBODY, as_long_as_it_takes).value["tools"]
     assert [each["name"] for each in shown] == ["put"]
-    assert tools[-1] in apart(tools)
-    assert tools[0] not in apart(tools)
+    assert tools[-1] in with_distinct_names(tools)
+    assert tools[0] not in with_distinct_names(tools)
 
 
 def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
     """PRIVACY.md, "Policy file": fail closed; its author is told."""
     one = policed(tools={"get_person": {"rules": [{"name": "r", "deny": ["fax"]}]}})
     other = tool(None) | {"name": "other"}
-    assert one.listed("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN, as_long_as_it_takes).value["tools"] == []
+    assert (
+        one.visible_list("tools/list", Raw({"tools": [tool(), other, 7]}), ADMIN, as_long_as_it_takes).value["tools"]
+        == []
+    )
     assert "tool 'get_person' is not served: rule 'r' names 'fax', which the output cannot have" in caplog.text
     assert "'other'" not in caplog.text
 
@@ -287,18 +290,18 @@ def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
     every = policed()
     for number in range(5):
         other = tool() | {"name": f"t{number}"}
-        assert named.shown(other, NOBODY) is None
-        assert every.shown(other, NOBODY) is not None
-        assert every.knows(f"t{number}")
+        assert named.listed_definition(other, NOBODY) is None
+        assert every.listed_definition(other, NOBODY) is not None
+        assert every.is_served(f"t{number}")
     assert (len(named._checked), len(every._checked)) == (0, 3)
-    assert not every.knows("t1")
+    assert not every.is_served("t1")
     assert every.hides("t1", ADMIN, FieldPath.parse("id"))
     assert every.names_besides("t1", ADMIN) is None
     assert every.names_of("t1", ADMIN) == frozenset()
     # Who is asked for again is not forgotten next.
-    every.shown(tool() | {"name": "t2"}, NOBODY)
-    every.shown(tool() | {"name": "t5"}, NOBODY)
-    assert [number for number in range(6) if every.knows(f"t{number}")] == [2, 4, 5]
+    every.listed_definition(tool() | {"name": "t2"}, NOBODY)
+    every.listed_definition(tool() | {"name": "t5"}, NOBODY)
+    assert [number for number in range(6) if every.is_served(f"t{number}")] == [2, 4, 5]
 
 
 def test_a_schema_with_too_many_twins_is_not_served(policed, caplog):
@@ -307,7 +310,10 @@ def test_a_schema_with_too_many_twins_is_not_served(policed, caplog):
     schema = {"type": "object", "properties": {name: {"type": "object"} for name in letters}}
     deny = [".".join(["abcd"] * depth) for depth in (1, 2, 3, 4, 5)]
     made = policed(tools={"*": {"rules": [{"name": "r", "deny": [deny[-1]]}]}})
-    assert made.listed("tools/list", Raw({"tools": [tool(schema)]}), NOBODY, as_long_as_it_takes).value["tools"] == []
+    assert (
+        made.visible_list("tools/list", Raw({"tools": [tool(schema)]}), NOBODY, as_long_as_it_takes).value["tools"]
+        == []
+    )
     assert "has too many twins" in caplog.text or "have too many twins" in caplog.text
 
 
@@ -324,7 +330,7 @@ def test_of_other_lists_there_is_what_may_be_read(policed):
     made = policed(resources=["file:///open/*"], let=["prompts"])
 
     def listed(method, member, *entries):
-        return made.listed(method, Raw({member: [*entries]}), NOBODY, as_long_as_it_takes).value[member]
+        return made.visible_list(method, Raw({member: [*entries]}), NOBODY, as_long_as_it_takes).value[member]
 
     cleaned = {"uri": "file:///open/1", "name": "a", "arguments": [{"description": "b"}]}
     assert listed("resources/list", "resources", one, other) == [cleaned]
@@ -347,17 +353,17 @@ def test_of_other_lists_there_is_what_may_be_read(policed):
 def test_what_is_not_let_through_does_not_reach_the_server(policed, method, params, code):
     """PRIVACY.md, P2 and P5."""
     with pytest.raises(MCPError) as refused:
-        policed().check_may_ask(method, params)
+        policed().check_client_request(method, params)
     assert refused.value.error.code == code
 
 
 def test_what_needs_no_answer_of_the_server_has_one(policed):
     """Ours: a client that asks for it goes on."""
-    assert policed().check_may_ask("logging/setLevel", {"level": "info"}) == {}
-    assert policed().check_may_ask("prompts/list", {}) == {"prompts": []}
-    assert policed(let=["prompts", "logging"]).check_may_ask("prompts/list", {}) is None
-    assert policed(resources=["*"]).check_may_ask("resources/read", {"uri": "x"}) is None
-    assert policed().check_may_ask("tools/call", {}) is None
+    assert policed().check_client_request("logging/setLevel", {"level": "info"}) == {}
+    assert policed().check_client_request("prompts/list", {}) == {"prompts": []}
+    assert policed(let=["prompts", "logging"]).check_client_request("prompts/list", {}) is None
+    assert policed(resources=["*"]).check_client_request("resources/read", {"uri": "x"}) is None
+    assert policed().check_client_request("tools/call", {}) is None
 
 
 def test_an_opening_says_what_there_is(policed):
@@ -371,14 +377,14 @@ def test_an_opening_says_what_there_is(policed):
         "x": SECRET,
         "_meta": {"x.y/z": SECRET},
     }
-    shown = policed().opening(Raw(said)).value
+    shown = policed().visible_handshake(Raw(said)).value
     assert shown == {
         "protocolVersion": "2025-11-25",
         "serverInfo": {"name": "n", "version": "1"},
         "capabilities": {"tools": {"listChanged": True}},
         "cacheScope": "private",
     }
-    let = policed(let=["instructions", "prompts", "logging"], resources=["*"]).opening(
+    let = policed(let=["instructions", "prompts", "logging"], resources=["*"]).visible_handshake(
         Raw({**said, "capabilities": {**said["capabilities"], "resources": {"subscribe": True}}})
     )
     assert let.value["instructions"] == f"Do. {SECRET}"
@@ -390,7 +396,7 @@ def test_what_is_let_through_has_no_meta_of_the_servers_own(policed):
     meta = {"_meta": {"x.y/z": SECRET, "a.b/c": 1}}
     message = {"role": "user", "content": {"type": "text", "text": "t", **meta}}
     said = {"messages": [message], "cacheScope": "public", **meta}
-    assert policed(meta=["a.b/c"]).let_through(Raw(said), CallRecord()).value == {
+    assert policed(meta=["a.b/c"]).visible_result(Raw(said), CallRecord()).value == {
         "messages": [{"role": "user", "content": {"type": "text", "text": "t", "_meta": {"a.b/c": 1}}}],
         "cacheScope": "private",
         "_meta": {"a.b/c": 1},
@@ -409,7 +415,7 @@ def test_what_is_let_through_has_no_meta_of_the_servers_own(policed):
 )
 def test_what_a_server_may_say_is_said_without_more(policed, method, params, shown):
     """PRIVACY.md, P4 and P5."""
-    assert policed().said(method, params) == shown
+    assert policed().visible_params(method, params) == shown
 
 
 @pytest.mark.parametrize(
@@ -430,7 +436,7 @@ def test_what_a_server_may_say_is_said_without_more(policed, method, params, sho
 )
 def test_what_a_server_may_say_unasked(policed, method, uri, may):
     """PRIVACY.md, P5."""
-    assert policed(resources=["file:///open"]).may_say(method, uri) is may
+    assert policed(resources=["file:///open"]).allows_notification(method, uri) is may
 
 
 def test_how_many_fields_there_were_is_counted_where_it_is_written_down(policed):

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from louver.limits import MAX_AUDIENCES
-from louver.server.policy.per_audience import Audiences
+from louver.server.policy.per_audience import PerAudience
 from louver.server.sdk import StepMiddleware
 from server.profiles import lowlevel, structured, tool
 from server.test_callers import caller
@@ -24,7 +24,7 @@ class Stacks:
 
     def __init__(self):
         self.made, self.served, self.closed = [], [], []
-        self.audiences = Audiences(lambda principal: principal.client or ANN, self.make)
+        self.audiences = PerAudience(lambda principal: principal.client or ANN, self.make)
 
     async def call(self, who):
         with caller(who):

@@ -20,5 +20,5 @@ def test_it_is_below_two_kilobytes(value, seat):
     """GATEWAY.md: whatever the answer is, and whatever its fields are called."""
     result = {"content": [{"type": "text", "text": 3000 * "x"}]}
     for by_tool in (False, True):
-        shown, extras = PREVIEW.instead_of(result, Output(value, seat, "content"), by_tool=by_tool)
+        shown, extras = PREVIEW.as_preview(result, Output(value, seat, "content"), by_tool=by_tool)
         assert size_of({**shown, "_meta": extras.meta}) < 2_000

@@ -9,9 +9,9 @@ import pytest
 import louver
 from louver.errors import LouverError
 from louver.limits import SWEEP_AGAIN_S
-from louver.server.results.results import About, KeptResults, Results
+from louver.server.results.results import KeptResults, ResultInfo, Results
 from louver.server.results.sqlite_store import FileStore
-from louver.server.results.store import MemoryStore, store_at
+from louver.server.results.store import MemoryStore, open_store
 from server.kept import COUNT, VIEWS, Clock, issues, read, uri_of
 from server.profiles import lowlevel, structured, tool
 from server.requests import asks
@@ -95,10 +95,10 @@ def test_a_file_that_others_can_use_is_refused(tmp_path, clock, mode):
     path.touch()
     path.chmod(mode)
     with pytest.raises(LouverError, match="others than its owner can use it: chmod 600"):
-        store_at(path, clock)
+        open_store(path, clock)
     assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_size) == (mode, 0)
     path.chmod(0o600)
-    assert store_at(path, clock).put("k", clock.now + 60, (b"{}", b"1"))
+    assert open_store(path, clock).put("k", clock.now + 60, (b"{}", b"1"))
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path, clock, monkeypatch):
@@ -106,7 +106,7 @@ def test_a_file_of_somebody_else_is_refused(tmp_path, clock, monkeypatch):
     (tmp_path / "r.db").touch(0o600)
     monkeypatch.setattr("os.geteuid", lambda: (tmp_path / "r.db").stat().st_uid + 1)
     with pytest.raises(LouverError, match="it is somebody else's file"):
-        store_at(tmp_path / "r.db", clock)
+        open_store(tmp_path / "r.db", clock)
 
 
 def test_what_has_expired_is_swept_away(store, clock):
@@ -196,11 +196,11 @@ async def until_left(results, count, left):
 async def test_what_expires_is_removed_whichever_scope_it_was_kept_in(left):
     """Ours: scopes share a store, and are made while something is yet to be removed."""
     left.begin()
-    first = Results(KeptResults(minutes=0.002)).within(lambda _: "a")
-    await first.keep("{}", About("t"), REQUEST)
-    second = first.within(lambda _: "b")
+    first = Results(KeptResults(minutes=0.002)).scoped_to(lambda _: "a")
+    await first.keep("{}", ResultInfo("t"), REQUEST)
+    second = first.scoped_to(lambda _: "b")
     await until_left(first, 0, left)
-    await second.keep("{}", About("t"), REQUEST)
+    await second.keep("{}", ResultInfo("t"), REQUEST)
     await until_left(second, 0, left)
 
 
@@ -210,9 +210,9 @@ async def test_what_is_kept_for_long_does_not_put_off_what_is_kept_shortly(left)
     left.begin()
     results = Results(KeptResults(minutes=0.002))
     await results.keep_handle("louver://results/there", 3600, "it", REQUEST)
-    await results.keep("{}", About("t"), REQUEST)
+    await results.keep("{}", ResultInfo("t"), REQUEST)
     await until_left(results, 1, left)
-    assert (await results.find("there", REQUEST))[0].elsewhere == "it"
+    assert (await results.find("there", REQUEST))[0].upstream == "it"
 
 
 @pytest.mark.anyio
@@ -221,7 +221,7 @@ async def test_what_could_not_be_removed_is_removed_later(tmp_path, left, monkey
     monkeypatch.setattr("louver.server.results.sqlite_store.SWEEP_AGAIN_S", 0.01)
     results = Results(KeptResults(minutes=0.002, store=tmp_path / "r.db"))
     left.begin()
-    await results.keep('"canary-7f3a"', About("t"), REQUEST)
+    await results.keep('"canary-7f3a"', ResultInfo("t"), REQUEST)
     content = (tmp_path / "r.db").read_bytes()
     assert b"canary-7f3a" in content
     (tmp_path / "r.db").write_bytes(b"no database" * 100)
@@ -262,7 +262,7 @@ def test_a_place_that_cannot_be_is_refused_at_start(tmp_path):
         ("nowhere/r.db", "No such file or directory"),
     ):
         with pytest.raises(LouverError, match=reason):
-            store_at(tmp_path / name, Clock())
+            open_store(tmp_path / name, Clock())
 
 
 @pytest.mark.parametrize(

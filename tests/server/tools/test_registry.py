@@ -1,7 +1,7 @@
 """What a caller sees, as pages of lists pass."""
 
 from louver.limits import MAX_CALLERS
-from louver.server.tools.registry import Sight, Sights
+from louver.server.tools.registry import CallerTools, ListedTools
 
 
 def pages(sight, *each):
@@ -13,7 +13,7 @@ def pages(sight, *each):
 
 def test_a_whole_list_is_what_is_seen():
     """Ours: what it does not name has gone; before its end nobody knows."""
-    sight = Sight()
+    sight = ListedTools()
     assert pages(sight, ("ab", True, False), ("c", False, True)) == set("abc")
     assert pages(sight, ("a", True, False)) == set("abc")
     assert pages(sight, ("d", False, True)) == set("ad")
@@ -22,23 +22,23 @@ def test_a_whole_list_is_what_is_seen():
 
 def test_what_was_searched_for_takes_nothing_away():
     """Ours: matches are no list, neither its beginning nor its end."""
-    sight = Sight()
+    sight = ListedTools()
     assert pages(sight, ("ab", True, True), ("c", False, False)) == set("abc")
 
 
 def test_a_list_whose_beginning_was_not_seen_takes_nothing_away():
     """Ours: two clients of one caller may list at once, and a cursor may be old."""
-    sight = Sight()
+    sight = ListedTools()
     assert pages(sight, ("a", True, False), ("b", False, False), ("c", False, True)) == set("abc")
     assert pages(sight, ("b", False, False), ("c", False, True)) == set("abc")
 
 
 def test_callers_are_kept_apart_and_the_longest_unseen_is_forgotten():
     """Ours: `MAX_CALLERS`."""
-    sights = Sights(Sight)
+    sights = CallerTools(ListedTools)
     for caller in range(MAX_CALLERS):
-        pages(sights.listed_to(caller), ("a", True, True))
-    sights.listed_to(0)
-    assert not sights.listed_to("another").tools
+        pages(sights.get_or_create(caller), ("a", True, True))
+    sights.get_or_create(0)
+    assert not sights.get_or_create("another").tools
     assert sights.find(1) is None
     assert set(sights.find(0).tools) == {"a"}

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Final
 from louver.cli import terminal
 from louver.cli.request import write
 from louver.errors import InvalidInput
-from louver.server.audit.report import Trail
+from louver.server.audit.report import AuditReport
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from louver.server.audit.report import Row
+    from louver.server.audit.report import Total
 
 _UNITS: Final = {"d": 86_400, "h": 3600, "m": 60}
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
@@ -34,7 +34,7 @@ _DIGEST: Final = 32  # characters of a principal's digest
 
 def run(arguments: Namespace) -> int:
     since = 0.0 if arguments.since is None else _since(arguments.since, time.time())
-    with closing(Trail(Path(arguments.file), since)) as trail:
+    with closing(AuditReport(Path(arguments.file), since)) as trail:
         if arguments.export:
             for record in trail.records():
                 write(record.to_json())
@@ -49,8 +49,8 @@ def run(arguments: Namespace) -> int:
 
 def _since(text: str, now: float) -> float:
     """Seconds since the epoch, from an age such as `7d` or an ISO 8601 time (UTC if it names no zone)."""
-    if found := re.fullmatch(r"(?P<number>[0-9]{1,6})(?P<unit>[dhm])", text):
-        return now - int(found["number"]) * _UNITS[found["unit"]]
+    if match := re.fullmatch(r"(?P<number>[0-9]{1,6})(?P<unit>[dhm])", text):
+        return now - int(match["number"]) * _UNITS[match["unit"]]
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -58,7 +58,7 @@ def _since(text: str, now: float) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _show(rows: list[Row]) -> None:
+def _show(rows: list[Total]) -> None:
     from rich.table import Table
 
     if not rows:
@@ -67,8 +67,8 @@ def _show(rows: list[Row]) -> None:
     table = Table()
     for name in rows[0]:
         # A digest that wraps cannot be searched for.
-        least = _DIGEST if name == "principal" else None
-        table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=least)
+        min_width = _DIGEST if name == "principal" else None
+        table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=min_width)
     for row in rows:
-        table.add_row(*(terminal.plain(str(value)) for value in row.values()))
+        table.add_row(*(terminal.literal_text(str(value)) for value in row.values()))
     terminal.console().print(table)

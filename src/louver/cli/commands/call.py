@@ -53,33 +53,33 @@ _NO_TOKEN = (
 
 def run(arguments: Namespace) -> int:
     """Print the tool's answer; return 1 if it is an error, or is not projected although a projection was requested."""
-    logs.quieten()
-    server = target_of(arguments.target, arguments.tool)
-    request, given = _request(arguments), tool_arguments(arguments.arguments)
-    _check_whole([arguments.tool, given, request])
+    logs.silence_libraries()
+    server = parse_target(arguments.target, arguments.tool)
+    request, call_arguments = _request(arguments), tool_arguments(arguments.arguments)
+    _check_encodable([arguments.tool, call_arguments, request])
     meta: Any = None
     if request is not None:
         # Refuse a malformed projection before it is sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
-    return signals.run(_run(server, given, meta, arguments))
+    return signals.run(_run(server, call_arguments, meta, arguments))
 
 
-async def _run(server: str | list[str], given: dict[str, Any], meta: Any, options: Namespace) -> int:
-    refusals: list[int] = []
+async def _run(server: str | list[str], call_arguments: dict[str, Any], meta: Any, options: Namespace) -> int:
+    error_statuses: list[int] = []
     try:
-        with fail_after(OPENING_TIMEOUT_S) as opening:
-            async with Client(_opened(server, refusals), mode="auto") as client:
-                opening.deadline = inf
-                result = await _result(client, options.tool, given, meta)
+        with fail_after(OPENING_TIMEOUT_S) as timeout:
+            async with Client(_client_target(server, error_statuses), mode="auto") as client:
+                timeout.deadline = inf
+                result = await _result(client, options.tool, call_arguments, meta)
     except TimeoutError:
-        terminal.say(f"the server has not opened within {OPENING_TIMEOUT_S:g} s")
+        terminal.print_stderr(f"the server has not opened within {OPENING_TIMEOUT_S:g} s")
         return 1
     except (OSError, MCPError, ExceptionGroup) as error:
-        terminal.say(f"the server cannot be opened: {_reason(error)}{_refusal(refusals)}")
+        terminal.print_stderr(f"the server cannot be opened: {_reason(error)}{_status_text(error_statuses)}")
         return 1
     if isinstance(result, MCPError | LouverError):
-        terminal.say(str(result))
+        terminal.print_stderr(str(result))
         return 1
     if options.json:
         write(result)
@@ -87,17 +87,17 @@ async def _run(server: str | list[str], given: dict[str, Any], meta: Any, option
         _show(result)
     is_error = bool(result.get("isError"))
     if meta is not None and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
-        terminal.say(_NO_RECEIPT)
+        terminal.print_stderr(_NO_RECEIPT)
         return 1
     return 1 if is_error else 0
 
 
 async def _result(
-    client: Client, tool: str, given: dict[str, Any], meta: Any
+    client: Client, tool: str, call_arguments: dict[str, Any], meta: Any
 ) -> dict[str, Any] | MCPError | LouverError:
     """The answer as received. Errors are returned: raised here, they would leave the client in an exception group."""
     try:
-        return await Wire(client).call(tool, given, meta or {})
+        return await Wire(client).call(tool, call_arguments, meta or {})
     except (MCPError, LouverError) as error:
         return error
 
@@ -123,41 +123,41 @@ def _show(result: dict[str, Any]) -> None:
             print(block["text"] if block.get("type") == "text" else f"[{block.get('type')}]")
     receipt = json.members(result.get("_meta")).get(PROJECTION_LITERAL)
     if receipt is not None:
-        told = {key: value for key, value in receipt.items() if key != "projectedSchema"}
-        terminal.say(json.compact(told))
+        summary = {key: value for key, value in receipt.items() if key != "projectedSchema"}
+        terminal.print_stderr(json.compact(summary))
         for clause in unmatched_in(receipt):
-            terminal.say(clause)
+            terminal.print_stderr(clause)
         if any("," in path for path in json.strings(receipt.get("unmatched"))):
-            terminal.say("an option takes one field, and stands once for each")
+            terminal.print_stderr("an option takes one field, and stands once for each")
 
 
-def _opened(server: str | list[str], refusals: list[int]) -> Any:
+def _client_target(server: str | list[str], error_statuses: list[int]) -> Any:
     """The server as the SDK client takes it; `refusals` collects HTTP error statuses, which that does not report."""
     if isinstance(server, str):
-        return _over_http(server, refusals)
+        return _http_transport(server, error_statuses)
     return StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))
 
 
 @asynccontextmanager
-async def _over_http(url: str, refusals: list[int]) -> AsyncGenerator[Any]:
-    async def note(response: httpx2.Response) -> None:
+async def _http_transport(url: str, error_statuses: list[int]) -> AsyncGenerator[Any]:
+    async def record_status(response: httpx2.Response) -> None:
         if response.status_code >= HTTPStatus.BAD_REQUEST:
-            refusals.append(response.status_code)
+            error_statuses.append(response.status_code)
 
     async with (
-        httpx2.AsyncClient(timeout=_HTTP_TIMEOUT, event_hooks={"response": [note]}) as http,
+        httpx2.AsyncClient(timeout=_HTTP_TIMEOUT, event_hooks={"response": [record_status]}) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams
 
 
-def _refusal(refusals: list[int]) -> str:
-    if not refusals:
+def _status_text(error_statuses: list[int]) -> str:
+    if not error_statuses:
         return ""
-    return f" (HTTP {refusals[-1]}){_NO_TOKEN if refusals[-1] == HTTPStatus.UNAUTHORIZED else ''}"
+    return f" (HTTP {error_statuses[-1]}){_NO_TOKEN if error_statuses[-1] == HTTPStatus.UNAUTHORIZED else ''}"
 
 
-def _check_whole(call: Any) -> None:
+def _check_encodable(call: Any) -> None:
     """Refuse text that is not encodable as UTF-8, for which the client would raise an unrelated error."""
     try:
         json.compact(call).encode()
@@ -169,8 +169,8 @@ def _check_whole(call: Any) -> None:
 
 
 def _request(options: Namespace) -> dict[str, Any] | None:
-    asked = [bool(options.include), bool(options.exclude), options.view is not None]
-    if sum(asked) > 1:
+    selections = [bool(options.include), bool(options.exclude), options.view is not None]
+    if sum(selections) > 1:
         raise InvalidProjection("one of --include, --exclude and --view at a time")
     if options.view is not None:
         return {"mode": "view", "view": options.view}
@@ -182,16 +182,16 @@ def _request(options: Namespace) -> dict[str, Any] | None:
 _ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")  # probably a URL without its scheme
 
 
-def target_of(text: str, tool: str) -> str | list[str]:
+def parse_target(text: str, tool: str) -> str | list[str]:
     """The URL in `text`, or the words of the command; `tool` only improves the error message."""
     found = url_or_words(text)
     if isinstance(found, str) or shutil.which(found[0]) is not None:
         return found
     expected = "TARGET is a URL that begins with http:// or https://, or the command that starts a server"
-    raise InvalidInput(f"there is no such command: {expected}; {_meant(found[0], tool)}")
+    raise InvalidInput(f"there is no such command: {expected}; {_target_hint(found[0], tool)}")
 
 
-def _meant(command: str, tool: str) -> str:
+def _target_hint(command: str, tool: str) -> str:
     # Text that may hold a secret is not repeated.
     if "=" in command and "/" not in command.partition("=")[0]:
         return "a variable is set before louver itself, and not in TARGET"

@@ -24,27 +24,29 @@ async def _run(arguments: Namespace) -> int:
     config = upstreams.read(arguments)
     if config.auth is not None:
         # Imported here: without tokens no cryptography is needed.
-        from louver.gateway.auth.authenticated import verifier_of
+        from louver.gateway.auth.authenticated import build_verifier
 
-        verifier_of(config.auth)
-    async with upstreams.opened(config) as (gateway, states):
+        build_verifier(config.auth)
+    async with upstreams.open_gateway(config) as (gateway, states):
         problems = [problem for state in states for problem in gateway.problems_of(state)]
-    problems += [f"{each.name}: 'views': {problem}" for each in config.upstreams for problem in _unread(each.views)]
+    problems += [
+        f"{each.name}: 'views': {problem}" for each in config.upstreams for problem in _folder_problems(each.views)
+    ]
     terminal.console().print(upstreams.table(states))
     for problem in problems:
-        terminal.say(problem)
+        terminal.print_stderr(problem)
     return 1 if problems or any(state.problem is not None for state in states) else 0
 
 
-def _unread(folder: Path | None) -> list[str]:
+def _folder_problems(folder: Path | None) -> list[str]:
     """The problems of a folder of views: it has no file of views, or has views in a file with another suffix."""
     if folder is None:
         return []
-    named = {path.name: path.name.endswith(SUFFIX) for path in sorted(folder.glob("*.json"))}
-    stray = [name for name, is_read in named.items() if not is_read and _has_views(folder / name)]
-    if not stray and not any(named.values()):
+    is_read_by_name = {path.name: path.name.endswith(SUFFIX) for path in sorted(folder.glob("*.json"))}
+    misnamed = [name for name, is_read in is_read_by_name.items() if not is_read and _has_views(folder / name)]
+    if not misnamed and not any(is_read_by_name.values()):
         return [f"the folder has no file <tool>{SUFFIX}"]
-    return [f"{name!r} is not read: a file of views is called <tool>{SUFFIX}" for name in stray]
+    return [f"{name!r} is not read: a file of views is called <tool>{SUFFIX}" for name in misnamed]
 
 
 def _has_views(file: Path) -> bool:

@@ -47,9 +47,9 @@ def run(arguments: Namespace) -> int:
 
     server = _target(arguments.target)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
-    known = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
+    known_failures = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        signals.run(check(server, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known
+        signals.run(check(server, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known_failures
     )
     if arguments.json:
         write(as_json(report))
@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> int:
     if arguments.junit is not None:
         _write(Path(arguments.junit), as_junit(report))
     for line in report.fixed:
-        terminal.say(f"the baseline lists '{line}', which passes")
+        terminal.print_stderr(f"the baseline lists '{line}', which passes")
     return 0 if report.is_passed else 1
 
 
@@ -81,13 +81,13 @@ def _show(report: Report) -> None:
     console = terminal.console()
     for revision in dict.fromkeys(outcome.revision for outcome in report.outcomes):
         console.print(_table(revision, [outcome for outcome in report.outcomes if outcome.revision == revision]))
-    for revision, why in report.unsupported.items():
-        console.print(terminal.plain(f"{revision} is not spoken: {why}"))
+    for revision, reason in report.unsupported.items():
+        console.print(terminal.literal_text(f"{revision} is not spoken: {reason}"))
     counts = {outcome.status: report.count(outcome.status) for outcome in report.outcomes}
     console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
     for outcome in report.outcomes:
         if outcome.status == "fail":
-            failure = terminal.plain(f"{outcome.line}: {outcome.detail}")
+            failure = terminal.literal_text(f"{outcome.line}: {outcome.detail}")
             console.print("[red]fail[/red]", failure, f"[dim]{', '.join(outcome.check.requirements)}[/dim]")
 
 
@@ -97,18 +97,18 @@ def _table(revision: str, outcomes: list[Outcome]) -> Table:
     table.add_column("check", overflow="fold")
     table.add_column("")
     table.add_column("", overflow="fold")
-    for outcome in _shortened(outcomes):
+    for outcome in _collapsed(outcomes):
         style = _STYLES.get(outcome.status, "dim")
-        text = terminal.plain(outcome.detail or outcome.check.says, "dim")
-        table.add_row(outcome.check.group, outcome.check.id, terminal.plain(outcome.status, style), text)
+        text = terminal.literal_text(outcome.detail or outcome.check.says, "dim")
+        table.add_row(outcome.check.group, outcome.check.id, terminal.literal_text(outcome.status, style), text)
     return table
 
 
-def _shortened(outcomes: list[Outcome]) -> list[Outcome]:
+def _collapsed(outcomes: list[Outcome]) -> list[Outcome]:
     """The outcomes, with a single row for each group that the server does not offer."""
-    found: list[Outcome] = []
+    rows: list[Outcome] = []
     for group in dict.fromkeys(outcome.check.group for outcome in outcomes):
-        some = [outcome for outcome in outcomes if outcome.check.group == group]
-        is_missing = all(outcome.status == "not offered" for outcome in some)
-        found += [replace(some[0], check=replace(some[0].check, id="*"))] if is_missing else some
-    return found
+        in_group = [outcome for outcome in outcomes if outcome.check.group == group]
+        is_missing = all(outcome.status == "not offered" for outcome in in_group)
+        rows += [replace(in_group[0], check=replace(in_group[0].check, id="*"))] if is_missing else in_group
+    return rows

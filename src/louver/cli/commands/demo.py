@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from mcp_types import CallToolResult
 
-_ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}  # protocol revision -> `mode` of the stock client
+_REVISIONS = {"2025-11-25": "legacy", "2026-07-28": "auto"}  # protocol revision -> `mode` of the stock client
 
 _SERVE = ["-m", "louver", "serve", "--example"]
-_PATIENCE_S = 60  # for each server together with its calls
+_TIMEOUT_S = 60  # for each server together with its calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Case:
     tool: str
     arguments: dict[str, Any]
     request: dict[str, Any]  # the projection, as on the wire
-    use: str  # its purpose for a person
-    saves: float = 0.0  # least share of the estimated tokens to save
+    purpose: str  # its purpose for a person
+    min_saving: float = 0.0  # least share of the estimated tokens to save
 
 
 def _include(*fields: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Row:
 
     case: Case
     transport: str
-    era: str
+    revision: str
     fields: list[str]
     full: str
     projected: str
@@ -93,14 +93,14 @@ class Row:
         return 1 - len(self.projected) / len(self.full)
 
     @property
-    def is_right(self) -> bool:
-        return self.problem is None and self.valid and self.applied and self.saved >= self.case.saves
+    def is_as_expected(self) -> bool:
+        return self.problem is None and self.valid and self.applied and self.saved >= self.case.min_saving
 
     def to_json(self) -> dict[str, Any]:
         return {
             "tool": self.case.tool,
             "transport": self.transport,
-            "era": self.era,
+            "era": self.revision,
             "mode": self.case.request["mode"],
             "fields": self.fields,
             "full_bytes": len(self.full.encode()),
@@ -117,21 +117,21 @@ def run(arguments: Namespace) -> int:
         print(json.dumps([row.to_json() for row in rows], indent=1))
     else:
         table.show(rows)
-    return 0 if rows and all(row.is_right for row in rows) else 1
+    return 0 if rows and all(row.is_as_expected for row in rows) else 1
 
 
 async def _rows() -> list[Row]:
     rows: list[Row] = []
-    for era, mode in _ERAS.items():
+    for revision, mode in _REVISIONS.items():
         stdio = StdioServerParameters(command=sys.executable, args=_SERVE)
-        with anyio.fail_after(_PATIENCE_S):
+        with anyio.fail_after(_TIMEOUT_S):
             async with Client(stdio, mode=mode) as client:
                 rows += [await _row(client, case, "stdio") for case in CASES]
-        with anyio.fail_after(_PATIENCE_S):
+        with anyio.fail_after(_TIMEOUT_S):
             async with _http_server() as url, Client(url, mode=mode) as client:
                 rows += [await _row(client, case, "http") for case in CASES]
-        if any(row.era != era for row in rows[-2 * len(CASES) :]):
-            raise RuntimeError(f"the server does not speak {era}")
+        if any(row.revision != revision for row in rows[-2 * len(CASES) :]):
+            raise RuntimeError(f"the server does not speak {revision}")
     return rows
 
 
@@ -154,14 +154,14 @@ async def _http_server() -> AsyncGenerator[str]:
 
 async def _row(client: Client, case: Case, transport: str) -> Row:
     try:
-        return await _called(client, case, transport)
+        return await _call(client, case, transport)
     except (MCPError, RuntimeError) as error:
         # The stock client raises RuntimeError if an answer does not satisfy the listed schema.
         problem = f"{type(error).__name__}: {error}"
         return Row(case, transport, client.protocol_version, [], "-", "-", False, False, 0, {}, problem)
 
 
-async def _called(client: Client, case: Case, transport: str) -> Row:
+async def _call(client: Client, case: Case, transport: str) -> Row:
     full = _output(await client.call_tool(case.tool, case.arguments))
     started = time.perf_counter()
     answer = await client.call_tool(case.tool, case.arguments, meta={PROJECTION_LITERAL: case.request})
@@ -173,7 +173,7 @@ async def _called(client: Client, case: Case, transport: str) -> Row:
     return Row(
         case=case,
         transport=transport,
-        era=client.protocol_version,
+        revision=client.protocol_version,
         fields=receipt.get("fields", []),
         full=compact(full),
         projected=compact(kept),

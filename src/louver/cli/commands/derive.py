@@ -23,6 +23,6 @@ def run(arguments: Namespace) -> int:
     plan(arguments, None)
     request = plan(arguments, as_schema(read_input()))
     if request.precision == "shape":
-        terminal.say("only the shape: the schema is too large, or in an unknown dialect")
+        terminal.print_stderr("only the shape: the schema is too large, or in an unknown dialect")
     write(request.schema)
     return 0

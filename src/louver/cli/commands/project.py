@@ -17,8 +17,8 @@ def run(arguments: Namespace) -> int:
     request = plan(arguments, schema)
     value = read_input()
     for path in request.unmatched:
-        meant = request.suggestions.get(path)
-        hint = "" if meant is None else f"; did you mean {meant!r}?"
-        terminal.say(f"the schema does not know {path!r}{hint}")
+        suggestion = request.suggestions.get(path)
+        hint = "" if suggestion is None else f"; did you mean {suggestion!r}?"
+        terminal.print_stderr(f"the schema does not know {path!r}{hint}")
     write(request(value))
     return 0

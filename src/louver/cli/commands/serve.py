@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, upstreams
-from louver.cli.listen_address import Address
+from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.fast_path import Fast
-from louver.gateway.serve.http import listening_at, serve
-from louver.gateway.serve.sessions import app_of, security_of
+from louver.gateway.serve.fast_path import FastPath
+from louver.gateway.serve.http import bind_socket, serve
+from louver.gateway.serve.sessions import build_app, security_settings
 from louver.gateway.serve.stdio import serve_stdio
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
@@ -51,10 +51,10 @@ logger = logging.getLogger(__name__)
 
 def run(arguments: Namespace) -> int:
     """Serve until the client disconnects, or until a signal ends the process."""
-    address = None if arguments.http is None else Address.read(arguments.http)
+    address = None if arguments.http is None else ListenAddress.read(arguments.http)
     if address is None and (arguments.anyone or arguments.known_as):
         raise InvalidInput("--anyone and --known-as are for --http: over stdio there is just who starts it")
-    hosts = [] if address is None else address.known_as(arguments.known_as)
+    hosts = [] if address is None else address.allowed_hosts(arguments.known_as)
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
@@ -68,27 +68,27 @@ def run(arguments: Namespace) -> int:
         if arguments.ready_views:
             raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
         if address is not None:
-            address.check_is_for(tokens=False, anyone=arguments.anyone)
+            address.check_exposure(tokens=False, anyone=arguments.anyone)
         _serve_example(address, hosts, minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
     file = None if arguments.config is None else _file(arguments.config)
     config = upstreams.read(arguments) if file is None else file.current
     if address is not None:
-        address.check_is_for(tokens=config.auth is not None, anyone=arguments.anyone)
+        address.check_exposure(tokens=config.auth is not None, anyone=arguments.anyone)
     set_up_process()
-    made = partial(
+    make_gateway = partial(
         Gateway,
         config,
         exposure=arguments.exposure,
         execute=arguments.execute,
         ready_views=arguments.ready_views,
-        changes=file is not None,
+        can_reload=file is not None,
     )
     if address is None:
-        asyncio.run(_gateway_over_stdio(partial(made, identity=Identity(config.principal or NOBODY)), file))
+        asyncio.run(_gateway_over_stdio(partial(make_gateway, identity=Identity(config.principal or NOBODY)), file))
     else:
-        asyncio.run(_gateway_over_http(made, file, config.auth, address, hosts))
+        asyncio.run(_gateway_over_http(make_gateway, file, config.auth, address, hosts))
     return 0
 
 
@@ -100,59 +100,63 @@ def set_up_process() -> None:
     gc.set_threshold(10_000)
 
 
-async def _gateway_over_stdio(made: Callable[..., Gateway], file: ConfigFile | None) -> None:
-    telling: asyncio.Task[None] | None = None
+async def _gateway_over_stdio(make_gateway: Callable[..., Gateway], file: ConfigFile | None) -> None:
+    report_task: asyncio.Task[None] | None = None
 
-    def opened() -> None:
-        nonlocal telling
-        if telling is None:
-            telling = asyncio.create_task(_tell(gateway))
-            behind.callback(telling.cancel)
+    def on_opened() -> None:
+        nonlocal report_task
+        if report_task is None:
+            report_task = asyncio.create_task(_report_upstreams(gateway))
+            exit_stack.callback(report_task.cancel)
 
-    gateway = made(serves_one=True, opened=opened)
+    gateway = make_gateway(single_client=True, on_opened=on_opened)
     if sys.stdin.isatty() and not logs.is_json():
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
-    async with _working(gateway, file) as behind:
+    async with _gateway_lifetime(gateway, file) as exit_stack:
         await serve_stdio(
-            gateway.server, ready=by_signal, end_streams=gateway.listening.close, end_behind=behind.aclose
+            gateway.server, ready=by_signal, end_streams=gateway.listen_handler.close, close_upstreams=exit_stack.aclose
         )
 
 
 async def _gateway_over_http(
-    made: Callable[..., Gateway], file: ConfigFile | None, auth: Auth | None, address: Address, hosts: Sequence[str]
+    make_gateway: Callable[..., Gateway],
+    file: ConfigFile | None,
+    auth: Auth | None,
+    address: ListenAddress,
+    hosts: Sequence[str],
 ) -> None:
-    with listening_at(address.host, address.port) as listening:
-        gateway = made(serves_one=False)
-        async with _working(gateway, file) as behind:
-            front = _front(gateway, auth, hosts)
-            await behind.enter_async_context(_meanwhile(_tell_and_settle(gateway)))
-            ready = partial(_tell_address, address.host, listening)
-            end_streams = gateway.listening.close
-            await serve(front, listening, ready=ready, end_streams=end_streams, end_behind=behind.aclose)
+    with bind_socket(address.host, address.port) as server_socket:
+        gateway = make_gateway(single_client=False)
+        async with _gateway_lifetime(gateway, file) as exit_stack:
+            app = _asgi_app(gateway, auth, hosts)
+            await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
+            ready = partial(_report_address, address.host, server_socket)
+            end_streams = gateway.listen_handler.close
+            await serve(app, server_socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
 
 
 @asynccontextmanager
-async def _working(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[AsyncExitStack]:
+async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncGenerator[AsyncExitStack]:
     """Run the work behind the gateway; it is closed when calls are done, or else with the block."""
     try:
-        async with AsyncExitStack() as behind:
-            behind.push_async_callback(gateway.end)
+        async with AsyncExitStack() as exit_stack:
+            exit_stack.push_async_callback(gateway.end)
             if file is not None:
-                await behind.enter_async_context(_meanwhile(_follow(gateway, file)))
-            yield behind
+                await exit_stack.enter_async_context(_background_task(_watch_config(gateway, file)))
+            yield exit_stack
     finally:
         await gateway.close()
 
 
-def _front(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
+def _asgi_app(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """The ASGI application; authentication, if there is any, comes before everything else."""
     if auth is None:
-        return Fast(app_of(gateway.server, known_as=hosts), gateway)
+        return FastPath(build_app(gateway.server, allowed_hosts=hosts), gateway)
     # Imported here: without tokens no cryptography is needed.
-    from louver.gateway.auth.authenticated import Authenticated, known_as
+    from louver.gateway.auth.authenticated import AuthMiddleware, allowed_hosts
 
-    app = app_of(gateway.server, known_as=[*hosts, *known_as(auth)])
-    return Authenticated(Fast(app, gateway), auth)
+    app = build_app(gateway.server, allowed_hosts=[*hosts, *allowed_hosts(auth)])
+    return AuthMiddleware(FastPath(app, gateway), auth)
 
 
 def _file(path: str) -> ConfigFile:
@@ -163,44 +167,44 @@ def _file(path: str) -> ConfigFile:
 
 
 @asynccontextmanager
-async def _meanwhile(doing: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+async def _background_task(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
     """Run a coroutine as a task until the block ends."""
-    task = asyncio.create_task(doing)
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
         task.cancel()
 
 
-async def _tell_and_settle(gateway: Gateway) -> None:
-    await _tell(gateway)
+async def _report_and_freeze(gateway: Gateway) -> None:
+    await _report_upstreams(gateway)
     # These objects stay: exclude them from the garbage collections that large answers cause.
     gc.freeze()
 
 
-async def _follow(gateway: Gateway, file: ConfigFile) -> None:
+async def _watch_config(gateway: Gateway, file: ConfigFile) -> None:
     started = file.current
     first_audit = started.audit
-    await _changed(file)
+    await _wait_for_change(file)
     while True:
-        said = file.current
+        current = file.current
         # Calls in flight are audited in the file in which they began.
-        first_audit = first_audit or said.audit
-        audit = None if said.audit is None else first_audit
-        if (said.auth, said.principal, said.audit) != (started.auth, started.principal, audit):
+        first_audit = first_audit or current.audit
+        audit = None if current.audit is None else first_audit
+        if (current.auth, current.principal, current.audit) != (started.auth, started.principal, audit):
             logger.error("who clients are and where is audited stays as it was: start again for what the file says")
         try:
-            await gateway.change(replace(said, audit=audit))
+            await gateway.reconfigure(replace(current, audit=audit))
         except LouverError as error:
             logger.error("the gateway stays as it was: %s", error.message)
-            await _changed(file)
+            await _wait_for_change(file)
         else:
             # In a task: a silent server delays no other change.
-            async with _meanwhile(_tell(gateway)):
-                await _changed(file)
+            async with _background_task(_report_upstreams(gateway)):
+                await _wait_for_change(file)
 
 
-async def _changed(file: ConfigFile) -> None:
+async def _wait_for_change(file: ConfigFile) -> None:
     """Wait until the file holds another configuration that can be served."""
     while True:
         await asyncio.sleep(FOLLOWED_S)
@@ -208,7 +212,7 @@ async def _changed(file: ConfigFile) -> None:
             return
 
 
-def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bool) -> None:
+def _serve_example(address: ListenAddress | None, hosts: Sequence[str], *, minimal: bool) -> None:
     # Imported here: the gateway needs no example.
     from louver import attach
     from louver.example import build_server
@@ -225,24 +229,24 @@ def _serve_example(address: Address | None, hosts: Sequence[str], *, minimal: bo
     )
     if address is None:
         asyncio.run(
-            serve_stdio(lowlevel_of(server), ready=by_signal, end_streams=_no_streams, end_behind=_nothing_behind)
+            serve_stdio(lowlevel_of(server), ready=by_signal, end_streams=_no_streams, close_upstreams=_no_cleanup)
         )
         return
-    with listening_at(address.host, address.port) as listening:
-        ready = partial(_tell_address, address.host, listening)
-        app = server.streamable_http_app(transport_security=security_of(hosts))
-        asyncio.run(serve(app, listening, ready=ready, end_streams=_no_streams, end_behind=_nothing_behind))
+    with bind_socket(address.host, address.port) as server_socket:
+        ready = partial(_report_address, address.host, server_socket)
+        app = server.streamable_http_app(transport_security=security_settings(hosts))
+        asyncio.run(serve(app, server_socket, ready=ready, end_streams=_no_streams, close_upstreams=_no_cleanup))
 
 
 def _no_streams() -> None:
     pass
 
 
-async def _nothing_behind() -> None:
+async def _no_cleanup() -> None:
     pass
 
 
-async def _tell(gateway: Gateway) -> None:
+async def _report_upstreams(gateway: Gateway) -> None:
     """Open the gateway and report its upstreams."""
     states = await gateway.open()
     if logs.is_json():
@@ -252,12 +256,12 @@ async def _tell(gateway: Gateway) -> None:
     print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
 
 
-def _tell_address(host: str, listening: socket.socket, end: Callable[[], None]) -> None:
+def _report_address(host: str, server_socket: socket.socket, end: Callable[[], None]) -> None:
     by_signal(end)
     # Reported at once: the socket accepts already, and early clients wait until the server has started.
-    shown = f"[{host}]" if ":" in host else host
-    told = f"serving at http://{shown}:{listening.getsockname()[1]}/mcp"
+    url_host = f"[{host}]" if ":" in host else host
+    message = f"serving at http://{url_host}:{server_socket.getsockname()[1]}/mcp"
     if logs.is_json():
-        logger.info("%s", told)
+        logger.info("%s", message)
     else:
-        print(f"louver: {told}", file=sys.stderr, flush=True)
+        print(f"louver: {message}", file=sys.stderr, flush=True)

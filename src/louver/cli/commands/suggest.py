@@ -21,7 +21,7 @@ from louver.catalogue.learned import LearnedFields, learned_file, state_folder
 from louver.catalogue.suggest_view import suggest
 from louver.cli import bar_chart, signals, terminal, upstreams
 from louver.cli.request import tool_arguments, write, write_text
-from louver.cli.samples import NoJson, NoSample, chosen, known
+from louver.cli.samples import NoJson, NoSample, select_tools, tools_by_name
 from louver.errors import InvalidInput, UpstreamError
 from louver.limits import LEARNT_AFTER
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from louver.catalogue.suggest_view import Suggestion
-    from louver.cli.samples import Tool
+    from louver.cli.samples import SampledTool
     from louver.gateway.config.model import Config
     from louver.gateway.gateway import Gateway
 
@@ -43,22 +43,22 @@ def run(arguments: Namespace) -> int:
 async def _run(arguments: Namespace) -> int:
     calls = [(name, tool_arguments(text)) for name, text in arguments.calls]
     config = upstreams.only(upstreams.read(arguments), arguments.upstream)
-    async with upstreams.opened(config) as (gateway, states):
-        there = known(states)
-        gone = [state for state in states if state.problem is not None]
-        if gone and any(name not in there for name, _ in calls):
-            for state in gone:
-                terminal.say(f"server {state.name!r} is not there: {state.problem}")
+    async with upstreams.open_gateway(config) as (gateway, states):
+        available = tools_by_name(states)
+        unavailable = [state for state in states if state.problem is not None]
+        if unavailable and any(name not in available for name, _ in calls):
+            for state in unavailable:
+                terminal.print_stderr(f"server {state.name!r} is not there: {state.problem}")
             return 1
-        tools = chosen(there, (name for name, _ in calls), run_anyway=arguments.run_anyway)
+        tools = select_tools(available, (name for name, _ in calls), run_anyway=arguments.run_anyway)
         files = {} if arguments.out is None else _files(arguments.out, tools)
-        problems, not_json = await _called(gateway, tools, calls)
+        problems, not_json = await _make_calls(gateway, tools, calls)
     if arguments.learn:
         _learn(config, tools)
     schemas = {name: _schema(tool) for name, tool in tools.items() if name not in not_json}
-    found: dict[str, tuple[Tool, Suggestion]] = {}
+    found: dict[str, tuple[SampledTool, Suggestion]] = {}
     for name, tool in tools.items():
-        suggestion = suggest(tool.listed["name"], tool.listed.get("outputSchema"), tool.samples)
+        suggestion = suggest(tool.definition["name"], tool.definition.get("outputSchema"), tool.samples)
         if suggestion is not None:
             found[name] = (tool, suggestion)
         elif tool.samples:
@@ -68,39 +68,39 @@ async def _run(arguments: Namespace) -> int:
         if name in found and (content := found[name][1].file()) is not None:
             _write(file.views, content, "a start, from which its author takes away and adds")
         if (content := schemas.get(name)) is not None:
-            _write(file.schema, content, f"what {_answers(tools[name])} shown, to be made right for those to come")
+            _write(file.schema, content, f"what {_answer_count(tools[name])} shown, to be made right for those to come")
     rows = [(*found[name], schemas.get(name)) for name in found]
     _show(rows, as_json=arguments.json, with_files=not files)
     for problem in problems:
-        terminal.say(problem)
+        terminal.print_stderr(problem)
     return 1 if problems else 0
 
 
-def _learn(config: Config, tools: dict[str, Tool]) -> None:
+def _learn(config: Config, tools: dict[str, SampledTool]) -> None:
     """Store the fields in answers of tools without an output schema, for configurations with `"learn": true`."""
     folder = config.learn or state_folder(os.environ)
-    places = {each.name: each.place for each in config.upstreams if each.policy is None}
+    places = {each.name: each.server_id for each in config.upstreams if each.policy is None}
     for name, tool in tools.items():
-        if tool.server not in places or tool.listed.get("outputSchema") is not None:
+        if tool.server not in places or tool.definition.get("outputSchema") is not None:
             continue
         file = learned_file(folder, places[tool.server])
         learned = LearnedFields(file)
         for sample in tool.samples:
-            learned.learn(tool.listed["name"], sample)
-        fields = len(LearnedFields(file).find(tool.listed["name"]))
-        known = f"{fields} fields are offered" if fields else f"{LEARNT_AFTER} answers without a new field are needed"
-        terminal.say(f"{name}: {known} where a configuration has 'learn'")
+            learned.learn(tool.definition["name"], sample)
+        fields = len(LearnedFields(file).find(tool.definition["name"]))
+        status = f"{fields} fields are offered" if fields else f"{LEARNT_AFTER} answers without a new field are needed"
+        terminal.print_stderr(f"{name}: {status} where a configuration has 'learn'")
 
 
-async def _called(
-    gateway: Gateway, tools: dict[str, Tool], calls: Sequence[tuple[str, dict[str, Any]]]
+async def _make_calls(
+    gateway: Gateway, tools: dict[str, SampledTool], calls: Sequence[tuple[str, dict[str, Any]]]
 ) -> tuple[list[str], set[str]]:
     """Make the calls; return the problems, and the tools with an answer that is not JSON."""
     problems: list[str] = []
     not_json: set[str] = set()
-    for number, (name, given) in enumerate(calls, 1):
+    for number, (name, call_arguments) in enumerate(calls, 1):
         try:
-            await tools[name].call(gateway, given)
+            await tools[name].call(gateway, call_arguments)
         except (NoSample, UpstreamError) as problem:
             problems.append(f"call {number}, of {name!r}: {problem}")
             if isinstance(problem, NoJson):
@@ -108,17 +108,19 @@ async def _called(
     return problems, not_json
 
 
-def _schema(tool: Tool) -> dict[str, Any] | None:
+def _schema(tool: SampledTool) -> dict[str, Any] | None:
     """The schema suggested for a tool that declares none and has samples."""
-    return suggested(tool.samples) if tool.samples and tool.listed.get("outputSchema") is None else None
+    return suggested(tool.samples) if tool.samples and tool.definition.get("outputSchema") is None else None
 
 
-def _answers(tool: Tool) -> str:
+def _answer_count(tool: SampledTool) -> str:
     count = len(tool.samples)
     return "1 answer has" if count == 1 else f"{count} answers have"
 
 
-def _show(found: Sequence[tuple[Tool, Suggestion, dict[str, Any] | None]], *, as_json: bool, with_files: bool) -> None:
+def _show(
+    found: Sequence[tuple[SampledTool, Suggestion, dict[str, Any] | None]], *, as_json: bool, with_files: bool
+) -> None:
     if as_json:
         write([{**_row(tool.server, suggestion), "schema": schema} for tool, suggestion, schema in found])
         return
@@ -160,39 +162,41 @@ class _Files:
     schema: Path
 
     @classmethod
-    def of(cls, folder: Path, tool: Tool) -> _Files:
+    def of(cls, folder: Path, tool: SampledTool) -> _Files:
         """The files of a tool; it is an error if one exists."""
-        name: str = tool.listed["name"]
+        name: str = tool.definition["name"]
         # The server chooses the name, and slashes in it would lead out of the folder.
         found = cls(folder / (re.sub(r"[^A-Za-z0-9_.-]", "_", name) + SUFFIX), folder / file_name(name))
-        is_declared = tool.listed.get("outputSchema") is not None
+        is_declared = tool.definition.get("outputSchema") is not None
         for file in (found.views,) if is_declared else (found.views, found.schema):
             if file.exists():
                 raise InvalidInput(f"{file} is there already, and stays as it is: name another folder by --out")
         return found
 
 
-def _files(folder: str, tools: dict[str, Tool]) -> dict[str, _Files]:
+def _files(folder: str, tools: dict[str, SampledTool]) -> dict[str, _Files]:
     """The files by tool name; it is an error if one exists, or if two tools share one."""
     files: dict[str, _Files] = {}
     for name, tool in tools.items():
-        there = _Files.of(Path(folder), tool)
-        other = next((other for other in files if files[other].views == there.views), None)
+        tool_files = _Files.of(Path(folder), tool)
+        other = next((other for other in files if files[other].views == tool_files.views), None)
         if other is not None:
-            message = f"{name!r} and {other!r} would both be written to {there.views}: suggest them one after the other"
+            message = (
+                f"{name!r} and {other!r} would both be written to {tool_files.views}: suggest them one after the other"
+            )
             raise InvalidInput(f"{message}, each with a folder of its own by --out")
-        files[name] = there
+        files[name] = tool_files
     return files
 
 
-def _write(file: Path, content: dict[str, Any], what: str) -> None:
+def _write(file: Path, content: dict[str, Any], description: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as out:
             out.write(_text(content))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
-    terminal.say(f"{file} is written: {what}")
+    terminal.print_stderr(f"{file} is written: {description}")
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 _BYTES: Final = 32
-_MOST_DAYS: Final = 36_500
+_MAX_DAYS: Final = 36_500
 
 
 def run(arguments: Namespace) -> int:
     if not arguments.subject and not arguments.client:
         raise InvalidInput("a token is somebody's: expected --subject, --client, or both")
-    said: dict[str, object] = {"subject": arguments.subject, "client": arguments.client}
-    said |= {name: _words(name, getattr(arguments, name)) for name in ("scopes", "roles")}
+    claims: dict[str, object] = {"subject": arguments.subject, "client": arguments.client}
+    claims |= {name: _words(name, getattr(arguments, name)) for name in ("scopes", "roles")}
     if arguments.days is not None:
-        if not 0 < arguments.days <= _MOST_DAYS:
-            raise InvalidInput(f"--days takes a number over 0 and at most {_MOST_DAYS}, not {arguments.days}")
+        if not 0 < arguments.days <= _MAX_DAYS:
+            raise InvalidInput(f"--days takes a number over 0 and at most {_MAX_DAYS}, not {arguments.days}")
         expires = datetime.now(UTC) + timedelta(days=arguments.days)
-        said["expires"] = expires.isoformat(timespec="seconds").replace("+00:00", "Z")
+        claims["expires"] = expires.isoformat(timespec="seconds").replace("+00:00", "Z")
     token = secrets.token_urlsafe(_BYTES)
     print(f"token: {token}", flush=True)
-    write_text(f'"{digest_of(token)}": {compact({name: value for name, value in said.items() if value})}\n')
+    write_text(f'"{digest_of(token)}": {compact({name: value for name, value in claims.items() if value})}\n')
     return 0
 
 

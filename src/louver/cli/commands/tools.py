@@ -11,7 +11,7 @@ from louver.catalogue.search.ranking import Ranking
 from louver.cli import signals, terminal, upstreams
 from louver.cli.request import write
 from louver.core.json import compact
-from louver.gateway.routing.aggregate import SEPARATOR, named
+from louver.gateway.routing.aggregate import SEPARATOR, split_name
 from louver.limits import CHARACTERS_A_TOKEN, MATCHES_A_PAGE
 from louver.protocol.names import QUERY
 from louver.protocol.query import queried
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from louver.gateway.gateway import Gateway, State
+    from louver.gateway.gateway import Gateway, UpstreamState
 
 
 def run(arguments: Namespace) -> int:
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> int:
 async def _run(arguments: Namespace) -> int:
     query = None if arguments.query is None else queried({QUERY: arguments.query})
     config = upstreams.only(upstreams.read(arguments), arguments.upstream)
-    async with upstreams.opened(config) as (gateway, states):
+    async with upstreams.open_gateway(config) as (gateway, states):
         rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
     if query is not None:
         rows = _ranked(query, states, rows)
@@ -42,7 +42,7 @@ async def _run(arguments: Namespace) -> int:
     return 1 if any(state.problem is not None for state in states) else 0
 
 
-def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]:
+def _row(gateway: Gateway, state: UpstreamState, tool: dict[str, Any]) -> dict[str, Any]:
     size = len(compact(tool).encode("utf-8", "backslashreplace"))
     return {
         "server": state.name,
@@ -54,28 +54,28 @@ def _row(gateway: Gateway, state: State, tool: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _ranked(query: str, states: Sequence[State], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ranked(query: str, states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of matching tools, best first, with their scores."""
     tools = [{**tool, "name": f"{state.name}{SEPARATOR}{tool['name']}"} for state in states for tool in state.tools]
-    of = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
-    matches = Ranking(tools, named if len(states) > 1 else _of_one).search(query)
-    return [{**of[match.tool["name"]], "score": match.score} for match in matches]
+    row_by_name = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
+    matches = Ranking(tools, split_name if len(states) > 1 else _split_single).search(query)
+    return [{**row_by_name[match.tool["name"]], "score": match.score} for match in matches]
 
 
-def _of_one(name: str) -> tuple[str, str]:
-    return alone(named(name)[1])
+def _split_single(name: str) -> tuple[str, str]:
+    return alone(split_name(name)[1])
 
 
-def _show(states: Sequence[State], rows: Sequence[dict[str, Any]]) -> None:
+def _show(states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]) -> None:
     console = terminal.console()
     console.print(upstreams.table(states))
     if not rows:
         return
     is_ranked = "score" in rows[0]
-    shown = rows[:MATCHES_A_PAGE] if is_ranked else rows
-    console.print(_table(shown, is_ranked=is_ranked))
-    if len(shown) < len(rows):
-        console.print(f"The best {len(shown)} of {len(rows)}; all with --json.")
+    displayed = rows[:MATCHES_A_PAGE] if is_ranked else rows
+    console.print(_table(displayed, is_ranked=is_ranked))
+    if len(displayed) < len(rows):
+        console.print(f"The best {len(displayed)} of {len(rows)}; all with --json.")
     console.print(f"Tokens are an estimate: bytes / {CHARACTERS_A_TOKEN}.")
 
 
@@ -92,5 +92,5 @@ def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool) -> Table:
         projectable = "yes" if row["projectable"] else "as JSON text"
         counts = (str(row["bytes"]), str(row["tokens"]))
         cells = (row["server"], row["tool"], *score, *counts, projectable, ", ".join(row["views"]))
-        tools.add_row(*map(terminal.plain, cells))
+        tools.add_row(*map(terminal.literal_text, cells))
     return tools

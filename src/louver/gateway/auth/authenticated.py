@@ -19,10 +19,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Router
 
 from louver.errors import AuthUnavailable
-from louver.gateway.auth.introspection import Introspected
+from louver.gateway.auth.introspection import IntrospectionVerifier
 from louver.gateway.auth.settings import Introspection, Jwks
-from louver.gateway.auth.signed import Signed
-from louver.gateway.auth.static import Static
+from louver.gateway.auth.signed import JwtVerifier
+from louver.gateway.auth.static import StaticTokenVerifier
 from louver.limits import JWKS_RETRY_S
 
 if TYPE_CHECKING:
@@ -38,34 +38,38 @@ if TYPE_CHECKING:
     from louver.gateway.auth.settings import Auth
 
 
-class Authenticated:
+class AuthMiddleware:
     """ASGI wrapper that passes only requests with a valid token to `app`."""
 
     def __init__(self, app: ASGIApp, auth: Auth) -> None:
         self._app = app
         routes, metadata = _metadata(auth)
-        self._open = {route.path for route in routes}
+        self._public_paths = {route.path for route in routes}
         self._metadata = Router(routes)
-        known = AuthContextMiddleware(RequireAuthMiddleware(app, list(auth.required_scopes), metadata))
-        self._closed = AuthenticationMiddleware(known, _Backend(verifier_of(auth)), _unavailable)
+        authorized = AuthContextMiddleware(RequireAuthMiddleware(app, list(auth.required_scopes), metadata))
+        self._protected = AuthenticationMiddleware(authorized, _Backend(build_verifier(auth)), _unavailable)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-        elif scope.get("path") in self._open:
+        elif scope.get("path") in self._public_paths:
             await self._metadata(scope, receive, send)
         else:
-            await self._closed(scope, receive, send)
+            await self._protected(scope, receive, send)
 
 
-def verifier_of(auth: Auth) -> TokenVerifier:
+def build_verifier(auth: Auth) -> TokenVerifier:
     """Return the token verifier of the settings; raise `InvalidConfig` if the token file is unusable."""
-    if isinstance(auth.by, Jwks):
-        return Signed(auth.by, auth)
-    return Introspected(auth.by, auth) if isinstance(auth.by, Introspection) else Static(auth.by.file)
+    if isinstance(auth.method, Jwks):
+        return JwtVerifier(auth.method, auth)
+    return (
+        IntrospectionVerifier(auth.method, auth)
+        if isinstance(auth.method, Introspection)
+        else StaticTokenVerifier(auth.method.file)
+    )
 
 
-def known_as(auth: Auth) -> tuple[str, ...]:
+def allowed_hosts(auth: Auth) -> tuple[str, ...]:
     """Return the allowed host from the setting `resource`, if it is set."""
     return () if auth.resource is None else (urlsplit(auth.resource).netloc,)
 
@@ -82,8 +86,8 @@ class _Backend(BearerAuthBackend):
 
 def _unavailable(_: HTTPConnection, error: AuthenticationError) -> Response:
     # Not 401: the client would discard a valid token.
-    said = {"error": "temporarily_unavailable", "error_description": str(error)}
-    return JSONResponse(said, 503, {"retry-after": str(int(JWKS_RETRY_S))})
+    payload = {"error": "temporarily_unavailable", "error_description": str(error)}
+    return JSONResponse(payload, 503, {"retry-after": str(int(JWKS_RETRY_S))})
 
 
 def _metadata(auth: Auth) -> tuple[list[Route], AnyHttpUrl | None]:
@@ -91,7 +95,7 @@ def _metadata(auth: Auth) -> tuple[list[Route], AnyHttpUrl | None]:
     if auth.issuer is None or auth.resource is None:
         return [], None
     # The SDK's settings keep URLs unchanged; an added slash would make another issuer.
-    said = AuthSettings.model_validate(
+    settings = AuthSettings.model_validate(
         {
             "issuer_url": auth.issuer,
             "resource_server_url": auth.resource,
@@ -99,6 +103,8 @@ def _metadata(auth: Auth) -> tuple[list[Route], AnyHttpUrl | None]:
             "validate_token_resource": False,
         }
     )
-    assert said.resource_server_url is not None, "it is given"
-    routes = create_protected_resource_routes(said.resource_server_url, [said.issuer_url], said.required_scopes)
-    return routes, build_resource_metadata_url(said.resource_server_url)
+    assert settings.resource_server_url is not None, "it is given"
+    routes = create_protected_resource_routes(
+        settings.resource_server_url, [settings.issuer_url], settings.required_scopes
+    )
+    return routes, build_resource_metadata_url(settings.resource_server_url)

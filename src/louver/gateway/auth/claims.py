@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # The claim with the client id: in RFC 9068, in OpenID Connect, and at two large issuers.
-_CLIENT: Final = ("client_id", "azp", "cid", "appid")
+_CLIENT_CLAIMS: Final = ("client_id", "azp", "cid", "appid")
 
 
-def access_of(claims: Mapping[str, Any]) -> AccessToken | None:
+def access_token_from(claims: Mapping[str, Any]) -> AccessToken | None:
     """Return the access token; `None` if the claims name neither client nor subject, or an impossible issuer."""
-    client = next(filter(None, (_text(claims, name) for name in _CLIENT)), None)
+    client = next(filter(None, (_text(claims, name) for name in _CLIENT_CLAIMS)), None)
     subject, issuer, expires = _text(claims, "sub"), _text(claims, "iss"), claims.get("exp")
     if client is None and subject is None:
         return None
@@ -39,11 +39,11 @@ def access_of(claims: Mapping[str, Any]) -> AccessToken | None:
     )
 
 
-def is_for(claims: Mapping[str, Any], audience: str | None) -> bool:
-    said = claims.get("aud")
-    return audience in ([said] if isinstance(said, str) else strings(said))
+def is_for_audience(claims: Mapping[str, Any], audience: str | None) -> bool:
+    value = claims.get("aud")
+    return audience in ([value] if isinstance(value, str) else strings(value))
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:
-    said = claims.get(name)
-    return said if isinstance(said, str) and said else None
+    value = claims.get(name)
+    return value if isinstance(value, str) and value else None

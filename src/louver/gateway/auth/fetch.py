@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from louver.errors import AuthUnavailable
-from louver.http1.pool import trust
+from louver.http1.pool import ssl_context
 from louver.limits import AUTH_FETCH_S, MAX_AUTH_BYTES
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ _PLAIN = (None, "identity")
 async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tuple[str, str] | None = None) -> bytes:
     """GET the URL, or POST a form, and return the body; raise `AuthUnavailable` unless the response is a plain 200."""
     headers = {"accept": "application/json", "accept-encoding": "identity"}
-    verb = "GET" if form is None else "POST"
+    method = "GET" if form is None else "POST"
     try:
         async with (
             asyncio.timeout(AUTH_FETCH_S),
-            httpx2.AsyncClient(verify=trust(), trust_env=False, follow_redirects=False) as client,
-            client.stream(verb, url, data=form, auth=credentials, headers=headers) as response,
+            httpx2.AsyncClient(verify=ssl_context(), trust_env=False, follow_redirects=False) as client,
+            client.stream(method, url, data=form, auth=credentials, headers=headers) as response,
         ):
             return await _body(response)
     except (httpx2.HTTPError, OSError) as error:  # TimeoutError included

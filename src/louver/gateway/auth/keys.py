@@ -25,75 +25,75 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_KINDS = ("RSA", "EC", "OKP")
+_KEY_TYPES = ("RSA", "EC", "OKP")
 
 
-class Keys:
+class JwksCache:
     """The keys of one issuer; `read` returns the JWKS document."""
 
     def __init__(self, read: Callable[[], Awaitable[bytes]], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
         self._keys: list[dict[str, Any]] = []
-        self._made: dict[tuple[int, str], jwt.PyJWK | None] = {}
+        self._prepared: dict[tuple[int, str], jwt.PyJWK | None] = {}
         self._read_at = self._tried_at = -JWKS_KEPT_S
-        self._reading = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
-    async def find(self, name: str | None, algorithm: str) -> jwt.PyJWK | None:
+    async def find(self, kid: str | None, algorithm: str) -> jwt.PyJWK | None:
         """Return the key by its `kid`; without a `kid`, the only key that fits the algorithm."""
-        if self._clock() - self._read_at >= JWKS_FRESH_S and not (self._keys and self._reading.locked()):
+        if self._clock() - self._read_at >= JWKS_FRESH_S and not (self._keys and self._lock.locked()):
             await self._refresh()
-        found = self._pick(name, algorithm)
+        found = self._select(kid, algorithm)
         if found is None:
             await self._refresh()
-            found = self._pick(name, algorithm)
+            found = self._select(kid, algorithm)
         if not self._keys:
             raise AuthUnavailable("the issuer's keys are not known")
         return found
 
     async def _refresh(self) -> None:
-        asked = self._clock()
-        async with self._reading:
+        requested_at = self._clock()
+        async with self._lock:
             wait = JWKS_AGAIN_S if self._keys else JWKS_RETRY_S
-            if asked - self._tried_at < wait:
+            if requested_at - self._tried_at < wait:
                 return
-            self._tried_at = asked
+            self._tried_at = requested_at
             try:
-                self._take(await self._read())
+                self._update(await self._read())
             except (AuthUnavailable, OSError, json.NotJson, UnicodeDecodeError) as error:
-                said = error if isinstance(error, AuthUnavailable | json.NotJson) else type(error).__name__
-                logger.error("the issuer's keys cannot be read: %s", said)
+                reason = error if isinstance(error, AuthUnavailable | json.NotJson) else type(error).__name__
+                logger.error("the issuer's keys cannot be read: %s", reason)
                 if self._clock() - self._read_at >= JWKS_KEPT_S:
-                    self._keys, self._made = [], {}
+                    self._keys, self._prepared = [], {}
 
-    def _take(self, body: bytes) -> None:
+    def _update(self, body: bytes) -> None:
         keys = members(json.parse(body.decode())).get("keys")
         if not is_array(keys) or len(keys) > MAX_JWKS:
             raise json.NotJson(f"expected an object with at most {MAX_JWKS} 'keys'")
-        self._keys, self._made = [key for key in keys if is_object(key) and _is_usable(key)], {}
+        self._keys, self._prepared = [key for key in keys if is_object(key) and _is_usable(key)], {}
         self._read_at = self._clock()
 
-    def _pick(self, name: str | None, algorithm: str) -> jwt.PyJWK | None:
-        fitting = [
-            made
-            for number, key in enumerate(self._keys)
-            if name in (None, key.get("kid")) and (made := self._key(number, algorithm)) is not None
+    def _select(self, kid: str | None, algorithm: str) -> jwt.PyJWK | None:
+        candidates = [
+            prepared
+            for index, key in enumerate(self._keys)
+            if kid in (None, key.get("kid")) and (prepared := self._prepare(index, algorithm)) is not None
         ]
-        return fitting[0] if (fitting and name is not None) or len(fitting) == 1 else None
+        return candidates[0] if (candidates and kid is not None) or len(candidates) == 1 else None
 
-    def _key(self, number: int, algorithm: str) -> jwt.PyJWK | None:
+    def _prepare(self, index: int, algorithm: str) -> jwt.PyJWK | None:
         """Return a key prepared for an algorithm; `None` if it does not fit."""
-        if (number, algorithm) not in self._made:
-            key = self._keys[number]
+        if (index, algorithm) not in self._prepared:
+            key = self._keys[index]
             try:
-                made = jwt.PyJWK(key, algorithm) if key.get("alg", algorithm) == algorithm else None
+                prepared = jwt.PyJWK(key, algorithm) if key.get("alg", algorithm) == algorithm else None
             except jwt.PyJWTError:
-                made = None
-            self._made[number, algorithm] = made
-        return self._made[number, algorithm]
+                prepared = None
+            self._prepared[index, algorithm] = prepared
+        return self._prepared[index, algorithm]
 
 
 def _is_usable(key: dict[str, Any]) -> bool:
     """Whether a key is asymmetric and for verifying signatures."""
     uses = key.get("key_ops", ["verify"])
-    return key.get("kty") in _KINDS and key.get("use", "sig") == "sig" and is_array(uses) and "verify" in uses
+    return key.get("kty") in _KEY_TYPES and key.get("use", "sig") == "sig" and is_array(uses) and "verify" in uses

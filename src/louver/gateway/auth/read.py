@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from louver.catalogue.policy.principal import Principal
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
-from louver.gateway.config.model import Audited
+from louver.gateway.config.model import AuditSettings
 from louver.limits import AUDIT_DAYS
 from louver.protocol.urls import is_url
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AUTH: Final = ("louver", "auth")
 
 
-class Source(Protocol):
+class SettingReader(Protocol):
     """The configuration file."""
 
     def string(self, place: Place, written: str) -> str:
@@ -32,18 +32,18 @@ class Source(Protocol):
         """Return a path, after checking that its folder exists."""
         ...
 
-    def wrong(self, place: Place, message: str) -> InvalidConfig: ...
+    def error_at(self, place: Place, message: str) -> InvalidConfig: ...
 
 
-def read_auth(written: dict[str, Any], source: Source) -> Auth:
+def read_auth(written: dict[str, Any], source: SettingReader) -> Auth:
     """Read the authentication settings; an audience is required except for a token file."""
     issuer, resource = (_url(written, name, source) for name in ("issuer", "resource"))
     audience = source.string((*_AUTH, "audience"), written["audience"]) if "audience" in written else resource
     if audience is None and "tokens" not in written:
         message = "'auth': expected 'audience' or 'resource': without them tokens for other servers would be taken"
-        raise source.wrong(_AUTH, message)
+        raise source.error_at(_AUTH, message)
     return Auth(
-        _way(written, source),
+        _read_method(written, source),
         required_scopes=tuple(written.get("requiredScopes", ())),
         resource=resource,
         issuer=issuer,
@@ -51,48 +51,50 @@ def read_auth(written: dict[str, Any], source: Source) -> Auth:
     )
 
 
-def read_principal(written: dict[str, Any], source: Source) -> Principal:
+def read_principal(written: dict[str, Any], source: SettingReader) -> Principal:
     """Read the principal of the stdio client."""
     at = ("louver", "principal")
-    said = {name: source.string((*at, name), written[name]) for name in ("subject", "client") if name in written}
+    names = {name: source.string((*at, name), written[name]) for name in ("subject", "client") if name in written}
     words = [frozenset[str](written.get(name, ())) for name in ("scopes", "roles")]
-    return Principal(said.get("subject"), said.get("client"), *words)
+    return Principal(names.get("subject"), names.get("client"), *words)
 
 
-def read_audit(written: dict[str, Any], source: Source) -> Audited:
-    return Audited(source.file(("louver", "audit", "file"), written["file"]), written.get("retentionDays", AUDIT_DAYS))
+def read_audit(written: dict[str, Any], source: SettingReader) -> AuditSettings:
+    return AuditSettings(
+        source.file(("louver", "audit", "file"), written["file"]), written.get("retentionDays", AUDIT_DAYS)
+    )
 
 
-def _way(written: dict[str, Any], source: Source) -> Jwks | Introspection | Tokens:
+def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Introspection | Tokens:
     if "tokens" in written:
-        return Tokens(_existing("tokens", written["tokens"], source))
+        return Tokens(_existing_file("tokens", written["tokens"], source))
     if "jwks" in written:
         place = source.string((*_AUTH, "jwks"), written["jwks"])
-        keys = _url(written, "jwks", source) if "://" in place else _existing("jwks", written["jwks"], source)
+        keys = _url(written, "jwks", source) if "://" in place else _existing_file("jwks", written["jwks"], source)
         assert keys is not None, "it is there"
         return Jwks(keys, tuple(written.get("algorithms", ALGORITHMS)))
-    asked, at = written["introspection"], (*_AUTH, "introspection")
-    endpoint = _url(asked, "endpoint", source, at)
+    section, at = written["introspection"], (*_AUTH, "introspection")
+    endpoint = _url(section, "endpoint", source, at)
     assert endpoint is not None, "the schema wants it"
     names = ("clientId", "clientSecret")
-    return Introspection(endpoint, *(source.string((*at, name), asked[name]) for name in names))
+    return Introspection(endpoint, *(source.string((*at, name), section[name]) for name in names))
 
 
-def _existing(name: str, written: str, source: Source) -> Path:
+def _existing_file(name: str, written: str, source: SettingReader) -> Path:
     found = source.file((*_AUTH, name), written)
     if not found.is_file():
-        raise source.wrong((*_AUTH, name), f"{name!r}: there is no such file")
+        raise source.error_at((*_AUTH, name), f"{name!r}: there is no such file")
     return found
 
 
-def _url(written: dict[str, Any], name: str, source: Source, at: Place = _AUTH) -> str | None:
+def _url(written: dict[str, Any], name: str, source: SettingReader, at: Place = _AUTH) -> str | None:
     """Read a URL that is safe from eavesdropping and tampering: https, or http to the loopback."""
     if name not in written:
         return None
     url = source.string((*at, name), written[name])
     if not is_url(url) or "#" in url or not _is_secure(url):
         message = f"{name!r}: expected a URL that begins with https://, without '#'; http:// is for the loopback alone"
-        raise source.wrong((*at, name), message)
+        raise source.error_at((*at, name), message)
     return url
 
 

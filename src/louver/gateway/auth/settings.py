@@ -49,7 +49,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    by: Jwks | Introspection | Tokens
+    method: Jwks | Introspection | Tokens
     required_scopes: tuple[str, ...] = ()
     resource: str | None = None  # the URL of this server as clients know it
     issuer: str | None = None  # together with `resource`, published to clients (RFC 9728)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import jwt
 
 from louver.catalogue.files.open_regular import regular
-from louver.gateway.auth.claims import access_of
+from louver.gateway.auth.claims import access_token_from
 from louver.gateway.auth.fetch import fetch
-from louver.gateway.auth.keys import Keys
+from louver.gateway.auth.keys import JwksCache
 from louver.limits import CLOCK_SKEW_S, MAX_AUTH_BYTES, MAX_TOKEN_CHARACTERS
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Signed:
+class JwtVerifier:
     """Token verifier for JWTs."""
 
-    def __init__(self, by: Jwks, auth: Auth) -> None:
-        read = partial(_read_file, by.keys) if isinstance(by.keys, Path) else partial(fetch, by.keys)
-        self._keys = Keys(read)
-        self._algorithms = by.algorithms
+    def __init__(self, jwks: Jwks, auth: Auth) -> None:
+        read = partial(_read_file, jwks.keys) if isinstance(jwks.keys, Path) else partial(fetch, jwks.keys)
+        self._keys = JwksCache(read)
+        self._algorithms = jwks.algorithms
         self._auth = auth
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -60,7 +60,7 @@ class Signed:
             # Only the error's class: PyJWT's message can quote the token's content.
             logger.info("a token is not taken: %s", type(error).__name__)
             return None
-        return access_of(claims)
+        return access_token_from(claims)
 
 
 async def _read_file(path: Path) -> bytes:

@@ -20,7 +20,7 @@ from mcp.server.auth.provider import AccessToken
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import regular
 from louver.errors import InvalidConfig
-from louver.gateway.config.validate import check, parsed
+from louver.gateway.config.validate import check, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Static:
+class StaticTokenVerifier:
     """Token verifier by digest; raises `InvalidConfig` if the file is invalid or accessible to other users."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._stamp = self._now()
-        self._known: Mapping[str, AccessToken] = _read(file)
+        self._stamp = self._file_stamp()
+        self._tokens: Mapping[str, AccessToken] = _read(file)
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the access token; `None` if it is not listed. The SDK checks the expiry."""
         self._refresh()
-        return self._known.get(digest_of(token))
+        return self._tokens.get(digest_of(token))
 
     def _refresh(self) -> None:
-        stamp = self._now()
+        stamp = self._file_stamp()
         if stamp == self._stamp:
             return
         self._stamp = stamp
         try:
-            self._known = _read(self._file)
+            self._tokens = _read(self._file)
         except InvalidConfig as error:
-            self._known = {}
+            self._tokens = {}
             logger.error("no token counts until this is right: %s", error)
 
-    def _now(self) -> tuple[int, ...] | None:
+    def _file_stamp(self) -> tuple[int, ...] | None:
         try:
             found = self._file.stat()
         except OSError:
@@ -76,29 +76,29 @@ def _read(file: Path) -> Mapping[str, AccessToken]:
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         message = f"others than its owner can read or write it (mode {mode:o}): expected 600, by chmod 600"
         raise InvalidConfig(message, file=str(file))
-    content = parsed(text, str(file))
+    content = parse_json(text, str(file))
     check(content, text, str(file), part="tokens")
     try:
-        return {digest: _access(digest, said) for digest, said in content["tokens"].items()}
-    except _NoTime as error:
+        return {digest: _access_token(digest, entry) for digest, entry in content["tokens"].items()}
+    except _InvalidExpiry as error:
         line = nearest_line(text, ("tokens", str(error), "expires"))
         message = "'expires': expected a time with its zone, like 2027-01-01T00:00:00Z"
         raise InvalidConfig(message, file=str(file), line=line) from None
 
 
-class _NoTime(ValueError):
+class _InvalidExpiry(ValueError):
     """An expiry time is invalid; the message is the token's digest."""
 
 
-def _access(digest: str, said: dict[str, Any]) -> AccessToken:
-    expires = said.get("expires")
+def _access_token(digest: str, entry: dict[str, Any]) -> AccessToken:
+    expires = entry.get("expires")
     return AccessToken(
         token="",
-        client_id=said.get("client", ""),
-        subject=said.get("subject"),
-        scopes=said.get("scopes", []),
+        client_id=entry.get("client", ""),
+        subject=entry.get("subject"),
+        scopes=entry.get("scopes", []),
         expires_at=None if expires is None else _seconds(digest, expires),
-        claims={"roles": said.get("roles", [])},
+        claims={"roles": entry.get("roles", [])},
     )
 
 
@@ -106,7 +106,7 @@ def _seconds(digest: str, text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise _NoTime(digest) from None
+        raise _InvalidExpiry(digest) from None
     if moment.tzinfo is None:
-        raise _NoTime(digest)
+        raise _InvalidExpiry(digest)
     return int(moment.timestamp())

@@ -24,7 +24,7 @@ from louver.core.json import members
 from louver.errors import UpstreamUnavailable
 from louver.gateway.clients.outbox import Outbox
 from louver.gateway.clients.revisions import is_modern
-from louver.gateway.upstream.negotiation import Hello
+from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.limits import MAX_URI_PARTS
 from louver.protocol.names import PREFIX
 from louver.server.call_record import CallRecord
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
     from louver.server.request import Connection, Request
 
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-_ASKS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-UPDATED: Final = "notifications/resources/updated"
-_KEY = f"{PREFIX}client"
-_HOST = "host"
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+RESOURCE_UPDATED: Final = "notifications/resources/updated"
+_CLIENT_KEY = f"{PREFIX}client"
+_STDIO_OWNER = "host"
 
 
-def wholes(uri: object) -> Iterator[str]:
+def resource_and_parents(uri: object) -> Iterator[str]:
     """The URIs of a resource and its parents: a server may report a change of a part of what is watched."""
     if not isinstance(uri, str):
         return
@@ -55,7 +55,7 @@ def wholes(uri: object) -> Iterator[str]:
         yield from (uri, uri + slash)
 
 
-def _part(method: str, params: dict[str, Any]) -> str | None:
+def _capability_part(method: str, params: dict[str, Any]) -> str | None:
     """The part of a capability that a request to the client also needs, if any."""
     if method == "elicitation/create":
         return "url" if params.get("mode") == "url" else "form"
@@ -66,62 +66,68 @@ def _part(method: str, params: dict[str, Any]) -> str | None:
 
 class Client:
     def __init__(
-        self, version: str, hello: Hello, connection: Connection | None = None, party: Hashable | None = None
+        self,
+        version: str,
+        identity: ClientIdentity,
+        connection: Connection | None = None,
+        owner: Hashable | None = None,
     ) -> None:
         self.version = version
         self.is_modern = is_modern(version)  # speaks 2026-07-28
-        self.hello = hello
+        self.identity = identity
         self.log_level: str | None = None
         self.watched: set[str] = set()  # URIs of subscribed resources
         self.outbox = Outbox()
-        self.has_gone = False  # though its requests may not know it yet
+        self.is_closed = False  # though its requests may not know it yet
         self._connection = connection
-        self._party = party
+        self._owner = owner
 
     @property
-    def party(self) -> Hashable:
+    def owner(self) -> Hashable:
         """Equal for clients that are known to belong to the same user or host."""
-        return self if self._party is None else self._party
+        return self if self._owner is None else self._owner
 
-    def go(self) -> None:
+    def close(self) -> None:
         """Mark it as gone: it gets no notifications, and nothing is opened for it."""
-        self.has_gone = True
+        self.is_closed = True
         self.outbox.close()
 
-    def check_is_there(self, upstream: str) -> None:
+    def check_is_open(self, upstream: str) -> None:
         """Raise if the client has gone: nothing would later undo what is requested or opened for it now."""
-        if self.has_gone:
+        if self.is_closed:
             raise UpstreamUnavailable(
                 f"upstream {upstream!r} is not there: the connection was opened anew meanwhile; call again"
             )
 
-    def check_can(self, method: str, params: Params) -> None:
+    def check_capability(self, method: str, params: Params) -> None:
         """Raise if the client has no capability for this request."""
-        capability = _ASKS.get(method)
+        capability = _CAPABILITY_OF.get(method)
         if capability is None:
             return
-        if capability not in self.hello.capabilities:
+        if capability not in self.identity.capabilities:
             raise MCPError(code=METHOD_NOT_FOUND, message=f"the client has no capability {capability!r}")
-        part, said = _part(method, params or {}), members(self.hello.capabilities[capability])
+        part, parts = _capability_part(method, params or {}), members(self.identity.capabilities[capability])
         # Without parts, `elicitation` means forms.
-        if part is not None and part not in said and (said or part != "form"):
+        if part is not None and part not in parts and (parts or part != "form"):
             raise MCPError(code=INVALID_PARAMS, message=f"the client has no capability '{capability}.{part}'")
 
-    def takes(self, method: str, params: Params, default: str | None = None) -> bool:
+    def accepts(self, method: str, params: Params, default: str | None = None) -> bool:
         if method == "notifications/message":
-            return self.takes_level(params, default)
-        return method != UPDATED or any(uri in self.watched for uri in wholes((params or {}).get("uri")))
+            return self.accepts_level(params, default)
+        return method != RESOURCE_UPDATED or any(
+            uri in self.watched for uri in resource_and_parents((params or {}).get("uri"))
+        )
 
-    def takes_level(self, params: Params, default: str | None = None) -> bool:
+    def accepts_level(self, params: Params, default: str | None = None) -> bool:
         """Whether a log message has the client's level; `default` is that of handshake clients that set none."""
         level = (params or {}).get("level")
-        wanted = self.log_level if self.log_level in LEVELS or self.is_modern else default
-        if wanted not in LEVELS:
+        wanted = self.log_level if self.log_level in LOG_LEVELS or self.is_modern else default
+        if wanted not in LOG_LEVELS:
             # No level is set: handshake clients get every message, 2026-07-28 clients none.
             return not self.is_modern
-        return level in LEVELS and LEVELS.index(level) >= LEVELS.index(wanted)
+        return level in LOG_LEVELS and LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted)
 
-    def hear(self, method: str, params: Params) -> None:
+    def notify(self, method: str, params: Params) -> None:
         """Queue a notification that belongs to no request."""
         if self._connection is not None:
             self.outbox.put(method, params, partial(self._connection.notify, method, params))
@@ -130,30 +136,30 @@ class Client:
         """Ask the client something that belongs to none of its requests."""
         if self._connection is None:
             raise MCPError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
-        self.check_can(method, params)
+        self.check_capability(method, params)
         return await self._connection.ask(method, params)
 
 
 def handshake_client(request: Request) -> Client | None:
     """The client of a connection; `None` before `initialize`."""
-    return request.connection.state.get(_KEY)
+    return request.connection.state.get(_CLIENT_KEY)
 
 
 def open_client(request: Request, version: str) -> Client:
     params = dict(request.params)
-    hello = Hello(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
-    client = request.connection.state[_KEY] = Client(version, hello, request.connection)
+    identity = ClientIdentity(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
+    client = request.connection.state[_CLIENT_KEY] = Client(version, identity, request.connection)
     return client
 
 
 def modern_client(request: Request) -> Client:
-    said = members(request.params.get("_meta"))
-    info, capabilities = said.get(CLIENT_INFO_META_KEY), said.get(CLIENT_CAPABILITIES_META_KEY)
-    hello = Hello(request.revision, members(info), members(capabilities))
+    meta = members(request.params.get("_meta"))
+    info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
+    identity = ClientIdentity(request.revision, members(info), members(capabilities))
     # Over stdio there is only one host.
-    party = _HOST if request.address is None else request.identity.key
-    client = Client(request.revision, hello, party=party)
-    client.log_level = said.get(LOG_LEVEL_META_KEY)
+    owner = _STDIO_OWNER if request.address is None else request.identity.key
+    client = Client(request.revision, identity, owner=owner)
+    client.log_level = meta.get(LOG_LEVEL_META_KEY)
     return client
 
 
@@ -176,35 +182,35 @@ class Caller(Protocol):
     @property
     def record(self) -> CallRecord: ...
 
-    async def heard(self, method: str, params: Params) -> None: ...
+    async def notify(self, method: str, params: Params) -> None: ...
 
-    async def paused(self) -> None:
+    async def pause(self) -> None:
         """The upstream has closed the call's stream for a while: the client's stream can close too."""
         ...
 
-    async def asked(self, method: str, params: Params) -> dict[str, Any]: ...
+    async def ask(self, method: str, params: Params) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Itself:
+class GatewayCaller:
     """The gateway as caller, without a client."""
 
     client: Client
     identity: Identity = ANONYMOUS
     record: CallRecord = field(default_factory=CallRecord)
 
-    async def heard(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Nothing: no client to notify."""
 
-    async def paused(self) -> None:
+    async def pause(self) -> None:
         """Nothing: no client's stream to close."""
 
-    async def asked(self, method: str, params: Params) -> dict[str, Any]:
+    async def ask(self, method: str, params: Params) -> dict[str, Any]:
         raise MCPError(code=INVALID_REQUEST, message="there is no client to be asked")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ClientRequest:
     """One request of a client, while it is answered; its notifications are sent before the answer."""
 
     client: Client
@@ -218,20 +224,20 @@ class Turn:
     def record(self) -> CallRecord:
         return self.request.record
 
-    async def heard(self, method: str, params: Params) -> None:
-        if method == "notifications/message" and not self.client.takes_level(params):
+    async def notify(self, method: str, params: Params) -> None:
+        if method == "notifications/message" and not self.client.accepts_level(params):
             return
         send = partial(self.request.connection.notify, method, params, self.request.id)
         self.client.outbox.put(method, params, send)
 
-    async def paused(self) -> None:
+    async def pause(self) -> None:
         """Close the client's stream; the client resumes it by itself."""
         if self.request.pause is not None:
             await self.request.pause()
 
-    async def asked(self, method: str, params: Params) -> dict[str, Any]:
-        await self.client.outbox.told()
-        self.client.check_can(method, params)
+    async def ask(self, method: str, params: Params) -> dict[str, Any]:
+        await self.client.outbox.flush()
+        self.client.check_capability(method, params)
         return await self.request.connection.ask(method, params, self.request.id)
 
     async def __aenter__(self) -> Self:
@@ -241,7 +247,7 @@ class Turn:
         try:
             # Not if cancelled: the client has gone then. An error is an answer.
             if kind is None or issubclass(kind, Exception):
-                await self.client.outbox.told()
+                await self.client.outbox.flush()
         finally:
             if self.client.is_modern:
                 # A 2026-07-28 client is this one request.

@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from louver.core.json import compact
-from louver.gateway.upstream.list_cache import CHANGES
+from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.limits import MAX_UNREAD, MAX_UNREAD_CHARACTERS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class _Note(NamedTuple):
+class _QueuedNotification(NamedTuple):
     method: str
     size: int
     send: Callable[[], Awaitable[None]]
@@ -30,7 +30,7 @@ class _Note(NamedTuple):
 
 class Outbox:
     def __init__(self) -> None:
-        self._notes: deque[_Note] = deque()
+        self._queue: deque[_QueuedNotification] = deque()
         self._size = 0
         self._dropped = 0
         self._sending: asyncio.Task[None] | None = None
@@ -38,47 +38,47 @@ class Outbox:
 
     def put(self, method: str, params: Params, send: Callable[[], Awaitable[None]]) -> None:
         size = len(compact(params))
-        if method in CHANGES:
-            if any(note.method == method for note in self._notes):
+        if method in LIST_CHANGED_METHODS:
+            if any(queued.method == method for queued in self._queue):
                 return
-        elif self._notes and (len(self._notes) >= MAX_UNREAD or self._size + size > MAX_UNREAD_CHARACTERS):
+        elif self._queue and (len(self._queue) >= MAX_UNREAD or self._size + size > MAX_UNREAD_CHARACTERS):
             self._drop()
             return
-        self._add(_Note(method, size, send))
+        self._add(_QueuedNotification(method, size, send))
 
-    async def told(self) -> None:
+    async def flush(self) -> None:
         """Wait until the notifications queued so far are delivered, or the client has gone."""
         if self._sending is None:
             return
-        reached = asyncio.get_running_loop().create_future()
+        flushed = asyncio.get_running_loop().create_future()
 
-        async def reach() -> None:
-            reached.set_result(None)
+        async def mark_flushed() -> None:
+            flushed.set_result(None)
 
-        self._add(_Note("", 0, reach))
-        await asyncio.wait({reached, self._sending}, return_when=asyncio.FIRST_COMPLETED)
+        self._add(_QueuedNotification("", 0, mark_flushed))
+        await asyncio.wait({flushed, self._sending}, return_when=asyncio.FIRST_COMPLETED)
 
     def close(self) -> None:
         self._is_closed = True
-        self._notes.clear()
+        self._queue.clear()
         sending, self._sending = self._sending, None
         if sending is not None:
             sending.cancel()
 
-    def _add(self, note: _Note) -> None:
+    def _add(self, notification: _QueuedNotification) -> None:
         if self._is_closed:
             return
-        self._notes.append(note)
-        self._size += note.size
+        self._queue.append(notification)
+        self._size += notification.size
         if self._sending is None:
             self._sending = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        while self._notes:
-            note = self._notes.popleft()
-            self._size -= note.size
+        while self._queue:
+            notification = self._queue.popleft()
+            self._size -= notification.size
             try:
-                await note.send()
+                await notification.send()
             except Exception as error:  # noqa: BLE001 - the next one may be delivered
                 logger.error("a notification could not be delivered: %s", type(error).__name__)
         self._sending = None

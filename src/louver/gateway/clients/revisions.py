@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
 
 # The keys of `_meta` that identify the client in a 2026-07-28 request.
-ENVELOPE: Final = (
+ENVELOPE_KEYS: Final = (
     PROTOCOL_VERSION_META_KEY,
     CLIENT_INFO_META_KEY,
     CLIENT_CAPABILITIES_META_KEY,
     LOG_LEVEL_META_KEY,
 )
 
-_OF_2026 = ("resultType", "ttlMs", "cacheScope")
+_MODERN_MEMBERS = ("resultType", "ttlMs", "cacheScope")
 
 
 def is_modern(version: str) -> bool:
@@ -45,29 +45,34 @@ def is_modern(version: str) -> bool:
     return version in MODERN_PROTOCOL_VERSIONS
 
 
-def enveloped(params: Params, envelope: dict[str, Any]) -> dict[str, Any]:
-    said = params or {}
-    return {**said, "_meta": {**members(said.get("_meta")), **envelope}}
+def with_envelope(params: Params, envelope: dict[str, Any]) -> dict[str, Any]:
+    params_dict = params or {}
+    return {**params_dict, "_meta": {**members(params_dict.get("_meta")), **envelope}}
 
 
 def without_envelope(params: Params) -> Params:
     if params is None or not is_object(params.get("_meta")):
         return params
-    meta = {key: value for key, value in params["_meta"].items() if key not in ENVELOPE}
+    meta = {key: value for key, value in params["_meta"].items() if key not in ENVELOPE_KEYS}
     rest = {key: value for key, value in params.items() if key != "_meta"}
     return {**rest, "_meta": meta} if meta else rest
 
 
 def modern_result(method: str, result: dict[str, Any], server_info: Any) -> dict[str, Any]:
     """A handshake upstream's result for a 2026-07-28 client; not cacheable, since no lifetime is known."""
-    kept = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE_METHODS else {}
-    stamp = {} if server_info is None else {SERVER_INFO_META_KEY: server_info}
-    return {"resultType": "complete", **kept, **result, "_meta": {**members(result.get("_meta")), **stamp}}
+    caching = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE_METHODS else {}
+    server_info_meta = {} if server_info is None else {SERVER_INFO_META_KEY: server_info}
+    return {
+        "resultType": "complete",
+        **caching,
+        **result,
+        "_meta": {**members(result.get("_meta")), **server_info_meta},
+    }
 
 
 def handshake_result(method: str, result: dict[str, Any]) -> dict[str, Any]:
     """A 2026-07-28 upstream's result for a handshake client; there structured content must be an object."""
-    rest = {key: value for key, value in result.items() if key not in _OF_2026}
+    rest = {key: value for key, value in result.items() if key not in _MODERN_MEMBERS}
     if is_object(meta := rest.get("_meta")) and SERVER_INFO_META_KEY in meta:
         # `initialize` has named the server already.
         rest["_meta"] = {key: value for key, value in meta.items() if key != SERVER_INFO_META_KEY}
@@ -82,13 +87,13 @@ def handshake_result(method: str, result: dict[str, Any]) -> dict[str, Any]:
 
 def opening_for_handshake(opening: dict[str, Any]) -> dict[str, Any]:
     info = members(opening.get("_meta")).get(SERVER_INFO_META_KEY) or {"name": "unnamed", "version": "0"}
-    said = {key: value for key, value in opening.items() if key not in (*_OF_2026, "supportedVersions", "_meta")}
-    return {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, **said, "serverInfo": info}
+    rest = {key: value for key, value in opening.items() if key not in (*_MODERN_MEMBERS, "supportedVersions", "_meta")}
+    return {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, **rest, "serverInfo": info}
 
 
 def opening_for_modern(opening: dict[str, Any]) -> dict[str, Any]:
-    said = {key: value for key, value in opening.items() if key not in ("protocolVersion", "serverInfo", "_meta")}
-    result: dict[str, Any] = {"supportedVersions": supported_versions(), "capabilities": {}, **said}
+    rest = {key: value for key, value in opening.items() if key not in ("protocolVersion", "serverInfo", "_meta")}
+    result: dict[str, Any] = {"supportedVersions": supported_versions(), "capabilities": {}, **rest}
     return modern_result("server/discover", result, opening.get("serverInfo"))
 
 

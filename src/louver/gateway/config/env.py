@@ -15,37 +15,39 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MARK = re.compile(r"\$\$\{|\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?P<other>:-(?P<default>[^}]*))?\})?", re.ASCII)
+_REFERENCE = re.compile(r"\$\$\{|\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?P<other>:-(?P<default>[^}]*))?\})?", re.ASCII)
 
 # Variables that only Cursor and VS Code know; `louver init` resolves them.
 HOST_VARIABLES = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/")
 
 
-class Unresolved(ValueError):
+class UnresolvedVariable(ValueError):
     """A variable cannot be resolved; the message names the variable, never a value."""
 
 
-def resolved(text: str, environ: Mapping[str, str]) -> str:
+def expand_variables(text: str, environ: Mapping[str, str]) -> str:
     """The text with the values of its variables."""
-    return _MARK.sub(lambda found: _value(found, environ), text)
+    return _REFERENCE.sub(lambda found: _value(found, environ), text)
 
 
 def variables(text: str) -> list[str]:
     """The names of the variables in a text that must be set, in order."""
-    return [found["name"] for found in _MARK.finditer(text) if found["name"] and found["other"] is None]
+    return [match["name"] for match in _REFERENCE.finditer(text) if match["name"] and match["other"] is None]
 
 
-def _value(found: re.Match[str], environ: Mapping[str, str]) -> str:
-    if found.group() == "$${":
+def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
+    if match.group() == "$${":
         return "${"
-    name: str | None = found["name"]
+    name: str | None = match["name"]
     if name is None:
-        raise Unresolved("a '${' that begins no variable: expected '${NAME}', '${NAME:-default}', or '$${' for itself")
+        raise UnresolvedVariable(
+            "a '${' that begins no variable: expected '${NAME}', '${NAME:-default}', or '$${' for itself"
+        )
     value = environ.get(name)
-    if found["other"] is not None:
-        return value or found["default"]
+    if match["other"] is not None:
+        return value or match["default"]
     if value is None:
-        raise Unresolved(_not_set(name))
+        raise UnresolvedVariable(_not_set(name))
     return value
 
 

@@ -42,23 +42,23 @@ Isolation = Literal["session", "shared"]
 Exposure = Literal["full", "minimal", "discovery", "gateway"]
 
 # A minimally listed tool runs after its description was read, or if its arguments fit.
-Disclosure = Literal["enforce", "on-error"]
+DisclosureLevel = Literal["enforce", "on-error"]
 
 # Containment of scripts: the system refuses everything, or a process alone, for systems that can do no more; or none.
-Execute = Literal["strict", "process", "off"]
+ExecuteLevel = Literal["strict", "process", "off"]
 
-Transport = Literal["stdio", "http"]
+TransportKind = Literal["stdio", "http"]
 
 # The name of a server that the command line gives.
-ONLY = "upstream"
+COMMAND_LINE_SERVER = "upstream"
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
+class UpstreamConfig:
     """One server; its `repr` leaves out what may hold a secret."""
 
     name: str  # with several servers, their tools are called `name__tool`
-    transport: Transport
+    transport: TransportKind
     command: tuple[str, ...] = field(default=(), repr=False)  # for stdio
     # besides `HOME`, `PATH` and the like, which every command gets
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -77,28 +77,28 @@ class Upstream:
     policy: Policy | None = None  # `None`: every caller may see everything
 
     @property
-    def place(self) -> str:
+    def server_id(self) -> str:
         """Identifies the server by its name and how it is reached, whatever its other settings."""
         cwd = None if self.cwd is None else str(self.cwd)
         return digest([self.name, self.transport, list(self.command), cwd, self.url])
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditSettings:
     file: Path
     retention_days: float = AUDIT_DAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    upstreams: tuple[Upstream, ...]
+    upstreams: tuple[UpstreamConfig, ...]
     argument: Argument = "projectable"  # which tools take it
     argument_name: str = ARGUMENT
     hosts: Mapping[str, Host] = field(default_factory=dict[str, Host])  # besides the known ones
     listing: Listing = "relaxed"  # the output schema that projectable tools list
     exposure: Exposure = "full"
-    disclosure: Disclosure = "enforce"
-    execute: Execute | None = None  # `None`: `strict` in the exposure `discovery`, else `off`
+    disclosure: DisclosureLevel = "enforce"
+    execute: ExecuteLevel | None = None  # `None`: `strict` in the exposure `discovery`, else `off`
     inspect: Inspect = "readOnly"  # which tools may run to show an answer
     grant_keys: tuple[str, ...] = field(default=(), repr=False)  # if empty, each process has its own secret
     warnings: Warnings | None = None  # `None`: no warnings of large answers
@@ -107,17 +107,17 @@ class Config:
     exports: Path | None = None  # a folder that exists, for whole answers
     auth: Auth | None = None  # `None`: every HTTP client is served
     principal: Principal | None = None  # the client over stdio
-    audit: Audited | None = None  # `None`: no audit
+    audit: AuditSettings | None = None  # `None`: no audit
 
     @classmethod
-    def of_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:
+    def from_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:
         """One server, with the gateway's whole environment: the user of the command line has set it."""
         if not command or not command[0]:
             raise InvalidConfig("expected the command that starts a server, for example: -- npx -y some-server")
-        return cls((Upstream(ONLY, "stdio", command=tuple(command), env=dict(environ)),))
+        return cls((UpstreamConfig(COMMAND_LINE_SERVER, "stdio", command=tuple(command), env=dict(environ)),))
 
     @classmethod
-    def of_url(cls, url: str) -> Config:
+    def from_url(cls, url: str) -> Config:
         if not is_url(url):
             raise InvalidConfig("expected a URL that begins with http:// or https://")
-        return cls((Upstream(ONLY, "http", url=url),))
+        return cls((UpstreamConfig(COMMAND_LINE_SERVER, "http", url=url),))

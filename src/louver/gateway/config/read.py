@@ -21,9 +21,9 @@ from louver.catalogue.policy.policy import Policy
 from louver.core.json import members
 from louver.errors import InvalidConfig, InvalidGuidance
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
-from louver.gateway.config.env import Unresolved, resolved
-from louver.gateway.config.model import Config, Upstream
-from louver.gateway.config.validate import SERVERS, check, parsed, whose
+from louver.gateway.config.env import UnresolvedVariable, expand_variables
+from louver.gateway.config.model import Config, UpstreamConfig
+from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener | None = None) -> Config:
     """The configuration in a file. Without an `opener` the file may also be a pipe, which is waited for."""
-    text = text_of(path, opener)
-    content = parsed(text, str(path))
+    text = read_text(path, opener)
+    content = parse_json(text, str(path))
     check(content, text, str(path))
-    source = Source(path, text, environ)
+    source = ConfigSource(path, text, environ)
     settings = dict(content.get("louver", {}))
     pseudonyms = source.secret(("louver", "pseudonymKey"), settings.pop("pseudonymKey", ""))
     upstreams = [
@@ -55,7 +55,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
     ]
     keys = source.keys(settings.pop("grantKeys", []))
     hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
-    warnings, kept = settings.pop("warnings", False), settings.pop("keepResults", None)
+    warnings, kept_results = settings.pop("warnings", False), settings.pop("keepResults", None)
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
     return Config(
@@ -64,7 +64,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
         hosts=hosts,
         grant_keys=keys,
         warnings=None if warnings is False else Warnings(**members(warnings)),
-        keep_results=None if kept is None else source.kept(kept),
+        keep_results=None if kept_results is None else source.kept_results(kept_results),
         learn=source.learn(settings.pop("learn", False)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
         auth=None if auth is None else read_auth(auth, source),
@@ -74,7 +74,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
     )
 
 
-def text_of(path: Path, opener: Opener | None = None) -> str:
+def read_text(path: Path, opener: Opener | None = None) -> str:
     """The text of a UTF-8 file, without a byte order mark."""
     try:
         with open(path, encoding="utf-8-sig", opener=opener) as file:
@@ -85,20 +85,20 @@ def text_of(path: Path, opener: Opener | None = None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ConfigSource:
     """A file that fits the schema, and its environment."""
 
     path: Path
     text: str
     environ: Mapping[str, str]
 
-    def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> Upstream:
+    def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> UpstreamConfig:
         at = (*SERVERS, name)
-        reached = self._http(at, server) if "url" in server else self._stdio(at, server)
+        connection = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
-        return Upstream(
+        return UpstreamConfig(
             name,
-            **reached,
+            **connection,
             views=self.folder((*at, "louver", "views"), settings.get("views")),
             schemas=self._schemas((*at, "louver", "schemas"), settings),
             default_views=settings.get("defaultViews", {}),
@@ -119,10 +119,10 @@ class Source:
         """A secret; empty if none is set."""
         key = self.string(place, written).encode()
         if written and len(key) < MIN_KEY_BYTES:
-            raise self.wrong(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
+            raise self.error_at(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
         return key
 
-    def kept(self, written: dict[str, Any]) -> KeptResults:
+    def kept_results(self, written: dict[str, Any]) -> KeptResults:
         place = ("louver", "keepResults", "store")
         store = written.get("store", MEMORY)
         return KeptResults(
@@ -137,21 +137,21 @@ class Source:
             return self.path.parent / self.string(("louver", "learn"), written)
         return state_folder(self.environ) if written else None
 
-    def check_is_audited(self, upstreams: Sequence[Upstream], *, is_audited: bool) -> None:
+    def check_is_audited(self, upstreams: Sequence[UpstreamConfig], *, is_audited: bool) -> None:
         """Raise if there is a policy without an audit, or an audit without a policy."""
-        under = next((each.name for each in upstreams if each.policy is not None), None)
-        if under is not None and not is_audited:
+        policed_server = next((each.name for each in upstreams if each.policy is not None), None)
+        if policed_server is not None and not is_audited:
             message = "'policy' needs 'audit' under 'louver' at the top: who gets which fields is written down"
-            raise self.wrong((*SERVERS, under, "louver", "policy"), message)
-        if under is None and is_audited:
+            raise self.error_at((*SERVERS, policed_server, "louver", "policy"), message)
+        if policed_server is None and is_audited:
             message = "'audit': no server is under a 'policy', so there is nothing to write down"
-            raise self.wrong(("louver", "audit"), message)
+            raise self.error_at(("louver", "audit"), message)
 
     def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
         if "schemas" in settings and "policy" in settings:
             # The listed schema, and the answers that fit it, would depend on the caller.
             message = "'schemas' does not go with 'policy', by which the answers of these tools are pruned as text"
-            raise self.wrong(place, message)
+            raise self.error_at(place, message)
         return self.folder(place, settings.get("schemas"))
 
     def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
@@ -163,14 +163,14 @@ class Source:
             try:
                 rules.append(Rule.read(rule))
             except InvalidGuidance as error:
-                raise self.wrong((*at, number, "when"), error.message) from None
+                raise self.error_at((*at, number, "when"), error.message) from None
         return tuple(rules)
 
     def _stdio(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
         args = [self.string((*at, "args", n), arg) for n, arg in enumerate(server.get("args", []))]
         command = self.string((*at, "command"), server["command"])
         if not command:
-            raise self.wrong((*at, "command"), "'command': expected a command")
+            raise self.error_at((*at, "command"), "'command': expected a command")
         cwd = server.get("cwd")
         return {
             "transport": "stdio",
@@ -182,11 +182,11 @@ class Source:
     def _http(self, at: Place, server: dict[str, Any]) -> dict[str, Any]:
         url = self.string((*at, "url"), server["url"])
         if not is_url(url):
-            raise self.wrong((*at, "url"), "'url': expected a URL that begins with http:// or https://")
+            raise self.error_at((*at, "url"), "'url': expected a URL that begins with http:// or https://")
         headers = self._strings((*at, "headers"), server.get("headers", {}))
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):
-                raise self.wrong((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
+                raise self.error_at((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
         return {"transport": "http", "url": url, "headers": headers}
 
     def folder(self, place: Place, written: str | None) -> Path | None:
@@ -209,18 +209,18 @@ class Source:
 
     def _no_folder(self, place: Place, written: str, folder: str) -> InvalidConfig:
         # The value of a variable is not shown.
-        shown = "" if self.string(place, written) != written else f": {folder!r}"
-        return self.wrong(place, f"{place[-1]!r}: there is no such folder{shown}")
+        displayed = "" if self.string(place, written) != written else f": {folder!r}"
+        return self.error_at(place, f"{place[-1]!r}: there is no such folder{displayed}")
 
     def string(self, place: Place, written: str) -> str:
         """A setting with its variables expanded."""
         try:
-            value = resolved(written, self.environ)
-        except Unresolved as error:
-            raise self.wrong(place, str(error)) from None
+            value = expand_variables(written, self.environ)
+        except UnresolvedVariable as error:
+            raise self.error_at(place, str(error)) from None
         if "\0" in value:
-            raise self.wrong(place, f"{place[-1]!r}: expected a text without the character U+0000")
+            raise self.error_at(place, f"{place[-1]!r}: expected a text without the character U+0000")
         return value
 
-    def wrong(self, place: Place, message: str) -> InvalidConfig:
-        return InvalidConfig(whose(place) + message, file=str(self.path), line=nearest_line(self.text, place))
+    def error_at(self, place: Place, message: str) -> InvalidConfig:
+        return InvalidConfig(server_prefix(place) + message, file=str(self.path), line=nearest_line(self.text, place))

@@ -28,7 +28,7 @@ class ConfigFile:
         self._policies: list[Path] = []
         before = _stamp(path)
         self._current = read_config(path, environ)
-        self._policies = self._named()
+        self._policies = self._policy_files()
         self._stamps = [before, *map(_stamp, self._policies)]
 
     @property
@@ -37,28 +37,28 @@ class ConfigFile:
 
     def refresh(self) -> bool:
         """Read changed files again; `True` if the configuration has changed."""
-        stamps = self._now()
+        stamps = self._current_stamps()
         if stamps == self._stamps:
             return False
         self._stamps = stamps
         try:
             # Only regular files: a pipe was read to its end at the start.
-            read = read_config(self._path, self._environ, regular)
+            config = read_config(self._path, self._environ, regular)
         except (InvalidConfig, InvalidPolicy) as error:
             logger.error("the configuration stays as it was: %s", error)
             return False
-        changed, self._current = read != self._current, read
-        if self._named() != self._policies:
+        changed, self._current = config != self._current, config
+        if self._policy_files() != self._policies:
             # Policy files that were not followed yet.
-            self._policies = self._named()
+            self._policies = self._policy_files()
             self._stamps = [stamps[0], *map(_stamp, self._policies)]
         return changed
 
-    def _named(self) -> list[Path]:
+    def _policy_files(self) -> list[Path]:
         files = (each.policy.file for each in self._current.upstreams if each.policy is not None)
         return [file for file in files if file is not None]
 
-    def _now(self) -> list[_Stamp | None]:
+    def _current_stamps(self) -> list[_Stamp | None]:
         return [_stamp(path) for path in (self._path, *self._policies)]
 
 
@@ -67,8 +67,8 @@ _Stamp = tuple[int, ...]
 
 def _stamp(path: Path) -> _Stamp | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
     # Size and inode too, since some file systems store times only to 10 ms or more.
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

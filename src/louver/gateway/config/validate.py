@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 SERVERS: Place = ("mcpServers",)
 
 # Keywords that miss something. They are reported last, since the missing key may be there, misspelled.
-_ABSENT = ("oneOf", "anyOf", "required")
+_MISSING_KEYWORDS = ("oneOf", "anyOf", "required")
 
 
-def parsed(text: str, file: str) -> Json:
+def parse_json(text: str, file: str) -> Json:
     """The value of a JSON text, in which no key may stand twice."""
     try:
         return json.parse(text)
@@ -43,20 +43,20 @@ def parsed(text: str, file: str) -> Json:
 
 
 def check(
-    content: Json, text: str, file: str, where: Callable[[Place], Place] = tuple, *, part: str | None = None
+    content: Json, text: str, file: str, position_of: Callable[[Place], Place] = tuple, *, part: str | None = None
 ) -> None:
     """Raise the first error by line. `part`: a definition of the schema; `where`: a place -> that in the text."""
     found = [
-        (error.validator in _ABSENT, nearest_line(text, where(place)), place, message)
+        (error.validator in _MISSING_KEYWORDS, nearest_line(text, position_of(place)), place, message)
         for error in _validator(part).iter_errors(content)
         for place, message in _problems(error)
     ]
     if found:
         _, line, place, message = min(found, key=lambda problem: problem[:2])
-        raise InvalidConfig(whose(place) + message, file=file, line=line)
+        raise InvalidConfig(server_prefix(place) + message, file=file, line=line)
 
 
-def whose(place: Place) -> str:
+def server_prefix(place: Place) -> str:
     """The beginning of a message: the server of the setting."""
     return f"server {place[1]!r}: " if place[:1] == SERVERS and len(place) > 1 else ""
 
@@ -78,52 +78,52 @@ def _validator(part: str | None) -> Validator:
 def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
     """Places and messages, without values; for unknown keys, one each."""
     place, keyword = tuple(error.absolute_path), str(error.validator)
-    found: Any = error.instance
+    instance: Any = error.instance
     wanted: Any = error.validator_value
     rules: dict[str, Any] = error.schema if is_object(error.schema) else {}
     if keyword == "additionalProperties":
-        for key in found:
+        for key in instance:
             if key not in rules["properties"]:
                 yield (*place, key), _unknown(key, rules["properties"])
     elif "propertyNames" in error.absolute_schema_path:
         # Such a name may be the secret itself, in place of a value derived from it.
-        named = "" if "x-secret" in rules else _named((*place, found))
-        yield (*place, found), f"{named}expected {rules['title']}"
+        prefix = "" if "x-secret" in rules else _key_prefix((*place, instance))
+        yield (*place, instance), f"{prefix}expected {rules['title']}"
     elif keyword == "dependentRequired":
         for key, needed in wanted.items():
-            if key in found and needed[0] not in found:
+            if key in instance and needed[0] not in instance:
                 yield (*place, key), f"{key!r} goes with {needed[0]!r}"
     elif keyword == "required":
-        missing = next(key for key in wanted if key not in found)
-        yield place, f"{missing!r} is missing" + (", which its 'type' needs" if "type" in found else "")
+        missing = next(key for key in wanted if key not in instance)
+        yield place, f"{missing!r} is missing" + (", which its 'type' needs" if "type" in instance else "")
     elif keyword == "oneOf":
         names = [repr(each["required"][0]) for each in wanted]
-        yield place, f"{_named(place)}expected either {', '.join(names[:-1])} or {names[-1]}"
+        yield place, f"{_key_prefix(place)}expected either {', '.join(names[:-1])} or {names[-1]}"
     else:
-        yield place, _named(place) + _expected(keyword, wanted, rules, found)
+        yield place, _key_prefix(place) + _expected(keyword, wanted, rules, instance)
 
 
 def _unknown(key: str, properties: dict[str, Any]) -> str:
-    ours = [name for name, rules in properties.items() if "x-of" not in rules]
-    below = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
-    if below and key in schema()["$defs"][below]["properties"]:
+    louver_keys = [name for name, rules in properties.items() if "x-of" not in rules]
+    section = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
+    if section and key in schema()["$defs"][section]["properties"]:
         return f"unknown key {key!r}: it stands under 'louver'"
-    return f"unknown key {key!r}: expected one of {', '.join(map(repr, ours))}{did_you_mean(key, ours)}"
+    return f"unknown key {key!r}: expected one of {', '.join(map(repr, louver_keys))}{did_you_mean(key, louver_keys)}"
 
 
-def _expected(keyword: str, wanted: Any, rules: dict[str, Any], found: Any) -> str:
+def _expected(keyword: str, wanted: Any, rules: dict[str, Any], instance: Any) -> str:
     if keyword == "type":
-        kinds = wanted if is_array(wanted) else [wanted]
-        return f"expected {' or '.join(_KINDS[kind] for kind in kinds)}, not {_kind(found)}"
+        types = wanted if is_array(wanted) else [wanted]
+        return f"expected {' or '.join(_TYPE_NAMES[each] for each in types)}, not {_type_name(instance)}"
     if keyword == "enum":
-        instead = rules.get("x-instead", {}).get(found) if isinstance(found, str) else None
-        return f"expected one of {', '.join(map(repr, wanted))}" + (f"; {instead}" if instead else "")
+        hint = rules.get("x-instead", {}).get(instance) if isinstance(instance, str) else None
+        return f"expected one of {', '.join(map(repr, wanted))}" + (f"; {hint}" if hint else "")
     if "x-of" in rules:
         return f"not possible here. {rules['description']}"
     return f"expected {rules.get('title', 'a text that is not empty')}"
 
 
-def _named(place: Place) -> str:
+def _key_prefix(place: Place) -> str:
     """The last key of a place, to begin a message."""
     if not place or (place[:1] == SERVERS and len(place) == 2):
         return ""
@@ -131,7 +131,7 @@ def _named(place: Place) -> str:
     return f"{place[-2]!r}, element {last}: " if isinstance(last, int) else f"{last!r}: "
 
 
-_KINDS = {
+_TYPE_NAMES = {
     "object": "an object",
     "array": "a list",
     "string": "a string",
@@ -141,9 +141,9 @@ _KINDS = {
 }
 
 
-def _kind(value: Json) -> str:
+def _type_name(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else "a boolean"
     if isinstance(value, str):
-        return _KINDS["string"]
-    return _KINDS["object" if is_object(value) else "array" if is_array(value) else "number"]
+        return _TYPE_NAMES["string"]
+    return _TYPE_NAMES["object" if is_object(value) else "array" if is_array(value) else "number"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def described(tool: Mapping[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {
+def describe_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    details: dict[str, Any] = {
         "description": tool["description"] if isinstance(tool.get("description"), str) else "",
         "readOnly": is_read_only(tool),
         "parameters": [
@@ -31,10 +31,10 @@ def described(tool: Mapping[str, Any]) -> dict[str, Any]:
     hint = members(members(tool.get("_meta")).get(HINT))
     output = hint.get("outputSchema", tool.get("outputSchema"))
     if output is not None and (fields := outline(output)):
-        said["fields"] = [{"path": str(each.path), "type": each.type} for each in fields]
+        details["fields"] = [{"path": str(each.path), "type": each.type} for each in fields]
     if views := read_hint(tool.get("_meta"))[0].named:
-        said["views"] = sorted(views)
-    return said
+        details["views"] = sorted(views)
+    return details
 
 
 def is_read_only(tool: Mapping[str, Any]) -> bool:
@@ -42,15 +42,15 @@ def is_read_only(tool: Mapping[str, Any]) -> bool:
     return members(tool.get("annotations")).get("readOnlyHint") is True
 
 
-def shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
+def result_shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
     """Return the shape of a tool's result; `full` includes the result itself."""
     output = find_output(result, text_wrapper_in(result.get("structuredContent")))
     if output is None or not (is_object(output.value) or is_array(output.value)):
-        found = blocks(result)
-        types = [str(block.get("type")) for block in found]
-        return {"ran": True, "seat": "blocks", "bytes": size_of(found), "blocks": types} | (
-            {"data": found} if full else {}
+        content = blocks(result)
+        types = [str(block.get("type")) for block in content]
+        return {"ran": True, "seat": "blocks", "bytes": size_of(content), "blocks": types} | (
+            {"data": content} if full else {}
         )
     size = size_of(output.value)
-    said = {"ran": True, "seat": output.seat, "bytes": size, **preview(output.value, size)}
-    return said | ({"data": output.value} if full else {})
+    summary = {"ran": True, "seat": output.seat, "bytes": size, **preview(output.value, size)}
+    return summary | ({"data": output.value} if full else {})

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import compact, is_array, is_object, members
-from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.behind import VisibleServers
 from louver.gateway.discovery.scripts import ScriptHost
 from louver.gateway.discovery.service import DiscoveryService
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from louver.core.json import Json
-    from louver.gateway.clients.client import Turn
-    from louver.gateway.discovery.scripts import Scripts
-    from louver.gateway.middleware.built_in_tools import Asked
+    from louver.gateway.clients.client import ClientRequest
+    from louver.gateway.discovery.scripts import ScriptRunner
+    from louver.gateway.middleware.built_in_tools import BuiltInCall
     from louver.gateway.upstream.upstream import Upstream
 
 
@@ -41,41 +41,41 @@ _DEFINITION: Final[dict[str, Any]] = {
 class Execute:
     definition = _DEFINITION
 
-    def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], scripts: ScriptRunner) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
 
-    async def answer(self, asked: Asked) -> dict[str, Any]:
-        behind = Behind(self._upstreams, asked.turn.client, asked.ask)
-        caller = asked.turn.request.counted_as
-        called = _Progress(asked.turn).called
-        host = ScriptHost(DiscoveryService(behind), behind, self._scripts.names, caller, called)
+    async def answer(self, built_in_call: BuiltInCall) -> dict[str, Any]:
+        visible_servers = VisibleServers(self._upstreams, built_in_call.caller.client, built_in_call.ask)
+        caller = built_in_call.caller.request.counted_as
+        on_called = _Progress(built_in_call.caller).on_called
+        host = ScriptHost(DiscoveryService(visible_servers), visible_servers, self._scripts.names, caller, on_called)
         # One address may be many clients behind a proxy, so its scripts are not limited to one at a time.
-        turn: Hashable = object() if caller.startswith("address ") else caller
-        value = await self._scripts.run(asked.arguments["script"], host, turn)
-        return _result(value, is_modern=asked.turn.client.is_modern)
+        queue_key: Hashable = object() if caller.startswith("address ") else caller
+        value = await self._scripts.run(built_in_call.arguments["script"], host, queue_key)
+        return _result(value, is_modern=built_in_call.caller.client.is_modern)
 
 
 class _Progress:
     """Sends the client a progress notification for each call of its script, if it gave a progress token."""
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-        self._token = members(turn.request.params.get("_meta")).get("progressToken")
-        self._calls = 0
+    def __init__(self, request: ClientRequest) -> None:
+        self._request = request
+        self._token = members(request.request.params.get("_meta")).get("progressToken")
+        self._call_count = 0
 
-    async def called(self, name: str) -> None:
-        self._calls += 1
+    async def on_called(self, name: str) -> None:
+        self._call_count += 1
         if self._token is not None:
-            said = {"progressToken": self._token, "progress": self._calls, "message": name}
-            await self._turn.heard("notifications/progress", said)
+            params = {"progressToken": self._token, "progress": self._call_count, "message": name}
+            await self._request.notify("notifications/progress", params)
 
 
 def _result(value: Json, *, is_modern: bool) -> dict[str, Any]:
     text = value if isinstance(value, str) else compact(value)
-    said: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     if is_object(value) or (is_array(value) and is_modern):
-        said["structuredContent"] = value
+        result["structuredContent"] = value
     elif is_array(value):
-        said["structuredContent"] = {"result": value}
-    return said
+        result["structuredContent"] = {"result": value}
+    return result

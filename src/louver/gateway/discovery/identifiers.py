@@ -24,26 +24,26 @@ RESERVED: Final = frozenset(
     " while".split()
 )
 
-_OTHER: Final = re.compile(r"[^A-Za-z0-9_]")
-_DIGEST: Final = 6
+_INVALID: Final = re.compile(r"[^A-Za-z0-9_]")
+_DIGEST_DIGITS: Final = 6
 
 
 def identifier(name: str, taken: frozenset[str] = frozenset()) -> str:
     """Return the Lua identifier of a name; `taken` holds the globals that a script already has."""
-    said = _OTHER.sub("_", name) or "_"
-    return f"_{said}" if said[0].isdigit() or said in RESERVED or said in taken else said
+    lua_name = _INVALID.sub("_", name) or "_"
+    return f"_{lua_name}" if lua_name[0].isdigit() or lua_name in RESERVED or lua_name in taken else lua_name
 
 
 def identifiers(names: Iterable[str], taken: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return unique Lua identifiers: identifier -> name."""
-    said = {name: identifier(name, taken) for name in names}
-    often = Counter(said.values())
-    found = {one: name for name, one in said.items() if often[one] == 1}
-    for name, one in sorted(said.items()):
-        if often[one] > 1:
+    lua_names = {name: identifier(name, taken) for name in names}
+    counts = Counter(lua_names.values())
+    unique = {lua_name: name for name, lua_name in lua_names.items() if counts[lua_name] == 1}
+    for name, lua_name in sorted(lua_names.items()):
+        if counts[lua_name] > 1:
             digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
             # A longer suffix if another name already is that identifier.
-            ends = chain((digest[:length] for length in range(_DIGEST, len(digest) + 1)), map(str, count(2)))
-            found[next(each for end in ends if (each := f"{one}_{end}") not in found)] = name
-    of = {name: one for one, name in found.items()}
-    return {of[name]: name for name in said}
+            suffixes = chain((digest[:length] for length in range(_DIGEST_DIGITS, len(digest) + 1)), map(str, count(2)))
+            unique[next(each for suffix in suffixes if (each := f"{lua_name}_{suffix}") not in unique)] = name
+    by_name = {name: lua_name for lua_name, name in unique.items()}
+    return {by_name[name]: name for name in lua_names}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
 
     from louver.core.json import Json
-    from louver.gateway.discovery.behind import Behind
+    from louver.gateway.discovery.behind import VisibleServers
     from louver.gateway.discovery.service import DiscoveryService
     from louver.gateway.scripting.sandbox import Level, Options
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Scripts:
+class ScriptRunner:
     """Runs scripts, and starts the sandbox on first use."""
 
     def __init__(self, level: Level) -> None:
         self.level: Level = level
-        self.names = CallNames()
+        self.names = ToolNameCache()
         self._sandbox = Sandbox(level)
         self._starting: asyncio.Task[bool] | None = None
         self._failures = Backoff()
 
-    async def are_ready(self) -> bool:
+    async def is_ready(self) -> bool:
         """Whether scripts can run; a failed start of the sandbox is logged and retried with backoff."""
         if self._starting is None or (self._starting.done() and self._failures.problem and not self._failures.wait_s):
             self._starting = asyncio.create_task(self._start())
@@ -69,7 +69,7 @@ class Scripts:
             await self._sandbox.start()
         except SandboxUnavailable as error:
             logger.error("'execute' is not offered: %s", error.message)
-            self._failures.fail(error.message)
+            self._failures.record_failure(error.message)
             return False
         self._failures.problem = ""
         return True
@@ -81,47 +81,47 @@ class ScriptHost:
     def __init__(
         self,
         service: DiscoveryService,
-        behind: Behind,
-        names: CallNames,
+        visible_servers: VisibleServers,
+        names: ToolNameCache,
         caller: Hashable,
-        called: Callable[[str], Awaitable[None]],
+        on_called: Callable[[str], Awaitable[None]],
     ) -> None:
         self.servers = service.lua_servers()
         self._service = service
-        self._behind = behind
+        self._visible_servers = visible_servers
         self._names = names
         self._caller = caller
-        self._called = called
+        self._on_called = on_called
         self._listed: dict[str, Mapping[str, str]] = {}
-        self._listing = asyncio.Lock()
+        self._list_lock = asyncio.Lock()
 
     async def call(self, server: str, tool: str, arguments: dict[str, Json], options: Options) -> Json:
-        name = await self._name(server, tool)
-        called = f"{server}.{tool}"
+        name = await self._listed_name(server, tool)
+        tool_name = f"{server}.{tool}"
         try:
-            asks = _projection(options)
-            result = await self._behind.answer(name, arguments, asks, called)
+            projection = _projection(options)
+            result = await self._visible_servers.call_checked(name, arguments, projection, tool_name)
         except ToolFailed:
-            await self._called(called)
+            await self._on_called(tool_name)
             raise
-        await self._called(called)
-        return _value(result, called, is_projected=asks is not None)
+        await self._on_called(tool_name)
+        return _value(result, tool_name, is_projected=projection is not None)
 
-    async def _name(self, server: str, tool: str) -> str:
-        known = self._names.find((self._caller, server))
-        if tool not in known:
-            known = await self._listed_names(server)
-        if tool in known:
-            return known[tool]
-        hint = instead(tool, known)
-        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}: {hint}", nearest=nearest(tool, known))
+    async def _listed_name(self, server: str, tool: str) -> str:
+        names = self._names.find((self._caller, server))
+        if tool not in names:
+            names = await self._listed_names(server)
+        if tool in names:
+            return names[tool]
+        hint = instead(tool, names)
+        raise UnknownName(f"server {server!r} has no tool {tool[:80]!r}: {hint}", nearest=nearest(tool, names))
 
     async def _listed_names(self, server: str) -> Mapping[str, str]:
         """List a server's tools, once per script; concurrent callers share the list."""
-        async with self._listing:
+        async with self._list_lock:
             if server not in self._listed:
                 self._listed[server] = await self._service.call_names(server)
-                self._names.keep((self._caller, server), self._listed[server])
+                self._names.put((self._caller, server), self._listed[server])
             return self._listed[server]
 
 
@@ -134,41 +134,43 @@ def _projection(options: Options) -> dict[str, Any] | None:
     return None
 
 
-def _value(result: dict[str, Any], called: str, *, is_projected: bool) -> Json:
+def _value(result: dict[str, Any], tool_name: str, *, is_projected: bool) -> Json:
     """Return the value of a call for the script; raise `ToolFailed` if it is too large."""
-    found = blocks(result)
-    texts = [block["text"] for block in found if block.get("type") == "text" and isinstance(block.get("text"), str)]
+    content_blocks = blocks(result)
+    texts = [
+        block["text"] for block in content_blocks if block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
     if sum(map(len, texts)) > MAX_SCRIPT_REPLY and not is_structured(result):
-        message = f"{called} answers with over {MAX_SCRIPT_REPLY} characters: ask for fewer 'fields'"
-        raise ToolFailed(message, tool=called)
+        message = f"{tool_name} answers with over {MAX_SCRIPT_REPLY} characters: ask for fewer 'fields'"
+        raise ToolFailed(message, tool=tool_name)
     # Without a projection, the type of the value would depend on whether the text happens to be JSON.
     wrapper = text_wrapper_in(result.get("structuredContent")) if is_projected else None
     if (output := find_output(result, wrapper)) is not None:
         return output.value
-    return texts[0] if len(texts) == len(found) == 1 else found
+    return texts[0] if len(texts) == len(content_blocks) == 1 else content_blocks
 
 
-class CallNames:
+class ToolNameCache:
     """A bounded cache of tool names: (caller, server) -> Lua identifier -> listed name."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._found: OrderedDict[Hashable, tuple[Mapping[str, str], float]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[Mapping[str, str], float]] = OrderedDict()
         self._size = 0
 
     def find(self, key: Hashable) -> Mapping[str, str]:
         """Return the names if they are younger than `DEFINITIONS_S`, else none."""
-        names, at = self._found.get(key, ({}, float("-inf")))
+        names, at = self._entries.get(key, ({}, float("-inf")))
         return names if self._clock() < at + DEFINITIONS_S else {}
 
-    def keep(self, key: Hashable, names: Mapping[str, str]) -> None:
+    def put(self, key: Hashable, names: Mapping[str, str]) -> None:
         """Store names, and evict the oldest entries beyond `MAX_CALL_NAMES`."""
-        self._size += len(names) - len(self._found.pop(key, ({}, 0.0))[0])
-        self._found[key] = names, self._clock()
-        while self._size > MAX_CALL_NAMES and len(self._found) > 1:
-            self._size -= len(self._found.popitem(last=False)[1][0])
+        self._size += len(names) - len(self._entries.pop(key, ({}, 0.0))[0])
+        self._entries[key] = names, self._clock()
+        while self._size > MAX_CALL_NAMES and len(self._entries) > 1:
+            self._size -= len(self._entries.popitem(last=False)[1][0])
 
     def clear(self) -> None:
         """Forget all names, after the servers behind the gateway have changed."""
-        self._found.clear()
+        self._entries.clear()
         self._size = 0

@@ -13,34 +13,34 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from louver.catalogue.summary import summary
-from louver.concurrency.offload import by_turns
+from louver.concurrency.offload import yielding
 from louver.core.choices import check_choice
 from louver.core.nearest import instead, nearest
 from louver.errors import NotReadOnly, UnknownName
-from louver.gateway.discovery.described import described, is_read_only, shape
+from louver.gateway.discovery.described import describe_tool, is_read_only, result_shape
 from louver.gateway.discovery.identifiers import identifiers
 from louver.gateway.scripting.sandbox import GLOBALS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from louver.gateway.discovery.behind import Behind
+    from louver.gateway.discovery.behind import VisibleServers
 
 # The tools that a sample call may run: those annotated as read-only, or all.
 Inspect = Literal["readOnly", "all"]
 
 
 class DiscoveryService:
-    def __init__(self, behind: Behind, inspect: Inspect = "readOnly") -> None:
+    def __init__(self, visible_servers: VisibleServers, inspect: Inspect = "readOnly") -> None:
         check_choice("inspect", inspect, get_args(Inspect))
-        self._behind = behind
+        self._visible_servers = visible_servers
         self._inspect: Inspect = inspect
 
     async def list_servers(self) -> dict[str, Any]:
         """Return `{"servers": [{"name", "luaName", "state", "description"?, "version"?, "instructions"?}]}`."""
         # First, because a server given on the command line gets its name when it is opened.
-        servers = await self._behind.servers()
-        names = {name: lua for lua, name in self._servers().items()}
+        servers = await self._visible_servers.statuses()
+        names = {name: lua for lua, name in self._server_names().items()}
         return {
             "servers": [
                 _without_none(
@@ -59,69 +59,82 @@ class DiscoveryService:
         """Return `{"server", "luaName", "tools": [{"name", "luaName", "description"}]}`."""
         lua, name, tools = await self._tools_of(server)
         listed = [
-            {"name": own, "luaName": one, "description": summary(tools[own].get("description"), own)}
-            async for one, own in by_turns(identifiers(tools).items())
+            {
+                "name": local_name,
+                "luaName": lua_tool,
+                "description": summary(tools[local_name].get("description"), local_name),
+            }
+            async for lua_tool, local_name in yielding(identifiers(tools).items())
         ]
         return {"server": name, "luaName": lua, "tools": listed}
 
     async def tool_details(self, server: str, tool: str) -> dict[str, Any]:
         """Return `{"server", "luaServerName", "name", "luaName", "callName", ...}`; the rest is by `described.py`."""
-        lua_server, name, lua, own, listed = await self._tool(server, tool)
-        said = {"server": name, "luaServerName": lua_server, "name": own, "luaName": lua, "callName": listed["name"]}
-        return {**said, **described(listed)}
+        lua_server, name, lua, local_name, listed = await self._tool(server, tool)
+        names = {
+            "server": name,
+            "luaServerName": lua_server,
+            "name": local_name,
+            "luaName": lua,
+            "callName": listed["name"],
+        }
+        return {**names, **describe_tool(listed)}
 
     async def inspect_tool_response(
         self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, full: bool = False
     ) -> dict[str, Any]:
         """Call the tool once and return the shape of its result; `full` includes the result itself."""
-        lua_server, name, lua, own, listed = await self._tool(server, tool)
+        lua_server, name, lua, local_name, listed = await self._tool(server, tool)
         if self._inspect == "readOnly" and not is_read_only(listed):
             raise NotReadOnly(
-                f"tool {own!r} of server {name!r} does not say that it only reads, so it is not run for a look: "
+                f"tool {local_name!r} of server {name!r} does not say that it only reads, so it is not run for a look: "
                 "'tool-details' tells its parameters",
                 server=name,
-                tool=own,
+                tool=local_name,
             )
-        result = await self._behind.answer(listed["name"], arguments or {}, None, f"{lua_server}.{lua}")
-        seen = await asyncio.to_thread(shape, result, full=full)
-        return {"server": name, "luaServerName": lua_server, "name": own, "luaName": lua, **seen}
+        result = await self._visible_servers.call_checked(listed["name"], arguments or {}, None, f"{lua_server}.{lua}")
+        shape_fields = await asyncio.to_thread(result_shape, result, full=full)
+        return {"server": name, "luaServerName": lua_server, "name": local_name, "luaName": lua, **shape_fields}
 
     async def call_names(self, server: str) -> dict[str, str]:
         """Return a server's tools: Lua identifier -> listed name."""
         _, _, tools = await self._tools_of(server)
-        return {lua: tools[own]["name"] for lua, own in identifiers(tools).items()}
+        return {lua: tools[local_name]["name"] for lua, local_name in identifiers(tools).items()}
 
     def lua_servers(self) -> list[str]:
-        return list(self._servers())
+        return list(self._server_names())
 
-    def _servers(self) -> dict[str, str]:
-        return identifiers(self._behind.names, GLOBALS)
+    def _server_names(self) -> dict[str, str]:
+        return identifiers(self._visible_servers.names, GLOBALS)
 
     async def _tools_of(self, server: str) -> tuple[str, str, dict[str, dict[str, Any]]]:
         """Return a server's identifier, its name, and its tools by name."""
-        lua, name = found(server, self._servers(), "server")
-        return lua, name, (await self._behind.tools(name))[name]
+        lua, name = resolve(server, self._server_names(), "server")
+        return lua, name, (await self._visible_servers.tools(name))[name]
 
     async def _tool(self, server: str, tool: str) -> tuple[str, str, str, str, dict[str, Any]]:
         """Return identifier and name of the server, identifier and name of the tool, and the listed tool."""
         lua_server, name, tools = await self._tools_of(server)
-        lua, own = found(tool, identifiers(tools), f"tool of server {name!r}")
-        return lua_server, name, lua, own, tools[own]
+        lua, local_name = resolve(tool, identifiers(tools), f"tool of server {name!r}")
+        return lua_server, name, lua, local_name, tools[local_name]
 
 
-def found(said: str, known: Mapping[str, str], what: str) -> tuple[str, str]:
+def resolve(identifier_or_name: str, known: Mapping[str, str], kind: str) -> tuple[str, str]:
     """Resolve an identifier or a name to both, or raise `UnknownName`."""
-    if said in known:
-        return said, known[said]
-    lua = next((lua for lua, name in known.items() if name == said), None)
+    if identifier_or_name in known:
+        return identifier_or_name, known[identifier_or_name]
+    lua = next((lua for lua, name in known.items() if name == identifier_or_name), None)
     if lua is not None:
-        return lua, said
-    raise UnknownName(f"{said[:80]!r} is no {what}: {instead(said, known)}", nearest=nearest(said, known))
+        return lua, identifier_or_name
+    raise UnknownName(
+        f"{identifier_or_name[:80]!r} is no {kind}: {instead(identifier_or_name, known)}",
+        nearest=nearest(identifier_or_name, known),
+    )
 
 
-def _text(said: Mapping[str, Any], key: str) -> str | None:
-    return said[key] if isinstance(said.get(key), str) and said[key] else None
+def _text(fields: Mapping[str, Any], key: str) -> str | None:
+    return fields[key] if isinstance(fields.get(key), str) and fields[key] else None
 
 
-def _without_none(**said: Any) -> dict[str, Any]:
-    return {key: value for key, value in said.items() if value is not None}
+def _without_none(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}

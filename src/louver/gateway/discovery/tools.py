@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import compact
 from louver.gateway.discovery import texts
-from louver.gateway.discovery.behind import Behind
+from louver.gateway.discovery.behind import VisibleServers
 from louver.gateway.discovery.execute import Execute
 from louver.gateway.discovery.service import DiscoveryService
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from louver.gateway.discovery.scripts import Scripts
+    from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import Inspect
-    from louver.gateway.middleware.built_in_tools import Asked, OwnTool
+    from louver.gateway.middleware.built_in_tools import BuiltInCall, BuiltInTool
     from louver.gateway.upstream.upstream import Upstream
 
 _TIPS: Final = """\
@@ -33,13 +33,13 @@ likely use, then tool-details for a tool before you first use it. Details stay t
 """
 
 # Instructions for models if scripts can run.
-SCRIPTS: Final = f"""{_TIPS}\
+SCRIPT_INSTRUCTIONS: Final = f"""{_TIPS}\
 Call tools by execute, several in one Lua script, and give result(...) only what you need:
 local found = tracker.search({{query = "crash"}}, {{fields = {{"items.id"}}}}):await() result(found)
 Call inspect-tool-response only if the shape of an answer is unclear: it runs the tool."""
 
 # Instructions for models if scripts cannot run.
-NAMES: Final = f"""{_TIPS}\
+DIRECT_INSTRUCTIONS: Final = f"""{_TIPS}\
 Call a tool by the name that tool-details tells, which tools/list does not show.
 Call inspect-tool-response only if the shape of an answer is unclear: it runs the tool."""
 
@@ -69,57 +69,59 @@ def _object(needed: str, /, **properties: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _DiscoveryTool:
     """A tool that answers a query of the service."""
 
     definition: dict[str, Any]
-    _service: Callable[[Asked], DiscoveryService]
-    _answered: Callable[[DiscoveryService, Mapping[str, Any]], Awaitable[tuple[dict[str, Any], str]]]
+    _service: Callable[[BuiltInCall], DiscoveryService]
+    _query: Callable[[DiscoveryService, Mapping[str, Any]], Awaitable[tuple[dict[str, Any], str]]]
 
-    async def answer(self, asked: Asked) -> dict[str, Any]:
-        said, text = await self._answered(self._service(asked), asked.arguments)
-        return {"content": [{"type": "text", "text": text}], "structuredContent": said}
+    async def answer(self, built_in_call: BuiltInCall) -> dict[str, Any]:
+        result, text = await self._query(self._service(built_in_call), built_in_call.arguments)
+        return {"content": [{"type": "text", "text": text}], "structuredContent": result}
 
 
-class Discovery:
+class DiscoveryProvider:
     """Built-in tools of the exposure `discovery`, instead of the servers' tools."""
 
-    hides = True
+    hides_upstream_tools = True
     can_collide = False
 
-    def __init__(self, upstreams: Mapping[str, Upstream], inspect: Inspect, scripts: Scripts | None) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], inspect: Inspect, scripts: ScriptRunner | None) -> None:
         self._upstreams = upstreams
         self._inspect: Inspect = inspect
         self._scripts = scripts
 
     async def instructions(self) -> str:
-        return SCRIPTS if await executing(self._upstreams, self._scripts) else NAMES
+        return SCRIPT_INSTRUCTIONS if await execute_tools(self._upstreams, self._scripts) else DIRECT_INSTRUCTIONS
 
-    async def tools(self) -> Sequence[OwnTool]:
-        execute = await executing(self._upstreams, self._scripts)
-        looks = {
+    async def tools(self) -> Sequence[BuiltInTool]:
+        execute = await execute_tools(self._upstreams, self._scripts)
+        queries = {
             "list-servers": _servers,
             "list-server-tools": _tools,
             "tool-details": partial(_details, scripts=bool(execute)),
             _INSPECT: _shape,
         }
         definitions = _DEFINITIONS if self._inspect == "readOnly" else {**_DEFINITIONS, _INSPECT: _INSPECT_ALL}
-        return [*(_Look(definitions[name], self._service, answered) for name, answered in looks.items()), *execute]
+        return [*(_DiscoveryTool(definitions[name], self._service, query) for name, query in queries.items()), *execute]
 
-    def passes(self, tools: Sequence[OwnTool]) -> bool:
+    def can_call_upstreams(self, tools: Sequence[BuiltInTool]) -> bool:
         """Whether clients may call the servers' tools by name: only if there is no `execute`."""
         return len(tools) == len(_DEFINITIONS)
 
-    def _service(self, asked: Asked) -> DiscoveryService:
-        return DiscoveryService(Behind(self._upstreams, asked.turn.client, asked.ask), self._inspect)
+    def _service(self, built_in_call: BuiltInCall) -> DiscoveryService:
+        return DiscoveryService(
+            VisibleServers(self._upstreams, built_in_call.caller.client, built_in_call.ask), self._inspect
+        )
 
 
-class Executing:
+class ExecuteProvider:
     """Offers the built-in tool `execute` in addition to the servers' listed tools."""
 
-    hides = False
+    hides_upstream_tools = False
 
-    def __init__(self, upstreams: Mapping[str, Upstream], scripts: Scripts) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], scripts: ScriptRunner) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
 
@@ -131,43 +133,43 @@ class Executing:
     async def instructions(self) -> None:
         """Keep the servers' own instructions."""
 
-    async def tools(self) -> Sequence[OwnTool]:
-        return await executing(self._upstreams, self._scripts)
+    async def tools(self) -> Sequence[BuiltInTool]:
+        return await execute_tools(self._upstreams, self._scripts)
 
-    def passes(self, tools: Sequence[OwnTool]) -> bool:
+    def can_call_upstreams(self, tools: Sequence[BuiltInTool]) -> bool:
         return True
 
 
-async def executing(upstreams: Mapping[str, Upstream], scripts: Scripts | None) -> list[OwnTool]:
+async def execute_tools(upstreams: Mapping[str, Upstream], scripts: ScriptRunner | None) -> list[BuiltInTool]:
     """Return the tool `execute` if scripts can run, else nothing."""
-    return [] if scripts is None or not await scripts.are_ready() else [Execute(upstreams, scripts)]
+    return [] if scripts is None or not await scripts.is_ready() else [Execute(upstreams, scripts)]
 
 
 async def _servers(service: DiscoveryService, _arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    said = await service.list_servers()
-    return said, texts.servers(said)
+    result = await service.list_servers()
+    return result, texts.servers(result)
 
 
 async def _tools(service: DiscoveryService, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    said = await service.list_server_tools(arguments["luaServerName"])
-    return said, texts.tools(said)
+    result = await service.list_server_tools(arguments["luaServerName"])
+    return result, texts.tools(result)
 
 
 async def _details(
     service: DiscoveryService, arguments: Mapping[str, Any], *, scripts: bool
 ) -> tuple[dict[str, Any], str]:
-    said = await service.tool_details(arguments["luaServerName"], arguments["luaToolName"])
-    return said, texts.details(said, scripts=scripts)
+    result = await service.tool_details(arguments["luaServerName"], arguments["luaToolName"])
+    return result, texts.details(result, scripts=scripts)
 
 
 async def _shape(service: DiscoveryService, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    said = await service.inspect_tool_response(
+    result = await service.inspect_tool_response(
         arguments["luaServerName"],
         arguments["luaToolName"],
         arguments.get("sampleArgs"),
         full=arguments.get("full", False),
     )
-    return said, texts.shape(said, compact(said["data"]) if "data" in said else None)
+    return result, texts.shape(result, compact(result["data"]) if "data" in result else None)
 
 
 def _definition(name: str, description: str, inputs: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 
 from louver.core.json import is_object, members
 from louver.errors import UnknownResult, UpstreamError
-from louver.gateway.clients.client import Client, Turn, client_of, handshake_client, open_client
+from louver.gateway.clients.client import Client, ClientRequest, client_of, handshake_client, open_client
 from louver.gateway.clients.revisions import supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
 from louver.limits import MAX_REMEMBERED_META, MAX_REMEMBERED_METAS, MAX_WATCHED
@@ -31,128 +31,130 @@ if TYPE_CHECKING:
     from louver.server.results.results import Results
 
 
-_ANSWERED_HERE = (PROJECTION, PROJECTION_LITERAL, HINT)
+_LOCAL_META_KEYS = (PROJECTION, PROJECTION_LITERAL, HINT)
 # Methods that address a stored result.
-_OF_KEPT = ("resources/read", "resources/subscribe")
+_RESULT_METHODS = ("resources/read", "resources/subscribe")
 
-_OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
+_LOCAL_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 
 
 class Forward:
     def __init__(
         self,
         routes: Routes,
-        opened: Callable[[], None],
-        leave: Callable[[Client], Awaitable[None]],  # a handshake client has gone; a reload may have changed the routes
+        on_opened: Callable[[], None],
+        remove_client: Callable[
+            [Client], Awaitable[None]
+        ],  # a handshake client has gone; a reload may have changed the routes
         *,
         results: Results | None = None,  # set if reads of kept results are answered here
     ) -> None:
         self._routes = routes
-        self._opened = opened
-        self._leave = leave
+        self._on_opened = on_opened
+        self._remove_client = remove_client
         self._results = results
-        self._checked = Checked()
+        self._validator = RequestValidator()
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
         try:
             if request.id is None:
-                return await self._notified(request, call_next)
+                return await self._forward_notification(request, call_next)
             if request.method == "initialize":
                 return await self._initialize(request, call_next)
             if request.method == "ping":
                 return await call_next(request)
-            self._checked.check(request.method, request.revision, request.params)
-            turn = Turn(client_of(request), request)
+            self._validator.check(request.method, request.revision, request.params)
+            caller = ClientRequest(client_of(request), request)
             if request.method == "server/discover":
-                return {**await self._opening(turn.client), "supportedVersions": supported_versions()}
+                return {**await self._opening(caller.client), "supportedVersions": supported_versions()}
             if request.method == "subscriptions/listen":
-                return await self._listen(turn, request, call_next)
-            async with turn:
-                result = await self._answer(turn, request)
+                return await self._listen(caller, request, call_next)
+            async with caller:
+                result = await self._answer(caller, request)
                 request.record.received = result
-                await self._note_kept(request, result)
+                await self._record_kept_result(request, result)
                 return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
         except UnknownResult as error:
             raise protocol_error(error) from None
 
-    async def _answer(self, turn: Turn, request: Request) -> dict[str, Any]:
+    async def _answer(self, caller: ClientRequest, request: Request) -> dict[str, Any]:
         """The answer to a request; a result that an upstream keeps is read from that upstream alone."""
-        params = _passed_on(request)
-        uri = params["uri"] if request.method in _OF_KEPT else ""
+        params = _forwarded_params(request)
+        uri = params["uri"] if request.method in _RESULT_METHODS else ""
         if self._results is None or not uri.startswith(RESULTS_URI):
-            return await self._routes.answer(turn, request.method, params)
+            return await self._routes.answer(caller, request.method, params)
         handle = uri.removeprefix(RESULTS_URI).partition("?")[0]
         about, _ = await self._results.find(handle, request)
-        if about.elsewhere is None:
+        if about.upstream is None:
             raise UnknownResult
-        return await self._routes.answer_at(about.elsewhere, turn, request.method, params)
+        return await self._routes.answer_from(about.upstream, caller, request.method, params)
 
     async def _initialize(self, request: Request, call_next: Next) -> dict[str, Any]:
-        said = await call_next(request)
-        version: str = said["protocolVersion"]
+        result = await call_next(request)
+        version: str = result["protocolVersion"]
         if handshake_client(request) is None:
-            request.connection.when_closed(partial(self._gone, request))
+            request.connection.when_closed(partial(self._on_connection_closed, request))
         else:
             # A second `initialize` replaces the client.
-            await self._gone(request)
+            await self._on_connection_closed(request)
         client = open_client(request, version)
         try:
             return {**await self._opening(client), "protocolVersion": version}
         except Exception:  # after any error the client is not connected
-            await self._leave(client)
+            await self._remove_client(client)
             raise
 
-    async def _gone(self, request: Request) -> None:
+    async def _on_connection_closed(self, request: Request) -> None:
         """The current client of a connection has gone."""
         if (client := handshake_client(request)) is not None:
-            client.go()
-            await self._leave(client)
+            client.close()
+            await self._remove_client(client)
 
     async def _opening(self, client: Client) -> dict[str, Any]:
         opening = await self._routes.opening(client)
-        self._opened()
+        self._on_opened()
         return opening
 
-    async def _listen(self, turn: Turn, request: Request, call_next: Next) -> dict[str, Any]:
+    async def _listen(self, caller: ClientRequest, request: Request, call_next: Next) -> dict[str, Any]:
         """Serve `subscriptions/listen`; its resources are watched at the upstreams meanwhile."""
         wanted: dict[str, Any] = request.params.get("notifications") or {}
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         if len(uris) > MAX_WATCHED:
             raise MCPError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
-        async with self._routes.watching(turn, uris):
+        async with self._routes.watching(caller, uris):
             return await call_next(request)
 
-    async def _note_kept(self, request: Request, result: dict[str, Any]) -> None:
+    async def _record_kept_result(self, request: Request, result: dict[str, Any]) -> None:
         """Remember for which caller an upstream keeps a result: no other caller's reads go to it."""
         if self._results is not None and request.method == "tools/call" and (uri := kept_at(result)) is not None:
-            server = self._routes.place_of(request.params["name"])
-            await self._results.keep_handle(uri, kept_for(result), server, request)
+            server_id = self._routes.server_id_of(request.params["name"])
+            await self._results.keep_handle(uri, kept_for(result), server_id, request)
 
-    async def _notified(self, request: Request, call_next: Next) -> dict[str, Any]:
+    async def _forward_notification(self, request: Request, call_next: Next) -> dict[str, Any]:
         result = await call_next(request)
         client = None if request.is_modern else handshake_client(request)
-        if client is not None and request.method not in _OWN_NOTIFICATIONS:
+        if client is not None and request.method not in _LOCAL_NOTIFICATIONS:
             await self._routes.notify(client, request.method, dict(request.params) if request.params else None)
         return result
 
 
-def _passed_on(request: Request) -> dict[str, Any]:
+def _forwarded_params(request: Request) -> dict[str, Any]:
     """The params without the keys that are answered here: projection needs the whole output."""
     params = dict(request.params)
-    said = members(params.get("_meta"))
-    if request.method == "tools/call" and not said.keys().isdisjoint(_ANSWERED_HERE):
-        meta = {key: value for key, value in said.items() if key not in _ANSWERED_HERE}
+    request_meta = members(params.get("_meta"))
+    if request.method == "tools/call" and not request_meta.keys().isdisjoint(_LOCAL_META_KEYS):
+        meta = {key: value for key, value in request_meta.items() if key not in _LOCAL_META_KEYS}
         params = {key: value for key, value in params.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
     return params
 
 
-_PLAIN: Final = frozenset({"name", "arguments", "_meta"})
-_NEW_EACH_TIME: Final = ("progressToken", "traceparent")
+_PLAIN_KEYS: Final = frozenset({"name", "arguments", "_meta"})
+_VARYING_META_KEYS: Final = ("progressToken", "traceparent")
 
 
-class Checked:
+class RequestValidator:
     """Remembers valid requests, so that later ones like them need no check."""
 
     def __init__(self) -> None:
@@ -177,12 +179,12 @@ class Checked:
 
 def _key(version: str, params: Mapping[str, Any] | None) -> bytes | None:
     """The key of a valid call; `None` if more than `_meta` can be wrong, or `_meta` is new each time."""
-    if params is None or not params.keys() <= _PLAIN:
+    if params is None or not params.keys() <= _PLAIN_KEYS:
         return None
     if not isinstance(params.get("name"), str) or not is_object(params.get("arguments", {})):
         return None
     meta = params.get("_meta")
-    if not members(meta).keys().isdisjoint(_NEW_EACH_TIME):
+    if not members(meta).keys().isdisjoint(_VARYING_META_KEYS):
         return None
     try:
         # In marshal version 2 equal values give equal bytes, and 1, 1.0 and `True` different ones.

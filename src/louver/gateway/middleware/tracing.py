@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from louver.server.request import Next, Request
 
 
-async def traced(request: Request, call_next: Next) -> dict[str, Any]:
+async def trace_request(request: Request, call_next: Next) -> dict[str, Any]:
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
         return await call_next(request)
     name: object = request.params.get("name")
@@ -36,18 +36,18 @@ async def traced(request: Request, call_next: Next) -> dict[str, Any]:
     with get_tracer("louver").start_as_current_span(
         f"{request.method}{target}",
         kind=SpanKind.SERVER,
-        attributes=_attributes(request, name),
-        context=_parent(request),
+        attributes=_span_attributes(request, name),
+        context=_parent_context(request),
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
         try:
             result = await call_next(request)
         except Exception as error:
-            kind = _kind(error)
-            span.set_attribute("error.type", kind)
+            error_type = _error_type(error)
+            span.set_attribute("error.type", error_type)
             if isinstance(error, MCPError | ValidationError):
-                span.set_attribute("rpc.response.status_code", kind)
+                span.set_attribute("rpc.response.status_code", error_type)
             span.set_status(StatusCode.ERROR)
             raise
         if request.method == "tools/call" and result.get("isError"):
@@ -56,13 +56,13 @@ async def traced(request: Request, call_next: Next) -> dict[str, Any]:
         return result
 
 
-def _kind(error: Exception) -> str:
+def _error_type(error: Exception) -> str:
     if isinstance(error, MCPError):
         return str(error.error.code)
     return str(INVALID_PARAMS) if isinstance(error, ValidationError) else type(error).__qualname__
 
 
-def _attributes(request: Request, name: object) -> dict[str, Any]:
+def _span_attributes(request: Request, name: object) -> dict[str, Any]:
     attributes: dict[str, Any] = {"mcp.method.name": request.method, "mcp.protocol.version": request.revision}
     if request.id is not None:
         attributes["jsonrpc.request.id"] = str(request.id)
@@ -74,7 +74,7 @@ def _attributes(request: Request, name: object) -> dict[str, Any]:
     return attributes
 
 
-def _parent(request: Request) -> Context | None:
+def _parent_context(request: Request) -> Context | None:
     """The trace that the client names in `_meta`, if any."""
     carrier = {key: value for key, value in members(request.params.get("_meta")).items() if isinstance(value, str)}
     if not carrier:

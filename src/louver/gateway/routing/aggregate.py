@@ -21,16 +21,16 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from louver import __version__
-from louver.concurrency.background import Tasks
-from louver.concurrency.offload import by_turns
+from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.offload import yielding
 from louver.core.json import digest, is_object, members
 from louver.errors import UnknownResult, UpstreamError
-from louver.gateway.clients.revisions import enveloped, opening_for_modern
-from louver.gateway.routing.dispatch import Calls, is_unavailable, opening_of, watching
-from louver.gateway.routing.resource_owners import Addresses
-from louver.gateway.routing.slow_lists import Late, Listed
-from louver.gateway.routing.task_owners import Jobs, made_by
-from louver.gateway.upstream.list_cache import change_of
+from louver.gateway.clients.revisions import opening_for_modern, with_envelope
+from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, opening_of, watching
+from louver.gateway.routing.resource_owners import ResourceOwners
+from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
+from louver.gateway.routing.task_owners import TaskOwners, task_id_of
+from louver.gateway.upstream.list_cache import change_notification
 from louver.limits import LEFT_OUT_S
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 
     from louver.gateway.clients.client import Caller, Client
-    from louver.gateway.upstream.availability import Onlookers
+    from louver.gateway.upstream.availability import AvailabilityListeners
     from louver.gateway.upstream.upstream import Upstream
     from louver.jsonrpc.codec import Params
 
@@ -49,20 +49,20 @@ logger = logging.getLogger(__name__)
 # Between a server's name and the name of its tool.
 SEPARATOR: Final = "__"
 
-_TEMPLATES: Final = "resources/templates/list"
-_TASKS: Final = "tasks/list"
+_TEMPLATE_LIST: Final = "resources/templates/list"
+_TASK_LIST: Final = "tasks/list"
 # List method -> its member, and the key that identifies an entry.
 _LISTS: Final = {
     "tools/list": ("tools", "name"),
     "prompts/list": ("prompts", "name"),
     "resources/list": ("resources", "uri"),
-    _TEMPLATES: ("resourceTemplates", "uriTemplate"),
-    _TASKS: ("tasks", "taskId"),
+    _TEMPLATE_LIST: ("resourceTemplates", "uriTemplate"),
+    _TASK_LIST: ("tasks", "taskId"),
 }
 
-_NAMED: Final = ("tools/call", "prompts/get")
-_ADDRESSED: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
-_OF_TASK: Final = ("tasks/get", "tasks/result", "tasks/cancel")
+_NAME_METHODS: Final = ("tools/call", "prompts/get")
+_URI_METHODS: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
+_TASK_METHODS: Final = ("tasks/get", "tasks/result", "tasks/cancel")
 _CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
@@ -73,157 +73,170 @@ _CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def named(name: str) -> tuple[str, str]:
+def split_name(name: str) -> tuple[str, str]:
     """The server of a prefixed tool or prompt, and its name there."""
-    server, _, own = name.partition(SEPARATOR)
-    return server, own
+    server, _, local_name = name.partition(SEPARATOR)
+    return server, local_name
 
 
-class Many:
+class AggregateRoutes:
     def __init__(
-        self, upstreams: Mapping[str, Upstream], calls: Calls, places: Mapping[str, str], onlookers: Onlookers
+        self,
+        upstreams: Mapping[str, Upstream],
+        dispatcher: Dispatcher,
+        server_ids: Mapping[str, str],
+        availability_listeners: AvailabilityListeners,
     ) -> None:
         self._upstreams = upstreams
-        self._calls = calls
-        self._places = places  # upstream name -> `config.model.Upstream.place`
-        self._onlookers = onlookers
-        self._addresses = Addresses()
-        self._jobs = Jobs()
-        self._late = Late()
-        self._telling = Tasks(logger)
+        self._dispatcher = dispatcher
+        self._server_ids = server_ids  # upstream name -> `config.model.Upstream.place`
+        self._availability_listeners = availability_listeners
+        self._resource_owners = ResourceOwners()
+        self._task_owners = TaskOwners()
+        self._slow_lists = SlowLists()
+        self._notify_tasks = BackgroundTasks(logger)
 
     async def opening(self, client: Client) -> dict[str, Any]:
         openings = await self._openings(client)
-        able = {name for opening in openings.values() for name in members(opening.get("capabilities"))}
+        available = {name for opening in openings.values() for name in members(opening.get("capabilities"))}
         instructions = [
             f"# {name}\n\n{text}" for name, opening in openings.items() if (text := opening.get("instructions"))
         ]
         absent = [upstream for name, upstream in self._upstreams.items() if name not in openings]
         for upstream in absent:
-            upstream.miss(client)
+            upstream.notify_when_available(client)
         # An upstream that is unavailable now may have any of them later.
-        capabilities = {name: said for name, said in _CAPABILITIES.items() if absent or name in able or name == "tools"}
-        said: dict[str, Any] = {"capabilities": capabilities, "serverInfo": {"name": "louver", "version": __version__}}
+        capabilities = {
+            name: value for name, value in _CAPABILITIES.items() if absent or name in available or name == "tools"
+        }
+        declared: dict[str, Any] = {
+            "capabilities": capabilities,
+            "serverInfo": {"name": "louver", "version": __version__},
+        }
         if instructions:
-            said["instructions"] = "\n\n".join(instructions)
-        return opening_for_modern(said) if client.is_modern else said
+            declared["instructions"] = "\n\n".join(instructions)
+        return opening_for_modern(declared) if client.is_modern else declared
 
-    async def answer(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method in _LISTS:
-            return await self._list(turn, method, params)
-        if method in _NAMED:
+            return await self._list(caller, method, params)
+        if method in _NAME_METHODS:
             upstream, name = self._by_name(params["name"], method)
-            result = await self._calls.send(upstream, turn, method, {**params, "name": name})
-            self._note_kept(upstream, result)
-            if (number := made_by(result)) is not None:
-                self._jobs.note(_who(turn), number, upstream)
+            result = await self._dispatcher.send(upstream, caller, method, {**params, "name": name})
+            self._record_kept_result(upstream, result)
+            if (task_id := task_id_of(result)) is not None:
+                self._task_owners.record(_caller_key(caller), task_id, upstream)
             return result
-        if method in _ADDRESSED:
-            return await self._addressed(turn, method, params)
-        if method in _OF_TASK:
-            return await self._of_task(turn, method, params)
+        if method in _URI_METHODS:
+            return await self._route_by_uri(caller, method, params)
+        if method in _TASK_METHODS:
+            return await self._route_by_task(caller, method, params)
         if method == "completion/complete":
-            return await self._complete(turn, params)
+            return await self._complete(caller, params)
         if method == "logging/setLevel":
-            await asyncio.gather(*(self._set_level(up, turn, params) for up in self._upstreams.values()))
+            await asyncio.gather(*(self._set_level(each, caller, params) for each in self._upstreams.values()))
             return {}
         raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
-    def place_of(self, tool: str) -> str:
-        return self._places[self._by_name(tool, "tools/call")[0].name]
+    def server_id_of(self, tool: str) -> str:
+        return self._server_ids[self._by_name(tool, "tools/call")[0].name]
 
-    async def answer_at(self, place: str, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        upstream = next((each for each in self._upstreams.values() if self._places[each.name] == place), None)
+    async def answer_from(self, server_id: str, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        upstream = next((each for each in self._upstreams.values() if self._server_ids[each.name] == server_id), None)
         if upstream is None:
             raise UnknownResult
-        return await self._calls.send(upstream, turn, method, params)
+        return await self._dispatcher.send(upstream, caller, method, params)
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
         await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
 
     @asynccontextmanager
-    async def watching(self, turn: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
-        async with watching(turn, await self._whose(turn, uris)):
-            self._onlookers.listening.add(turn.client)
+    async def watching(self, caller: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
+        async with watching(caller, await self._owners_of(caller, uris)):
+            self._availability_listeners.clients.add(caller.client)
             try:
                 for upstream in self._upstreams.values():
-                    if not upstream.is_there(turn.client):
-                        upstream.miss(turn.client)
+                    if not upstream.has_session_for(caller.client):
+                        upstream.notify_when_available(caller.client)
                 yield
             finally:
-                self._onlookers.listening.discard(turn.client)
+                self._availability_listeners.clients.discard(caller.client)
 
     async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
-        await asyncio.gather(*(_comes(upstream, client) for upstream in self._upstreams.values()))
+        await asyncio.gather(*(_is_available(upstream, client) for upstream in self._upstreams.values()))
         openings: dict[str, dict[str, Any]] = {}
         for name, upstream in self._upstreams.items():
             # Some may have opened while others were waited for.
-            if upstream.is_there(client):
+            if upstream.has_session_for(client):
                 with suppress(UpstreamError):
                     openings[name] = await opening_of(upstream, client)
         return openings
 
-    async def _list(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _list(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("cursor") is not None:
             raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
         member, key = _LISTS[method]
-        upstreams = self._asked(params)
-        lists: dict[str, Listed] = {}
+        upstreams = self._requested_upstreams(params)
+        lists: dict[str, UpstreamList] = {}
         # A single upstream may take its time.
-        how = self._all if len(upstreams) == 1 else self._all_soon
+        fetch = self._fetch_list if len(upstreams) == 1 else self._fetch_list_soon
 
         async def ask(upstream: Upstream) -> None:
-            lists[upstream.name] = await how(upstream, turn, method, params)
+            lists[upstream.name] = await fetch(upstream, caller, method, params)
 
         # Not `gather`: if the client cancels, that would not wait for the threads that apply policies to lists.
-        async with anyio.create_task_group() as asking:
+        async with anyio.create_task_group() as group:
             for upstream in upstreams:
-                asking.start_soon(ask, upstream)
+                group.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
         # An upstream that does not answer now keeps its known URIs.
-        answered = [upstream for upstream in upstreams if lists[upstream.name].is_whole]
-        whose = self._addresses.list_anew(method, answered) if key in ("uri", "uriTemplate") else {}
-        if method == _TEMPLATES:
+        answered = [upstream for upstream in upstreams if lists[upstream.name].is_complete]
+        owners = self._resource_owners.replace_listed(method, answered) if key in ("uri", "uriTemplate") else {}
+        if method == _TEMPLATE_LIST:
             for upstream in answered:
-                self._addresses.list_templates(upstream, [entry[key] for entry in lists[upstream.name].entries])
+                self._resource_owners.set_templates(upstream, [entry[key] for entry in lists[upstream.name].entries])
         for upstream in upstreams:
             listed = lists[upstream.name].entries
             if key == "name":
-                before = f"{upstream.name}{SEPARATOR}"
-                entries += [{**entry, "name": before + entry["name"]} async for entry in by_turns(listed)]
+                prefix = f"{upstream.name}{SEPARATOR}"
+                entries += [{**entry, "name": prefix + entry["name"]} async for entry in yielding(listed)]
             else:
-                entries += [entry for entry in listed if whose.setdefault(entry[key], upstream) is upstream]
-        if method == _TASKS:
-            who = _who(turn)
-            for number, upstream in whose.items():
-                self._jobs.note(who, number, upstream)
-        modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if turn.client.is_modern else {}
+                entries += [entry for entry in listed if owners.setdefault(entry[key], upstream) is upstream]
+        if method == _TASK_LIST:
+            caller_key = _caller_key(caller)
+            for task_id, upstream in owners.items():
+                self._task_owners.record(caller_key, task_id, upstream)
+        modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if caller.client.is_modern else {}
         return {**modern, member: entries}
 
-    async def _all_soon(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
+    async def _fetch_list_soon(
+        self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
+    ) -> UpstreamList:
         """The list of one upstream, if it answers soon; a later answer is announced to the client."""
-        if not await _comes(upstream, turn.client):
-            upstream.miss(turn.client)
-            return Listed([], is_whole=False)
-        said = {key: value for key, value in params.items() if key != "_meta"}
-        key = upstream.name, method, digest(said), _who(turn)
-        ask = partial(self._all, upstream, turn, method, params)
-        return await self._late.listed(key, ask, partial(self._changed, turn.client, method))
+        if not await _is_available(upstream, caller.client):
+            upstream.notify_when_available(caller.client)
+            return UpstreamList([], is_complete=False)
+        other_params = {key: value for key, value in params.items() if key != "_meta"}
+        key = upstream.name, method, digest(other_params), _caller_key(caller)
+        ask = partial(self._fetch_list, upstream, caller, method, params)
+        return await self._slow_lists.fetch(key, ask, partial(self._announce_change, caller.client, method))
 
-    def _changed(self, client: Client, method: str) -> None:
-        if (change := change_of(method)) is None:
+    def _announce_change(self, client: Client, method: str) -> None:
+        if (change := change_notification(method)) is None:
             return
         if client.is_modern:
-            self._telling.start(self._onlookers.told(change, None))
+            self._notify_tasks.start(self._availability_listeners.publish(change, None))
         else:
-            client.hear(change, None)
+            client.notify(change, None)
 
-    async def _all(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> Listed:
+    async def _fetch_list(
+        self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
+    ) -> UpstreamList:
         """The list of one upstream, all pages merged, as far as it answers."""
         member, key = _LISTS[method]
 
-        async def ask(place: dict[str, Any]) -> dict[str, Any]:
-            return await self._calls.send(upstream, turn, method, {**params, **place})
+        async def ask(page_params: dict[str, Any]) -> dict[str, Any]:
+            return await self._dispatcher.send(upstream, caller, method, {**params, **page_params})
 
         entries: list[dict[str, Any]] = []
         try:
@@ -234,11 +247,11 @@ class Many:
             if error.error.code != METHOD_NOT_FOUND:
                 logger.warning("upstream %r does not answer %r", upstream.name, method)
                 if is_unavailable(error):
-                    upstream.miss(turn.client)
-                return Listed(entries, is_whole=False)
-        return Listed(entries, is_whole=True)
+                    upstream.notify_when_available(caller.client)
+                return UpstreamList(entries, is_complete=False)
+        return UpstreamList(entries, is_complete=True)
 
-    def _asked(self, params: dict[str, Any]) -> list[Upstream]:
+    def _requested_upstreams(self, params: dict[str, Any]) -> list[Upstream]:
         """The upstreams to list: all, or the one that `_meta` names."""
         name = members(params.get("_meta")).get(SERVER)
         only = self._upstreams.get(name) if isinstance(name, str) else None
@@ -252,93 +265,97 @@ class Many:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown {kind}: {name}")
         return upstream, rest
 
-    async def _addressed(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _route_by_uri(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Route by URI: to the upstream that listed it or a template of it, else to the first that has it."""
         uri = params["uri"]
-        if not (known := self._addresses.candidates(uri)):
-            there = [each for each in self._upstreams.values() if each.is_there(turn.client)]
-            if not all(map(self._addresses.knows_templates, there)):
-                await self._list(turn, _TEMPLATES, enveloped({}, turn.client.hello.envelope))
-                known = self._addresses.candidates(uri)
+        if not (known := self._resource_owners.candidates(uri)):
+            connected = [each for each in self._upstreams.values() if each.has_session_for(caller.client)]
+            if not all(map(self._resource_owners.knows_templates, connected)):
+                await self._list(caller, _TEMPLATE_LIST, with_envelope({}, caller.client.identity.envelope))
+                known = self._resource_owners.candidates(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a reload, and not listed again.
-            known = [each for each in self._upstreams.values() if each.is_watched(turn.client, uri)] or known
+            known = [each for each in self._upstreams.values() if each.is_watched(caller.client, uri)] or known
         refused: MCPError | None = None
         for upstream in known:
             try:
-                return await self._calls.send(upstream, turn, method, params)
+                return await self._dispatcher.send(upstream, caller, method, params)
             except MCPError as error:
                 refused = refused or error
-        if refused is not None and not self._addresses.refused(uri):
+        if refused is not None and not self._resource_owners.forget_read(uri):
             raise refused
         for upstream in self._upstreams.values():
-            if not await _comes(upstream, turn.client):
+            if not await _is_available(upstream, caller.client):
                 continue
             with suppress(MCPError):
-                result = await self._calls.send(upstream, turn, method, params)
+                result = await self._dispatcher.send(upstream, caller, method, params)
                 if method == "resources/read":
-                    self._addresses.read(uri, upstream)
+                    self._resource_owners.record_read(uri, upstream)
                 return result
         raise MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
 
-    async def _of_task(self, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _route_by_task(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Route by task: to the upstream that made it, else to the first that has it."""
-        number, who = params.get("taskId"), _who(turn)
-        if not isinstance(number, str):
+        task_id, caller_key = params.get("taskId"), _caller_key(caller)
+        if not isinstance(task_id, str):
             raise MCPError(code=INVALID_PARAMS, message="'taskId' is no text")
-        if (known := self._jobs.whose(who, number)) is not None:
-            return await self._calls.send(known, turn, method, params)
+        if (known := self._task_owners.owner_of(caller_key, task_id)) is not None:
+            return await self._dispatcher.send(known, caller, method, params)
         for upstream in self._upstreams.values():
-            if not await _comes(upstream, turn.client):
+            if not await _is_available(upstream, caller.client):
                 continue
             with suppress(MCPError):
-                result = await self._calls.send(upstream, turn, method, params)
-                self._jobs.note(who, number, upstream)
+                result = await self._dispatcher.send(upstream, caller, method, params)
+                self._task_owners.record(caller_key, task_id, upstream)
                 return result
         raise MCPError(code=INVALID_PARAMS, message="Unknown task")
 
-    def _note_kept(self, upstream: Upstream, result: dict[str, Any]) -> None:
+    def _record_kept_result(self, upstream: Upstream, result: dict[str, Any]) -> None:
         """Remember which upstream keeps a result."""
         if (uri := kept_at(result)) is not None:
-            self._addresses.kept(uri, upstream)
+            self._resource_owners.record_kept(uri, upstream)
 
-    async def _complete(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+    async def _complete(self, caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
         reference: dict[str, Any] = params["ref"]
         if isinstance(reference.get("name"), str):
             upstream, name = self._by_name(reference["name"], "prompts/get")
-            said = {**params, "ref": {**reference, "name": name}}
-            return await self._calls.send(upstream, turn, "completion/complete", said)
-        known = await self._whose(turn, [reference.get("uri", "")])
+            completion_params = {**params, "ref": {**reference, "name": name}}
+            return await self._dispatcher.send(upstream, caller, "completion/complete", completion_params)
+        known = await self._owners_of(caller, [reference.get("uri", "")])
         if not known:
             raise MCPError(code=INVALID_PARAMS, message="no resource or template has this address")
         (upstream,) = known.values()
-        return await self._calls.send(upstream, turn, "completion/complete", params)
+        return await self._dispatcher.send(upstream, caller, "completion/complete", params)
 
-    async def _whose(self, turn: Caller, uris: Sequence[str]) -> dict[str, Upstream]:
+    async def _owners_of(self, caller: Caller, uris: Sequence[str]) -> dict[str, Upstream]:
         """The owners of resources and templates; if any is unknown, they are listed."""
-        known = await self._known(uris)
-        for method in ("resources/list", _TEMPLATES):
+        known = await self._known_owners(uris)
+        for method in ("resources/list", _TEMPLATE_LIST):
             if known.keys() < set(uris):
-                await self._list(turn, method, enveloped({}, turn.client.hello.envelope))
-                known = await self._known(uris)
+                await self._list(caller, method, with_envelope({}, caller.client.identity.envelope))
+                known = await self._known_owners(uris)
         return known
 
-    async def _known(self, uris: Sequence[str]) -> dict[str, Upstream]:
+    async def _known_owners(self, uris: Sequence[str]) -> dict[str, Upstream]:
         # Yields to other tasks: each URI may be matched against many templates.
-        return {uri: upstream async for uri in by_turns(uris) if (upstream := self._addresses.whose(uri)) is not None}
+        return {
+            uri: upstream
+            async for uri in yielding(uris)
+            if (upstream := self._resource_owners.owner_of(uri)) is not None
+        }
 
-    async def _set_level(self, upstream: Upstream, turn: Caller, params: dict[str, Any]) -> None:
-        if not await _comes(upstream, turn.client):
-            upstream.keep_level(turn.client, params["level"])
+    async def _set_level(self, upstream: Upstream, caller: Caller, params: dict[str, Any]) -> None:
+        if not await _is_available(upstream, caller.client):
+            upstream.store_level(caller.client, params["level"])
             return
         try:
-            await self._calls.send(upstream, turn, "logging/setLevel", params)
+            await self._dispatcher.send(upstream, caller, "logging/setLevel", params)
         except MCPError:
             # The upstream has no log.
             logger.debug("upstream %r has no log level", upstream.name)
 
 
-async def _comes(upstream: Upstream, client: Client) -> bool:
+async def _is_available(upstream: Upstream, client: Client) -> bool:
     """Whether an upstream is available to a client, or is soon."""
     try:
         await upstream.session(client, LEFT_OUT_S)
@@ -347,7 +364,7 @@ async def _comes(upstream: Upstream, client: Client) -> bool:
     return True
 
 
-def _who(turn: Caller) -> Hashable:
+def _caller_key(caller: Caller) -> Hashable:
     """Identifies clients that see the same lists: by connection or client identity, and by principal."""
-    client = turn.client
-    return (client.hello.digest if client.is_modern else ref(client)), turn.identity.principal
+    client = caller.client
+    return (client.identity.digest if client.is_modern else ref(client)), caller.identity.principal

@@ -15,7 +15,7 @@ from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
-from louver.gateway.clients.input_required import STATE, answered
+from louver.gateway.clients.input_required import REQUEST_STATE, resolve_input_required
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.upstream.subscriptions import Subscriptions
 from louver.server.policy.raw import Raw
@@ -25,88 +25,92 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from louver.gateway.clients.client import Caller, Client
-    from louver.gateway.clients.input_required import Parked
+    from louver.gateway.clients.input_required import PendingCalls
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.session import Session
     from louver.gateway.upstream.upstream import Upstream
 
-_SAFE = frozenset(
+_RETRYABLE_METHODS = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
     | {"resources/read", "prompts/get", "completion/complete"}
 )
 
 
 # Requests that a session merges for all of its clients.
-_WANTS = {
+_SUBSCRIPTION_METHODS = {
     "resources/subscribe": Subscriptions.watch,
     "resources/unsubscribe": Subscriptions.unwatch,
     "logging/setLevel": Subscriptions.set_level,
 }
 
 
-class Calls:
+class Dispatcher:
     """Sends requests to upstreams, and converts their answers to the client's revision."""
 
-    def __init__(self, parked: Parked, guards: Mapping[str, Guard | None]) -> None:
-        self._parked = parked
+    def __init__(self, pending_calls: PendingCalls, guards: Mapping[str, Guard | None]) -> None:
+        self._pending_calls = pending_calls
         self._guards = guards  # after a reload with another guard a request is refused: its audit would be wrong
 
-    async def send(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer, after a second attempt where that is safe; for a failed tool call, an error result."""
         try:
-            return await self.ask(upstream, turn, method, params)
+            return await self.call_once(upstream, caller, method, params)
         except UpstreamUnavailable as error:
             # A resumed call cannot start over.
-            if STATE in params or (method not in _SAFE and not upstream.is_safe(method, params)):
-                return _failed(error, turn, method)
+            if REQUEST_STATE in params or (
+                method not in _RETRYABLE_METHODS and not upstream.is_retryable(method, params)
+            ):
+                return _failure_answer(error, caller, method)
         except UpstreamError as error:
-            return _failed(error, turn, method)
+            return _failure_answer(error, caller, method)
         try:
-            return await self.ask(upstream, turn, method, params)
+            return await self.call_once(upstream, caller, method, params)
         except UpstreamError as error:
-            return _failed(error, turn, method)
+            return _failure_answer(error, caller, method)
 
-    async def ask(self, upstream: Upstream, turn: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def call_once(
+        self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
         """The answer, without a second attempt."""
-        session = await upstream.session(turn.client)
+        session = await upstream.session(caller.client)
         guard = self._guards.get(upstream.name)
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been configured anew: call again")
-        owner = (upstream.name, guard, turn.identity.key)
+        owner = (upstream.name, guard, caller.identity.key)
         if guard is None:
-            return await self._asked(session, turn, method, params, owner)
+            return await self._send_converted(session, caller, method, params, owner)
 
-        async def ask(quiet: Caller, said: dict[str, Any]) -> dict[str, Any]:
-            return await self._asked(session, quiet, method, said, owner)
+        async def send_filtered(filtered_caller: Caller, filtered_params: dict[str, Any]) -> dict[str, Any]:
+            return await self._send_converted(session, filtered_caller, method, filtered_params, owner)
 
-        return await guard.send(session, turn, method, params, ask)
+        return await guard.send(session, caller, method, params, send_filtered)
 
-    async def _asked(
-        self, session: Session, turn: Caller, method: str, params: dict[str, Any], owner: object
+    async def _send_converted(
+        self, session: Session, caller: Caller, method: str, params: dict[str, Any], owner: object
     ) -> dict[str, Any]:
-        if method in _WANTS:
-            return await _WANTS[method](session.subscriptions, turn, params)
-        if session.is_modern == turn.client.is_modern:
-            return await session.call(turn, method, params)
+        if method in _SUBSCRIPTION_METHODS:
+            return await _SUBSCRIPTION_METHODS[method](session.subscriptions, caller, params)
+        if session.is_modern == caller.client.is_modern:
+            return await session.call(caller, method, params)
         if session.is_modern:
-            result = await answered(turn, params, partial(session.call, turn, method))
+            result = await resolve_input_required(caller, params, partial(session.call, caller, method))
             return handshake_result(method, result)
         if method in INPUT_REQUIRED_METHODS:
-            send = partial(_sent, session, method, params)
-            result = await self._parked.call(turn, method, params, owner, send)
+            send = partial(_send_as, session, method, params)
+            result = await self._pending_calls.call(caller, method, params, owner, send)
             if result.get("resultType") == "input_required":
                 return result
         else:
-            result = await session.call(turn, method, params)
-        return modern_result(method, result, session.opened.opening.get("serverInfo"))
+            result = await session.call(caller, method, params)
+        return modern_result(method, result, session.negotiation.opening.get("serverInfo"))
 
 
-async def _sent(session: Session, method: str, params: dict[str, Any], turn: Caller) -> dict[str, Any]:
-    return await session.call(turn, method, params)
+async def _send_as(session: Session, method: str, params: dict[str, Any], caller: Caller) -> dict[str, Any]:
+    return await session.call(caller, method, params)
 
 
 @asynccontextmanager
-async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
+async def watching(caller: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGenerator[None]:
     """Watch resources meanwhile, for one 2026-07-28 request; those that cannot be watched count as unchanging."""
     uris: dict[Upstream, list[str]] = {}
     for uri, upstream in upstreams.items():
@@ -114,22 +118,22 @@ async def watching(turn: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGene
     try:
         for upstream, wanted in uris.items():
             with suppress(UpstreamError):
-                session = await upstream.session(turn.client)
+                session = await upstream.session(caller.client)
                 guard = upstream.guard
-                covered = [uri for uri in wanted if guard is None or guard.policed.policy.covers(uri)]
-                await session.subscriptions.watch_all(turn, covered)
+                covered = [uri for uri in wanted if guard is None or guard.enforcer.policy.covers(uri)]
+                await session.subscriptions.watch_all(caller, covered)
         yield
     finally:
         for upstream in uris:
-            await upstream.leave(turn.client)
+            await upstream.remove_client(caller.client)
 
 
 async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
     """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
     session = await upstream.session(client)
-    opening = session.opened.opening
+    opening = session.negotiation.opening
     if upstream.guard is not None:
-        opening = upstream.guard.policed.opening(Raw(opening)).value
+        opening = upstream.guard.enforcer.visible_handshake(Raw(opening)).value
     if session.is_modern == client.is_modern:
         return opening
     return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)
@@ -145,8 +149,8 @@ def upstream_problem(error: UpstreamError) -> MCPError:
     return MCPError(code=INTERNAL_ERROR, message=error.message, data={"error": error.to_json()})
 
 
-def _failed(error: UpstreamError, turn: Caller, method: str) -> dict[str, Any]:
+def _failure_answer(error: UpstreamError, caller: Caller, method: str) -> dict[str, Any]:
     """The answer for an upstream that failed: an error, or for a tool a result that the model can read."""
     if method != "tools/call":
         raise upstream_problem(error) from None
-    return error_result(error, {"resultType": "complete"} if turn.client.is_modern else {})
+    return error_result(error, {"resultType": "complete"} if caller.client.is_modern else {})

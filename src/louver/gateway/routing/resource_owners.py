@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.upstream import Upstream
 
 
-class Addresses:
+class ResourceOwners:
     def __init__(self) -> None:
         self._listed: dict[str, dict[str, Upstream]] = {}
-        self._templates: dict[str, tuple[Upstream, list[Template]]] = {}
+        self._templates: dict[str, tuple[Upstream, list[UriTemplate]]] = {}
         self._read: OrderedDict[str, Upstream] = OrderedDict()
         self._kept: OrderedDict[str, Upstream] = OrderedDict()
 
-    def whose(self, uri: str) -> Upstream | None:
+    def owner_of(self, uri: str) -> Upstream | None:
         """The owner of a resource or template, if known."""
         return next(iter(self.candidates(uri)), None)
 
@@ -40,41 +40,41 @@ class Addresses:
                 return [upstream]
         if (upstream := self._kept.get(uri.partition("?")[0])) is not None:
             return [upstream]
-        if claiming := self._claiming(uri):
-            return claiming
+        if owners := self._template_owners(uri):
+            return owners
         return [self._read[uri]] if uri in self._read else []
 
     def knows_templates(self, upstream: Upstream) -> bool:
         return upstream.name in self._templates
 
-    def list_anew(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
+    def replace_listed(self, method: str, upstreams: Sequence[Upstream]) -> dict[str, Upstream]:
         """The known URIs of all other upstreams, to be filled with what these list now."""
-        others = {uri: of for uri, of in self._listed.get(method, {}).items() if of not in upstreams}
+        others = {uri: owner for uri, owner in self._listed.get(method, {}).items() if owner not in upstreams}
         self._listed[method] = others
         return others
 
-    def list_templates(self, upstream: Upstream, texts: Sequence[str]) -> None:
-        self._templates[upstream.name] = upstream, [Template(text) for text in texts[:MAX_TEMPLATES]]
+    def set_templates(self, upstream: Upstream, texts: Sequence[str]) -> None:
+        self._templates[upstream.name] = upstream, [UriTemplate(text) for text in texts[:MAX_TEMPLATES]]
 
-    def read(self, uri: str, upstream: Upstream) -> None:
+    def record_read(self, uri: str, upstream: Upstream) -> None:
         """Record the owner of a resource that no upstream lists."""
-        _note(self._read, uri, upstream)
+        _remember(self._read, uri, upstream)
 
-    def refused(self, uri: str) -> bool:
+    def forget_read(self, uri: str) -> bool:
         """Forget the owner of an unlisted resource; `True` if it was known by an earlier read alone."""
-        return self._read.pop(uri, None) is not None and not self._claiming(uri)
+        return self._read.pop(uri, None) is not None and not self._template_owners(uri)
 
-    def kept(self, uri: str, upstream: Upstream) -> None:
+    def record_kept(self, uri: str, upstream: Upstream) -> None:
         """Record where a result is kept; the first upstream that reports it owns it."""
-        _note(self._kept, uri, upstream)
+        _remember(self._kept, uri, upstream)
 
-    def _claiming(self, uri: str) -> list[Upstream]:
+    def _template_owners(self, uri: str) -> list[Upstream]:
         """The upstreams with a matching template."""
         templates = self._templates.values()
-        return [upstream for upstream, of_it in templates if any(template.matches(uri) for template in of_it)]
+        return [upstream for upstream, owned in templates if any(template.matches(uri) for template in owned)]
 
 
-def _note(known: OrderedDict[str, Upstream], uri: str, upstream: Upstream) -> None:
+def _remember(known: OrderedDict[str, Upstream], uri: str, upstream: Upstream) -> None:
     known.setdefault(uri, upstream)
     if len(known) > MAX_RESULTS:
         known.popitem(last=False)
@@ -85,15 +85,15 @@ _VARIABLE: Final = re.compile(r"\{(\+?)[A-Za-z0-9_.%]+\}")
 _PLAIN, _ANY = "plain", "any"
 
 
-class Template:
+class UriTemplate:
     """A URI template as a bit-parallel automaton."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._begin = text.partition("{")[0]
+        self._literal_prefix = text.partition("{")[0]
 
     def matches(self, uri: str) -> bool:
-        if not self._begin or not uri.startswith(self._begin) or self._parts is None:
+        if not self._literal_prefix or not uri.startswith(self._literal_prefix) or self._parts is None:
             return False
         end, variables, wide, steps = self._automaton
         # Bit n: the URI so far matches the first n parts.

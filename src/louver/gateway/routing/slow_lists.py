@@ -22,59 +22,61 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
 
-class Listed(NamedTuple):
+class UpstreamList(NamedTuple):
     entries: list[dict[str, Any]]
-    is_whole: bool  # all pages have come
+    is_complete: bool  # all pages have come
 
 
-class Late:
+class SlowLists:
     """The pending and the last late lists, by what is listed and for which client."""
 
     def __init__(self) -> None:
-        self._awaited: OrderedDict[Hashable, asyncio.Task[Listed]] = OrderedDict()
-        self._said: OrderedDict[Hashable, Listed] = OrderedDict()
+        self._pending: OrderedDict[Hashable, asyncio.Task[UpstreamList]] = OrderedDict()
+        self._late_lists: OrderedDict[Hashable, UpstreamList] = OrderedDict()
 
-    async def listed(self, key: Hashable, ask: Callable[[], Awaitable[Listed]], changed: Callable[[], None]) -> Listed:
+    async def fetch(
+        self, key: Hashable, ask: Callable[[], Awaitable[UpstreamList]], on_changed: Callable[[], None]
+    ) -> UpstreamList:
         """A list if it comes in time, else its last value; `changed` is called if it comes later and differs."""
-        if key in self._awaited:
+        if key in self._pending:
             return self._last(key)
         scope = anyio.CancelScope()
-        asking = asyncio.create_task(_within(scope, ask))
+        task = asyncio.create_task(_run_in_scope(scope, ask))
         try:
-            await asyncio.wait({asking}, timeout=LEFT_OUT_S)
+            await asyncio.wait({task}, timeout=LEFT_OUT_S)
         except asyncio.CancelledError:
             scope.cancel()
             with anyio.CancelScope(shield=True):
                 # Its worker thread must not run on beside the client's next request.
-                await asyncio.wait({asking})
+                await asyncio.wait({task})
             raise
-        if asking.done():
-            self._said.pop(key, None)
-            return asking.result()
-        self._awaited[key] = asking
-        asking.add_done_callback(partial(self._came, key, changed))
-        if len(self._awaited) > MAX_CALLERS:
-            self._awaited.popitem(last=False)[1].cancel()
+        if task.done():
+            self._late_lists.pop(key, None)
+            return task.result()
+        self._pending[key] = task
+        task.add_done_callback(partial(self._on_finished, key, on_changed))
+        if len(self._pending) > MAX_CALLERS:
+            self._pending.popitem(last=False)[1].cancel()
         return self._last(key)
 
-    def _last(self, key: Hashable) -> Listed:
-        known = self._said.get(key)
-        return Listed([] if known is None else known.entries, is_whole=False)
+    def _last(self, key: Hashable) -> UpstreamList:
+        known = self._late_lists.get(key)
+        return UpstreamList([] if known is None else known.entries, is_complete=False)
 
-    def _came(self, key: Hashable, changed: Callable[[], None], asked: asyncio.Task[Listed]) -> None:
-        if self._awaited.get(key) is asked:
-            del self._awaited[key]
-        if asked.cancelled() or asked.exception() is not None or not asked.result().is_whole:
+    def _on_finished(self, key: Hashable, on_changed: Callable[[], None], task: asyncio.Task[UpstreamList]) -> None:
+        if self._pending.get(key) is task:
+            del self._pending[key]
+        if task.cancelled() or task.exception() is not None or not task.result().is_complete:
             return
-        before = self._said.pop(key, None)
-        self._said[key] = asked.result()
-        if len(self._said) > MAX_CALLERS:
-            self._said.popitem(last=False)
-        if asked.result() != before:
-            changed()
+        before = self._late_lists.pop(key, None)
+        self._late_lists[key] = task.result()
+        if len(self._late_lists) > MAX_CALLERS:
+            self._late_lists.popitem(last=False)
+        if task.result() != before:
+            on_changed()
 
 
-async def _within(scope: anyio.CancelScope, ask: Callable[[], Awaitable[Listed]]) -> Listed:
+async def _run_in_scope(scope: anyio.CancelScope, ask: Callable[[], Awaitable[UpstreamList]]) -> UpstreamList:
     with scope:
         return await ask()
-    return Listed([], is_whole=False)
+    return UpstreamList([], is_complete=False)

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.upstream import Upstream
 
 
-def made_by(result: dict[str, Any]) -> str | None:
+def task_id_of(result: dict[str, Any]) -> str | None:
     """The id of the task that a call has made, if any."""
-    number = members(result["task"]).get("taskId") if "task" in result else None
-    return number if isinstance(number, str) else None
+    task_id = members(result["task"]).get("taskId") if "task" in result else None
+    return task_id if isinstance(task_id, str) else None
 
 
-class Jobs:
+class TaskOwners:
     """The last `MAX_TASKS` tasks, by caller and id."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[tuple[Hashable, str], Upstream] = OrderedDict()
+        self._owners: OrderedDict[tuple[Hashable, str], Upstream] = OrderedDict()
 
-    def note(self, who: Hashable, number: str, upstream: Upstream) -> None:
+    def record(self, caller_key: Hashable, task_id: str, upstream: Upstream) -> None:
         """Record a task's owner; of two tasks with one id the later counts."""
-        self._made[who, number] = upstream
-        self._made.move_to_end((who, number))
-        if len(self._made) > MAX_TASKS:
-            self._made.popitem(last=False)
+        self._owners[caller_key, task_id] = upstream
+        self._owners.move_to_end((caller_key, task_id))
+        if len(self._owners) > MAX_TASKS:
+            self._owners.popitem(last=False)
 
-    def whose(self, who: Hashable, number: str) -> Upstream | None:
-        return self._made.get((who, number))
+    def owner_of(self, caller_key: Hashable, task_id: str) -> Upstream | None:
+        return self._owners.get((caller_key, task_id))

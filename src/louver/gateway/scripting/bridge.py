@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from louver.concurrency.offload import unhurried
+from louver.concurrency.offload import deferred_cancellation
 from louver.core.json import Json, compact, is_array, is_object, strings
 from louver.core.nearest import instead, nearest
 from louver.core.projection.request import Projection
@@ -27,8 +27,8 @@ from louver.errors import (
     ToolFailed,
     UnknownName,
 )
-from louver.gateway.scripting.channel import Channel, Gone, nonsense
-from louver.gateway.scripting.host_api import Host, Options
+from louver.gateway.scripting.channel import ChannelClosed, WorkerChannel, invalid_frame
+from louver.gateway.scripting.host_api import HostApi, Options
 from louver.gateway.scripting.script_errors import error_of
 from louver.limits import (
     MAX_INTEGER_DIGITS,
@@ -48,22 +48,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from louver.core.json import Json
-    from louver.gateway.scripting.time_limit import Wall
+    from louver.gateway.scripting.time_limit import TimeLimit
 
 
 class Bridge:
     """Answers the frames of one worker: calls tools on `host`, and pauses `wall` while the script waits."""
 
-    def __init__(self, channel: Channel, servers: Sequence[str], host: Host, wall: Wall) -> None:
+    def __init__(self, channel: WorkerChannel, servers: Sequence[str], host: HostApi, time_limit: TimeLimit) -> None:
         self._channel = channel
         self._servers = servers
         self._host = host
-        self._wall = wall
-        self._places = asyncio.Semaphore(MAX_SCRIPT_CALLS_AT_ONCE)
-        self._open: set[asyncio.Task[None]] = set()
+        self._time_limit = time_limit
+        self._call_slots = asyncio.Semaphore(MAX_SCRIPT_CALLS_AT_ONCE)
+        self._open_calls: set[asyncio.Task[None]] = set()
         self._failures: dict[int, LouverError] = {}
         self._fault: BaseException | None = None
-        self._numbers = self._calls = self._lists = 0
+        self._numbers = self._call_count = self._path_list_count = 0
         self._waits = self._replies = 0
 
     async def run(self, script: str) -> Json:
@@ -82,16 +82,16 @@ class Bridge:
         self._channel.send({"script": script, "servers": list(self._servers), "limits": limits})
         try:
             while True:
-                said = await self._channel.receive()
+                frame = await self._channel.receive()
                 if self._fault is not None:
                     # A call raised an unexpected exception and closed the channel; this frame arrived before.
                     raise self._fault
-                if "result" in said:
-                    return _checked(said["result"])
-                if "error" in said:
-                    raise error_of(said["error"], self._failures, self._servers)
-                await self._do(said)
-        except Gone:
+                if "result" in frame:
+                    return _checked(frame["result"])
+                if "error" in frame:
+                    raise error_of(frame["error"], self._failures, self._servers)
+                await self._handle(frame)
+        except ChannelClosed:
             if self._fault is not None:
                 raise self._fault from None
             raise
@@ -99,57 +99,57 @@ class Bridge:
     def stop(self) -> None:
         """Close the channel and cancel the calls."""
         self._channel.close()
-        for task in self._open:
+        for task in self._open_calls:
             task.cancel()
 
-    async def stopped(self) -> None:
+    async def wait_stopped(self) -> None:
         # Shielded: a cancellation during this wait would cancel the calls again, under anyio in every loop iteration.
-        with anyio.CancelScope(shield=True), unhurried():
-            await asyncio.gather(*self._open, return_exceptions=True)
+        with anyio.CancelScope(shield=True), deferred_cancellation():
+            await asyncio.gather(*self._open_calls, return_exceptions=True)
 
-    async def _do(self, said: dict[str, Any]) -> None:
-        if "call" in said:
-            self._begin(said)
-        elif "paths" in said:
-            self._read_paths(said)
-        elif said.get("wait") is True and len(said) == 1:
-            self._wait()
+    async def _handle(self, frame: dict[str, Any]) -> None:
+        if "call" in frame:
+            self._start_call(frame)
+        elif "paths" in frame:
+            self._read_paths(frame)
+        elif frame.get("wait") is True and len(frame) == 1:
+            self._handle_wait()
         else:
-            raise nonsense()
+            raise invalid_frame()
 
-    def _wait(self) -> None:
+    def _handle_wait(self) -> None:
         """Handle a wait for the next reply: the worker waits for one reply at a time, and only while one is due."""
         self._waits += 1
         if self._waits > self._replies:
-            if self._waits > self._replies + 1 or not self._open:
-                raise nonsense()
-            self._wall.pause()
+            if self._waits > self._replies + 1 or not self._open_calls:
+                raise invalid_frame()
+            self._time_limit.pause()
 
-    def _begin(self, said: dict[str, Any]) -> None:
-        number = self._number(said["call"])
-        self._calls += 1
-        if self._calls > MAX_SCRIPT_CALLS:
+    def _start_call(self, frame: dict[str, Any]) -> None:
+        number = self._check_number(frame["call"])
+        self._call_count += 1
+        if self._call_count > MAX_SCRIPT_CALLS:
             raise SandboxCallLimit(f"a script calls at most {MAX_SCRIPT_CALLS} tools", limit=MAX_SCRIPT_CALLS)
-        server, tool, arguments = said.get("server"), said.get("tool"), said.get("arguments")
+        server, tool, arguments = frame.get("server"), frame.get("tool"), frame.get("arguments")
         if not isinstance(server, str) or not isinstance(tool, str) or not is_object(arguments):
-            raise nonsense()
+            raise invalid_frame()
         if len(compact(arguments).encode()) > MAX_SCRIPT_ARGUMENTS:
             message = f"the arguments of a call are over {MAX_SCRIPT_ARGUMENTS} bytes of JSON"
             raise SandboxCallLimit(message, limit=MAX_SCRIPT_ARGUMENTS)
-        call = self._call(number, server, tool, arguments, _options(said))
+        call = self._call(number, server, tool, arguments, _options(frame))
         task = asyncio.create_task(call)
-        self._open.add(task)
-        task.add_done_callback(self._done)
+        self._open_calls.add(task)
+        task.add_done_callback(self._on_call_done)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._open.discard(task)
+    def _on_call_done(self, task: asyncio.Task[None]) -> None:
+        self._open_calls.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fault = error
             self._channel.close()
 
     async def _call(self, number: int, server: str, tool: str, arguments: dict[str, Json], options: Options) -> None:
         try:
-            async with self._places:
+            async with self._call_slots:
                 if server not in self._servers:
                     hint = instead(server, self._servers)
                     raise UnknownName(
@@ -165,15 +165,15 @@ class Bridge:
         else:
             self._send(text)
 
-    def _read_paths(self, said: dict[str, Any]) -> None:
-        number = self._number(said["paths"])
-        self._lists += 1
-        if self._lists > MAX_SCRIPT_PATH_LISTS:
+    def _read_paths(self, frame: dict[str, Any]) -> None:
+        number = self._check_number(frame["paths"])
+        self._path_list_count += 1
+        if self._path_list_count > MAX_SCRIPT_PATH_LISTS:
             message = f"a script projects by at most {MAX_SCRIPT_PATH_LISTS} lists of field paths"
             raise SandboxCallLimit(message, limit=MAX_SCRIPT_PATH_LISTS)
-        fields = _fields(said)
+        fields = _fields(frame)
         if fields is None:
-            raise nonsense()
+            raise invalid_frame()
         try:
             paths = Projection.include(*fields).fields
         except LouverError as error:
@@ -182,32 +182,32 @@ class Bridge:
             steps = [list(path.steps) for path in paths]
             self._send(compact({"reply": number, "value": steps}).encode())
 
-    def _number(self, number: object) -> int:
+    def _check_number(self, number: object) -> int:
         self._numbers += 1
         if type(number) is not int or number != self._numbers:
-            raise nonsense()
+            raise invalid_frame()
         return self._numbers
 
     def _fail(self, number: int, error: LouverError, server: str | None, tool: str | None) -> None:
         self._failures[number] = error
-        said: dict[str, Json] = {"code": error.code, "message": error.message}
+        payload: dict[str, Json] = {"code": error.code, "message": error.message}
         if server is not None:
-            said |= {"server": server, "tool": tool, "detail": _detail(error)}
-        text = compact({"reply": number, "error": said})
+            payload |= {"server": server, "tool": tool, "detail": _detail(error)}
+        text = compact({"reply": number, "error": payload})
         if len(text) > MAX_SCRIPT_REPLY // 2:
-            text = compact({"reply": number, "error": {**said, "detail": []}})
+            text = compact({"reply": number, "error": {**payload, "detail": []}})
         self._send(text.encode("utf-8", "replace"))
 
     def _send(self, text: bytes) -> None:
         self._channel.send_text(text)
         self._replies += 1
-        self._wall.go_on()
+        self._time_limit.resume()
 
 
 def _reply(number: int, value: Json, tool: str) -> bytes:
     """Write the reply frame of a tool's value."""
     message = f"the reply is over {MAX_SCRIPT_REPLY} bytes of JSON; ask for fewer fields"
-    if is_over(value, MAX_SCRIPT_REPLY):
+    if is_over_bytes(value, MAX_SCRIPT_REPLY):
         raise SandboxCallLimit(message, limit=MAX_SCRIPT_REPLY)
     try:
         text = compact({"reply": number, "value": value}).encode()
@@ -231,45 +231,45 @@ def _detail(error: LouverError) -> list[str]:
     if not isinstance(error, ToolFailed):
         return []
     texts = strings([block.get("text") for block in error.content if is_object(block)])
-    return [] if is_over(texts, MAX_SCRIPT_REPLY // 2) else texts
+    return [] if is_over_bytes(texts, MAX_SCRIPT_REPLY // 2) else texts
 
 
-def _options(said: dict[str, Any]) -> Options:
-    view = said.get("view")
+def _options(frame: dict[str, Any]) -> Options:
+    view = frame.get("view")
     if view is not None and not isinstance(view, str):
-        raise nonsense()
-    fields = _fields(said)
+        raise invalid_frame()
+    fields = _fields(frame)
     if view is not None and fields is not None:
-        raise nonsense()
+        raise invalid_frame()
     return Options(fields, view)
 
 
-def _fields(said: dict[str, Any]) -> tuple[str, ...] | None:
-    fields = said.get("fields")
+def _fields(frame: dict[str, Any]) -> tuple[str, ...] | None:
+    fields = frame.get("fields")
     if fields is None:
         return None
     if not is_array(fields) or not fields or len(strings(fields)) < len(fields):
-        raise nonsense()
+        raise invalid_frame()
     return tuple(strings(fields))
 
 
-def is_over(value: Json, most: int) -> bool:
+def is_over_bytes(value: Json, limit: int) -> bool:
     """Whether the JSON of a value certainly has more than `most` bytes; a cheap lower bound."""
     size = 0
-    todo: list[Json] = [value]
-    while todo and size <= most:
-        part = todo.pop()
+    pending: list[Json] = [value]
+    while pending and size <= limit:
+        part = pending.pop()
         if isinstance(part, str):
             size += len(part) + 2
         elif is_object(part):
             size += 1 + 4 * len(part) + sum(map(len, part))
-            todo += part.values()
+            pending += part.values()
         elif is_array(part):
             size += 1 + len(part)
-            todo += part
+            pending += part
         elif isinstance(part, int):
             # A decimal digit takes 3.3 bits.
             size += 1 + part.bit_length() // 4
         else:
             size += 1
-    return size > most
+    return size > limit

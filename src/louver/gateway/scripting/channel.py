@@ -18,45 +18,45 @@ from louver.limits import MAX_READ_ON_LOOP, MAX_SCRIPT_REPLY, MAX_SCRIPT_TRAFFIC
 if TYPE_CHECKING:
     from typing import Any
 
-    from louver.gateway.scripting.process_pool import Child
+    from louver.gateway.scripting.process_pool import Worker
 
 # Allowance for the rest of a frame around its value, in bytes: ids, names, field paths.
-_HEAD: Final = 64 * 1024
+_FRAME_OVERHEAD: Final = 64 * 1024
 
 # Most nesting levels of a frame: those of a result, and a few around it.
-_DEEPEST: Final = 40
+_MAX_DEPTH: Final = 40
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-class Gone(Exception):
+class ChannelClosed(Exception):
     """The worker has closed its end."""
 
 
-class Channel:
+class WorkerChannel:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._traffic = 0
 
     @classmethod
-    async def open(cls, child: Child) -> Channel:
-        return cls(*await asyncio.open_connection(sock=child.socket))
+    async def open(cls, worker: Worker) -> WorkerChannel:
+        return cls(*await asyncio.open_connection(sock=worker.socket))
 
     async def receive(self) -> dict[str, Any]:
         """Return the next frame; raise `Gone` at the end, `SandboxCrashed` for a malformed frame."""
         try:
             size = int.from_bytes(await self._reader.readexactly(4), "big")
-            if size > MAX_SCRIPT_REPLY + _HEAD:
-                raise nonsense()
+            if size > MAX_SCRIPT_REPLY + _FRAME_OVERHEAD:
+                raise invalid_frame()
             self._count(size)
             text = await self._reader.readexactly(size)
         except (asyncio.IncompleteReadError, ConnectionError):
-            raise Gone from None
-        said = _read(text) if size <= MAX_READ_ON_LOOP else await asyncio.to_thread(_read, text)
-        if not is_object(said):
-            raise nonsense()
-        return said
+            raise ChannelClosed from None
+        frame = _read(text) if size <= MAX_READ_ON_LOOP else await asyncio.to_thread(_read, text)
+        if not is_object(frame):
+            raise invalid_frame()
+        return frame
 
     def send(self, message: Json) -> None:
         self.send_text(compact(message).encode())
@@ -75,17 +75,17 @@ class Channel:
             raise SandboxCallLimit(message, limit=MAX_SCRIPT_TRAFFIC)
 
 
-def nonsense() -> SandboxCrashed:
+def invalid_frame() -> SandboxCrashed:
     """Return the error for a worker that sends a frame which our own prelude never sends."""
     return SandboxCrashed("the script's process has said what cannot be, and was ended")
 
 
 def _read(text: bytes) -> Json:
     try:
-        said = parse(text.decode(), deepest=_DEEPEST)
+        frame = parse(text.decode(), deepest=_MAX_DEPTH)
         if _SURROGATE.search(text):
             # Half a surrogate pair could not be sent to any upstream; encoding raises here.
-            compact(said).encode()
+            compact(frame).encode()
     except (NotJson, UnicodeError):
-        raise nonsense() from None
-    return said
+        raise invalid_frame() from None
+    return frame

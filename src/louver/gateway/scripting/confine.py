@@ -19,9 +19,9 @@ from louver.limits import MAX_SCRIPT_MEMORY, SCRIPT_CPU_S
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NO_NEW_PRIVS: Final = 38
-_CAPABILITIES: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
+_CAPABILITY_VERSION: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 
-_BOUNDS: Final = (
+_RLIMITS: Final = (
     # Above the limit of Lua's hook, which reports the line and measures more finely than the kernel's ticks.
     (resource.RLIMIT_CPU, SCRIPT_CPU_S + 1, SCRIPT_CPU_S + 2),
     (resource.RLIMIT_AS, MAX_SCRIPT_MEMORY, MAX_SCRIPT_MEMORY),
@@ -32,17 +32,17 @@ _BOUNDS: Final = (
 )
 
 
-def confine(zygote: int, *, strict: bool) -> None:
+def confine(server_pid: int, *, strict: bool) -> None:
     """Drop all rights that a script does not need; `zygote` is the pid of the fork server, this process's parent."""
     if sys.platform.startswith("linux"):
-        native = ctypes.CDLL(None)
-        native.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        native.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         # With capabilities, root could raise its limits again.
-        native.capset(struct.pack("=Ii", _CAPABILITIES, 0), bytes(24))
-    if os.getppid() != zygote:
+        libc.capset(struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24))
+    if os.getppid() != server_pid:
         os._exit(1)
-    for bound, soft, hard in _BOUNDS:
+    for bound, soft, hard in _RLIMITS:
         # macOS does not enforce a limit on the address space.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(bound, (soft, hard))

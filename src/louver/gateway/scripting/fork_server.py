@@ -28,111 +28,111 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Child:
+class _Worker:
     pid: int
     socket: socket.socket  # until it is handed to the gateway
     pipe: int  # becomes readable when the worker has ended
 
 
-class Zygote:
+class ForkServer:
     """The fork server; `body` runs in each worker and gets the file descriptor of the worker's socket."""
 
     def __init__(self, control: socket.socket, body: Callable[[int], None], *, strict: bool) -> None:
         self._control = control
         self._body = body
         self._strict = strict
-        self._children: dict[int, _Child] = {}
-        self._spares: list[_Child] = []
+        self._workers: dict[int, _Worker] = {}
+        self._spares: list[_Worker] = []
         self._unread = b""
 
     def serve(self) -> None:
         """Follow the gateway's orders until it closes the control socket; then kill all workers."""
-        self._tell({"ready": True})
-        self._fill()
+        self._send({"ready": True})
+        self._fork_spares()
         try:
-            while self._turn():
+            while self._handle_events():
                 pass
         finally:
-            for child in list(self._children.values()):
-                self._end(child)
+            for worker in list(self._workers.values()):
+                self._end(worker)
 
-    def _turn(self) -> bool:
+    def _handle_events(self) -> bool:
         """Wait for events and handle them; return whether the gateway is still connected."""
-        pipes = {child.pipe: child for child in self._children.values()}
+        pipes = {worker.pipe: worker for worker in self._workers.values()}
         ready, _, _ = select.select([self._control, *pipes], [], [])
-        for pipe in pipes.keys() & {one for one in ready if isinstance(one, int)}:
+        for pipe in pipes.keys() & {descriptor for descriptor in ready if isinstance(descriptor, int)}:
             self._end(pipes[pipe])
         if self._control not in ready:
             return True
         data = self._control.recv(4096)
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
-            self._obey(json.loads(line))
+            self._handle_order(json.loads(line))
         return bool(data)
 
-    def _obey(self, order: dict[str, Any]) -> None:
+    def _handle_order(self, order: dict[str, Any]) -> None:
         if "give" in order:
-            self._give()
-        elif (child := self._children.get(order["kill"])) is not None:
-            self._end(child)
+            self._hand_over()
+        elif (worker := self._workers.get(order["kill"])) is not None:
+            self._end(worker)
 
-    def _give(self) -> None:
-        child = self._spares.pop(0) if self._spares else self._fork()
-        self._tell({"given": child.pid}, child.socket)
-        child.socket.close()
-        self._fill()
+    def _hand_over(self) -> None:
+        worker = self._spares.pop(0) if self._spares else self._fork()
+        self._send({"given": worker.pid}, worker.socket)
+        worker.socket.close()
+        self._fork_spares()
 
-    def _fill(self) -> None:
+    def _fork_spares(self) -> None:
         while len(self._spares) < SPARE_CHILDREN:
             self._spares.append(self._fork())
 
-    def _end(self, child: _Child) -> None:
+    def _end(self, worker: _Worker) -> None:
         """Kill a worker, if it still runs, and reap it."""
-        os.kill(child.pid, signal.SIGKILL)
-        _, status = os.waitpid(child.pid, 0)
-        os.close(child.pipe)
-        child.socket.close()
-        del self._children[child.pid]
-        if child in self._spares:
+        os.kill(worker.pid, signal.SIGKILL)
+        _, status = os.waitpid(worker.pid, 0)
+        os.close(worker.pipe)
+        worker.socket.close()
+        del self._workers[worker.pid]
+        if worker in self._spares:
             # Not replaced before the next request: workers that die at once would be forked forever.
-            self._spares.remove(child)
-        how = {"signal": os.WTERMSIG(status)} if os.WIFSIGNALED(status) else {"status": os.WEXITSTATUS(status)}
-        self._tell({"ended": child.pid, **how})
+            self._spares.remove(worker)
+        outcome = {"signal": os.WTERMSIG(status)} if os.WIFSIGNALED(status) else {"status": os.WEXITSTATUS(status)}
+        self._send({"ended": worker.pid, **outcome})
 
-    def _fork(self) -> _Child:
-        ours, theirs = socket.socketpair()
-        pipe, held = os.pipe()
-        zygote = os.getpid()
+    def _fork(self) -> _Worker:
+        gateway_end, worker_end = socket.socketpair()
+        pipe, pipe_end = os.pipe()
+        server_pid = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._become_child(zygote, theirs.fileno(), held)
-        theirs.close()
-        os.close(held)
-        child = self._children[pid] = _Child(pid, ours, pipe)
-        return child
+            self._run_worker(server_pid, worker_end.fileno(), pipe_end)
+        worker_end.close()
+        os.close(pipe_end)
+        worker = self._workers[pid] = _Worker(pid, gateway_end, pipe)
+        return worker
 
-    def _become_child(self, zygote: int, channel: int, held: int) -> None:
+    def _run_worker(self, server_pid: int, channel: int, pipe_end: int) -> None:
         """Run as the worker; never returns."""
         status = 1
         try:
             # Move the socket and the pipe to descriptors 0 and 1, which are not in use, and close all others.
-            channel, held = os.dup(channel), os.dup(held)
+            channel, pipe_end = os.dup(channel), os.dup(pipe_end)
             os.dup2(channel, 0)
-            os.dup2(held, 1)
+            os.dup2(pipe_end, 1)
             os.closerange(2, os.sysconf("SC_OPEN_MAX"))
-            confine(zygote, strict=self._strict)
+            confine(server_pid, strict=self._strict)
             self._body(0)
             status = 0
         finally:
             os._exit(status)
 
-    def _tell(self, what: dict[str, Any], given: socket.socket | None = None) -> None:
-        line = json.dumps(what).encode() + b"\n"
+    def _send(self, message: dict[str, Any], passed_socket: socket.socket | None = None) -> None:
+        line = json.dumps(message).encode() + b"\n"
         try:
-            if given is None:
+            if passed_socket is None:
                 self._control.sendall(line)
             else:
-                socket.send_fds(self._control, [line], [given.fileno()])
+                socket.send_fds(self._control, [line], [passed_socket.fileno()])
         except OSError:
             # The gateway has gone; the next `_turn` notices it.
             return
@@ -143,7 +143,7 @@ def main(control: int, body: str, level: str) -> None:
     module, _, name = body.partition(":")
     with socket.socket(fileno=control) as channel:
         try:
-            does = getattr(import_module(module), name)
+            function = getattr(import_module(module), name)
         except (ImportError, OSError) as error:
             channel.sendall(json.dumps({"unavailable": type(error).__name__}).encode() + b"\n")
             sys.exit(1)
@@ -152,4 +152,4 @@ def main(control: int, body: str, level: str) -> None:
         gc.freeze()
         # Scripts get a lower CPU priority than the rest of the machine.
         os.nice(NICENESS)
-        Zygote(channel, does, strict=level == "strict").serve()
+        ForkServer(channel, function, strict=level == "strict").serve()

@@ -16,7 +16,7 @@ class Options:
     view: str | None = None
 
 
-class Host(Protocol):
+class HostApi(Protocol):
     """Calls tools for a script, with the rights of the script's caller."""
 
     # `server` and `tool` are Lua identifiers. Raises `ToolFailed`, or `UnknownName` for an unknown tool.

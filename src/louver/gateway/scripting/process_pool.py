@@ -51,7 +51,7 @@ def _not_started(error: OSError) -> SandboxUnavailable:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ExitStatus:
     """How a worker ended: by a signal or with a status; neither if the fork server was lost."""
 
     signal: int | None = None
@@ -59,23 +59,23 @@ class End:
 
 
 @dataclass(eq=False)
-class Child:
+class Worker:
     """A worker process that the fork server has handed over."""
 
     pid: int
     socket: socket.socket
-    nursery: Nursery
+    pool: ProcessPool
     is_killed: bool = False
-    ended: asyncio.Future[End] = field(init=False)
+    ended: asyncio.Future[ExitStatus] = field(init=False)
 
     def __post_init__(self) -> None:
         self.ended = asyncio.get_running_loop().create_future()
 
     def kill(self) -> None:
-        self.nursery.kill(self)
+        self.pool.kill(self)
 
 
-class Nursery:
+class ProcessPool:
     """One fork server and its workers; created by `start`."""
 
     def __init__(self, control: socket.socket, process: asyncio.subprocess.Process) -> None:
@@ -84,32 +84,32 @@ class Nursery:
         self._process = process
         self._unread = b""
         self._sockets: deque[int] = deque()
-        self._asked: deque[asyncio.Future[Child]] = deque()
-        self._children: dict[int, Child] = {}
+        self._waiting: deque[asyncio.Future[Worker]] = deque()
+        self._workers: dict[int, Worker] = {}
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self.is_alive = True
         control.setblocking(False)
         self._loop.add_reader(control.fileno(), self._read)
 
     @classmethod
-    async def start(cls, body: str, level: str) -> Nursery:
+    async def start(cls, body: str, level: str) -> ProcessPool:
         """Start a fork server and wait until it is ready; `body` is `package.module:function`, run by each worker."""
         try:
-            ours, theirs = socket.socketpair()
+            control, server_end = socket.socketpair()
         except OSError as error:
             raise _not_started(error) from None
-        given = {
+        boot_arguments = {
             "path": _absolute(sys.path),
             "packages": {name: str(folder) for name, folder in _PACKAGES.items()},
-            "control": theirs.fileno(),
+            "control": server_end.fileno(),
             "body": body,
             "level": level,
         }
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-I", "-S", "-c", _BOOT, json.dumps(given)),
-                pass_fds=(theirs.fileno(),),
+                *("-I", "-S", "-c", _BOOT, json.dumps(boot_arguments)),
+                pass_fds=(server_end.fileno(),),
                 env={},
                 cwd="/",
                 stdin=asyncio.subprocess.DEVNULL,
@@ -118,58 +118,58 @@ class Nursery:
                 start_new_session=True,
             )
         except OSError as error:
-            ours.close()
+            control.close()
             raise _not_started(error) from None
         except BaseException:  # after a cancellation, too, the socket must be closed
-            ours.close()
+            control.close()
             raise
         finally:
-            theirs.close()
-        nursery = cls(ours, process)
+            server_end.close()
+        pool = cls(control, process)
         try:
             async with asyncio.timeout(SANDBOX_STARTING_S):
-                await nursery._ready
+                await pool._ready
         except BaseException as error:  # and the process must end
-            await nursery.close()
+            await pool.close()
             if isinstance(error, TimeoutError):
                 raise SandboxUnavailable("the sandbox's process does not get ready", limit=SANDBOX_STARTING_S) from None
             raise
-        return nursery
+        return pool
 
-    async def child(self) -> Child:
+    async def worker(self) -> Worker:
         """Return a worker that waits for its first frame."""
         if not self.is_alive:
             raise SandboxUnavailable("the sandbox's process has ended")
-        asked: asyncio.Future[Child] = self._loop.create_future()
-        self._asked.append(asked)
-        self._order({"give": True})
+        future: asyncio.Future[Worker] = self._loop.create_future()
+        self._waiting.append(future)
+        self._send_order({"give": True})
         try:
             async with asyncio.timeout(SANDBOX_GIVING_S):
-                return await asked
+                return await future
         except TimeoutError:
-            self.give_up()
+            self.kill_server()
             raise SandboxUnavailable("the sandbox's process does not answer", limit=SANDBOX_GIVING_S) from None
         except asyncio.CancelledError:
-            if asked.done() and not asked.cancelled() and asked.exception() is None:
-                asked.result().kill()
+            if future.done() and not future.cancelled() and future.exception() is None:
+                future.result().kill()
             raise
 
-    def kill(self, child: Child) -> None:
-        child.socket.close()
-        if not child.is_killed and not child.ended.done():
-            child.is_killed = True
-            self._order({"kill": child.pid})
+    def kill(self, worker: Worker) -> None:
+        worker.socket.close()
+        if not worker.is_killed and not worker.ended.done():
+            worker.is_killed = True
+            self._send_order({"kill": worker.pid})
 
-    def give_up(self) -> None:
+    def kill_server(self) -> None:
         """Kill a fork server that does not answer; the kernel then kills its workers."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
-        self._lose()
+        self._mark_lost()
 
     async def close(self) -> None:
         """End the fork server and all its workers."""
-        self._lose()
+        self._mark_lost()
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SANDBOX_ENDING_S):
@@ -180,13 +180,13 @@ class Nursery:
                     self._process.kill()
                 await self._process.wait()
 
-    def _order(self, order: dict[str, Any]) -> None:
+    def _send_order(self, order: dict[str, Any]) -> None:
         if not self.is_alive:
             return
         try:
             self._control.send(json.dumps(order).encode() + b"\n")
         except OSError:
-            self._lose()
+            self._mark_lost()
 
     def _read(self) -> None:
         try:
@@ -198,50 +198,50 @@ class Nursery:
         self._sockets += sockets
         if flags & socket.MSG_CTRUNC:
             # The process ran out of descriptors and a socket was lost, so sockets no longer match the messages.
-            self._lose()
+            self._mark_lost()
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             if self.is_alive:
-                self._hear(json.loads(line))
+                self._handle(json.loads(line))
         if not data:
-            self._lose()
+            self._mark_lost()
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        if "given" in said:
-            child = Child(said["given"], socket.socket(fileno=self._sockets.popleft()), self)
-            self._children[child.pid] = child
-            asked = self._asked.popleft()
-            if asked.done():
-                child.kill()
+    def _handle(self, message: dict[str, Any]) -> None:
+        if "given" in message:
+            worker = Worker(message["given"], socket.socket(fileno=self._sockets.popleft()), self)
+            self._workers[worker.pid] = worker
+            future = self._waiting.popleft()
+            if future.done():
+                worker.kill()
             else:
-                asked.set_result(child)
-        elif "ended" in said:
-            if (child := self._children.pop(said["ended"], None)) is not None:
-                child.ended.set_result(End(said.get("signal"), said.get("status")))
-        elif "unavailable" in said:
-            reason = f"the sandbox's process cannot load what it needs: {said['unavailable']}"
+                future.set_result(worker)
+        elif "ended" in message:
+            if (worker := self._workers.pop(message["ended"], None)) is not None:
+                worker.ended.set_result(ExitStatus(message.get("signal"), message.get("status")))
+        elif "unavailable" in message:
+            reason = f"the sandbox's process cannot load what it needs: {message['unavailable']}"
             self._ready.set_exception(SandboxUnavailable(reason))
         elif not self._ready.done():
             self._ready.set_result(None)
 
-    def _lose(self) -> None:
+    def _mark_lost(self) -> None:
         """Mark the fork server and all its workers as ended."""
         if not self.is_alive:
             return
         self.is_alive = False
         self._loop.remove_reader(self._control.fileno())
         self._control.close()
-        gone = SandboxUnavailable("the sandbox's process has ended")
-        for waiting in [self._ready, *self._asked]:
-            if not waiting.done():
-                waiting.set_exception(gone)
+        error = SandboxUnavailable("the sandbox's process has ended")
+        for future in [self._ready, *self._waiting]:
+            if not future.done():
+                future.set_exception(error)
         if not self._ready.cancelled():
             # Mark the exception as retrieved, even if nothing awaits the future any more.
             self._ready.exception()
-        for child in self._children.values():
-            child.ended.set_result(End())
-        for number in self._sockets:
-            os.close(number)
-        self._children.clear()
+        for worker in self._workers.values():
+            worker.ended.set_result(ExitStatus())
+        for descriptor in self._sockets:
+            os.close(descriptor)
+        self._workers.clear()
         self._sockets.clear()
-        self._asked.clear()
+        self._waiting.clear()

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable
 
 
-class Turns:
+class ScriptQueue:
     """The queue of one sandbox: at most `places` scripts run and `waiting` wait."""
 
-    def __init__(self, places: int, waiting: int) -> None:
-        self._places = places
-        self._most_waiting = waiting
+    def __init__(self, max_running: int, max_waiting: int) -> None:
+        self._max_running = max_running
+        self._max_waiting = max_waiting
         self._running: set[Hashable] = set()
         self._waiting: list[tuple[Hashable, asyncio.Future[None]]] = []
 
     @asynccontextmanager
-    async def taken(self, caller: Hashable) -> AsyncGenerator[None]:
+    async def place(self, caller: Hashable) -> AsyncGenerator[None]:
         """Hold a place for the duration of the context; raise `SandboxBusy` if the queue is full."""
-        if len(self._running) < self._places and caller not in self._running:
+        if len(self._running) < self._max_running and caller not in self._running:
             self._running.add(caller)
         else:
             await self._wait(caller)
@@ -37,28 +37,28 @@ class Turns:
             yield
         finally:
             self._running.discard(caller)
-            self._let_in()
+            self._admit()
 
     async def _wait(self, caller: Hashable) -> None:
-        if len(self._waiting) >= self._most_waiting:
-            raise SandboxBusy(f"{len(self._waiting)} scripts wait already: try again later", limit=self._most_waiting)
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (caller, turn)
+        if len(self._waiting) >= self._max_waiting:
+            raise SandboxBusy(f"{len(self._waiting)} scripts wait already: try again later", limit=self._max_waiting)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (caller, future)
         self._waiting.append(entry)
         try:
-            await turn
+            await future
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if future.done() and not future.cancelled():
                 self._running.discard(caller)
-                self._let_in()
+                self._admit()
             else:
                 self._waiting.remove(entry)
             raise
 
-    def _let_in(self) -> None:
+    def _admit(self) -> None:
         for entry in list(self._waiting):
-            caller, turn = entry
-            if len(self._running) < self._places and caller not in self._running and not turn.done():
+            caller, future = entry
+            if len(self._running) < self._max_running and caller not in self._running and not future.done():
                 self._running.add(caller)
                 self._waiting.remove(entry)
-                turn.set_result(None)
+                future.set_result(None)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from louver.errors import SandboxError, SandboxSyntax, SandboxUnavailable
 from louver.gateway.scripting import seccomp
 from louver.gateway.scripting.bridge import Bridge
-from louver.gateway.scripting.channel import Channel, Gone
-from louver.gateway.scripting.host_api import Host, Options
-from louver.gateway.scripting.process_pool import Child, Nursery
-from louver.gateway.scripting.queue import Turns
-from louver.gateway.scripting.script_errors import error_of_end
-from louver.gateway.scripting.time_limit import Wall
+from louver.gateway.scripting.channel import ChannelClosed, WorkerChannel
+from louver.gateway.scripting.host_api import HostApi, Options
+from louver.gateway.scripting.process_pool import ProcessPool, Worker
+from louver.gateway.scripting.queue import ScriptQueue
+from louver.gateway.scripting.script_errors import error_of_exit
+from louver.gateway.scripting.time_limit import TimeLimit
 from louver.limits import (
     MAX_SCRIPT_BYTES,
     MAX_SCRIPTS,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json
 
-__all__ = ["GLOBALS", "Host", "Level", "Options", "Sandbox"]
+__all__ = ["GLOBALS", "HostApi", "Level", "Options", "Sandbox"]
 
 Level = Literal["strict", "process"]
 
@@ -47,10 +47,10 @@ GLOBALS: Final = frozenset(
     "rawlen rawset result select setmetatable string table tonumber tostring type utf8 xpcall".split()
 )
 
-_SCRIPTS: Final = "louver.gateway.scripting.worker:serve"
-_ATTEMPTS: Final = "louver.gateway.scripting.selftest:attempts"
+_SCRIPT_WORKER: Final = "louver.gateway.scripting.worker:serve"
+_SELFTEST_WORKER: Final = "louver.gateway.scripting.selftest:attempts"
 # Only the seccomp filter prevents these, so they may be possible at the level `process`.
-_BEYOND_PROCESS: Final = frozenset({"fork", "start a program", "signal a process"})
+_NEEDS_SECCOMP: Final = frozenset({"fork", "start a program", "signal a process"})
 
 
 class Sandbox:
@@ -60,10 +60,10 @@ class Sandbox:
         if level not in get_args(Level):
             raise ValueError(f"a sandbox's level is one of {', '.join(get_args(Level))}, not {level!r}")
         self._level = level
-        self._turns = Turns(MAX_SCRIPTS, MAX_SCRIPTS_WAITING)
-        self._nursery: Nursery | None = None
-        self._starting = asyncio.Lock()
-        self._birth: asyncio.Task[Nursery] | None = None
+        self._queue = ScriptQueue(MAX_SCRIPTS, MAX_SCRIPTS_WAITING)
+        self._pool: ProcessPool | None = None
+        self._start_lock = asyncio.Lock()
+        self._pool_start: asyncio.Task[ProcessPool] | None = None
         self._is_open = False
 
     async def start(self) -> None:
@@ -72,12 +72,12 @@ class Sandbox:
             raise SandboxUnavailable("scripts need processes that can fork, which this system has not")
         if find_spec("lupa") is None:
             raise SandboxUnavailable("scripts need Lua: install louver[lua]")
-        if self._level == "strict" and (reason := seccomp.missing()) is not None:
+        if self._level == "strict" and (reason := seccomp.unavailable_reason()) is not None:
             raise SandboxUnavailable(f"scripts cannot be contained at the level 'strict': {reason}")
-        await self._test()
+        await self._selftest()
         self._is_open = True
         try:
-            if await self._run("result(true)", (), _Nobody()) is not True:
+            if await self._run("result(true)", (), _NoTools()) is not True:
                 raise SandboxUnavailable("the sandbox's Lua does not work")
         except BaseException as error:  # after a cancellation, too, no process may remain
             await self.close()
@@ -85,110 +85,112 @@ class Sandbox:
                 raise SandboxUnavailable(f"the sandbox's Lua does not work: {error.message}") from None
             raise
 
-    async def run(self, script: str, servers: Sequence[str], host: Host, caller: Hashable) -> Json:
+    async def run(self, script: str, servers: Sequence[str], host: HostApi, caller: Hashable) -> Json:
         """Run a script and return its result, or raise a `SandboxError`; one script per `caller` runs at a time."""
         size = len(script.encode("utf-8", "surrogatepass"))
         if size > MAX_SCRIPT_BYTES:
             message = f"a script has at most {MAX_SCRIPT_BYTES} bytes, this one has {size}"
             raise SandboxSyntax(message, limit=MAX_SCRIPT_BYTES)
-        if any(0xD800 <= ord(sign) <= 0xDFFF for sign in script):
+        if any(0xD800 <= ord(character) <= 0xDFFF for character in script):
             raise SandboxSyntax("the script holds half a surrogate pair")
-        async with self._turns.taken(caller):
+        async with self._queue.place(caller):
             return await self._run(script, servers, host)
 
     async def close(self) -> None:
         self._is_open = False
         # Does not wait for `_starting`: cancelling and closing here also ends a start or a request for a worker.
-        birth, nursery, self._nursery = self._birth, self._nursery, None
-        if birth is not None:
-            birth.cancel()
-            await asyncio.wait([birth])
-        if nursery is not None:
-            await nursery.close()
+        pool_start, pool, self._pool = self._pool_start, self._pool, None
+        if pool_start is not None:
+            pool_start.cancel()
+            await asyncio.wait([pool_start])
+        if pool is not None:
+            await pool.close()
 
-    async def _run(self, script: str, servers: Sequence[str], host: Host) -> Json:
-        wall = Wall(SCRIPT_WALL_S, SCRIPT_HARD_WALL_S)
-        child = await self._child()
+    async def _run(self, script: str, servers: Sequence[str], host: HostApi) -> Json:
+        time_limit = TimeLimit(SCRIPT_WALL_S, SCRIPT_HARD_WALL_S)
+        worker = await self._worker()
         try:
-            bridge = Bridge(await Channel.open(child), servers, host, wall)
+            bridge = Bridge(await WorkerChannel.open(worker), servers, host, time_limit)
         except BaseException:  # after a cancellation, too, no worker may remain
-            child.kill()
+            worker.kill()
             raise
         try:
-            async with wall.held():
+            async with time_limit.enforced():
                 return await bridge.run(script)
-        except Gone:
+        except ChannelClosed:
             if not self._is_open:
                 raise SandboxUnavailable("the sandbox was closed") from None
-            raise await _told(child) from None
+            raise await _silent_exit_error(worker) from None
         finally:
             # The process ends before the wait, since cancelling the calls may take time.
             bridge.stop()
-            child.kill()
-            await bridge.stopped()
+            worker.kill()
+            await bridge.wait_stopped()
 
-    async def _child(self) -> Child:
+    async def _worker(self) -> Worker:
         """Return a worker; start a new fork server if the last one has ended."""
-        async with self._starting:
-            if (nursery := self._nursery) is not None:
+        async with self._start_lock:
+            if (pool := self._pool) is not None:
                 with suppress(SandboxUnavailable):
-                    return await nursery.child()
-                self._nursery = None
-                await nursery.close()
+                    return await pool.worker()
+                self._pool = None
+                await pool.close()
             if not self._is_open:
                 raise SandboxUnavailable("the sandbox is closed")
-            self._nursery = await self._born()
-            return await self._nursery.child()
+            self._pool = await self._start_pool()
+            return await self._pool.worker()
 
-    async def _born(self) -> Nursery:
+    async def _start_pool(self) -> ProcessPool:
         """Start a fork server, unless the sandbox is closed meanwhile."""
-        self._birth = asyncio.create_task(Nursery.start(_SCRIPTS, self._level))
+        self._pool_start = asyncio.create_task(ProcessPool.start(_SCRIPT_WORKER, self._level))
         try:
-            nursery = await self._birth
+            pool = await self._pool_start
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
             raise SandboxUnavailable("the sandbox is closed") from None
         finally:
-            self._birth = None
+            self._pool_start = None
         if not self._is_open:
-            await nursery.close()
+            await pool.close()
             raise SandboxUnavailable("the sandbox is closed")
-        return nursery
+        return pool
 
-    async def _test(self) -> None:
+    async def _selftest(self) -> None:
         """Run the self-test in a worker; raise `SandboxUnavailable` if a forbidden operation succeeds."""
-        nursery = await Nursery.start(_ATTEMPTS, self._level)
+        pool = await ProcessPool.start(_SELFTEST_WORKER, self._level)
         try:
-            child = await nursery.child()
-            channel = await Channel.open(child)
+            worker = await pool.worker()
+            channel = await WorkerChannel.open(worker)
             try:
-                done = set((await channel.receive())["done"])
-            except Gone:
+                succeeded = set((await channel.receive())["done"])
+            except ChannelClosed:
                 raise SandboxUnavailable("the sandbox's self-test has ended without a word") from None
             finally:
                 channel.close()
         finally:
-            await nursery.close()
+            await pool.close()
         if self._level == "process":
-            done -= _BEYOND_PROCESS
-        if done:
-            raise SandboxUnavailable(f"a script's process is not contained here, it can: {', '.join(sorted(done))}")
+            succeeded -= _NEEDS_SECCOMP
+        if succeeded:
+            raise SandboxUnavailable(
+                f"a script's process is not contained here, it can: {', '.join(sorted(succeeded))}"
+            )
 
 
-class _Nobody:
+class _NoTools:
     """A host without tools."""
 
     async def call(self, server: str, tool: str, arguments: dict[str, Json], options: Options) -> Json:
         raise SandboxUnavailable(f"there is no {server}.{tool}")
 
 
-async def _told(child: Child) -> SandboxError:
+async def _silent_exit_error(worker: Worker) -> SandboxError:
     """Return the error of a worker that ended silently; kill a worker or fork server that does not end."""
-    for end_it in (child.kill, child.nursery.give_up):
+    for kill in (worker.kill, worker.pool.kill_server):
         with suppress(TimeoutError):
             async with asyncio.timeout(SANDBOX_ENDING_S):
-                return error_of_end(await asyncio.shield(child.ended))
-        end_it()
-    return error_of_end(await child.ended)
+                return error_of_exit(await asyncio.shield(worker.ended))
+        kill()
+    return error_of_exit(await worker.ended)

@@ -20,8 +20,8 @@ from louver.errors import (
     SandboxTimeout,
     UnknownName,
 )
-from louver.gateway.scripting.channel import nonsense
-from louver.gateway.scripting.process_pool import End
+from louver.gateway.scripting.channel import invalid_frame
+from louver.gateway.scripting.process_pool import ExitStatus
 from louver.limits import MAX_SCRIPT_HEAP, MAX_SCRIPT_MESSAGE, SCRIPT_CPU_S
 
 if TYPE_CHECKING:
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 # The exit status `OUT_OF_MEMORY` of `worker.py`, which the gateway cannot import without Lua.
 _OUT_OF_MEMORY: Final = 3
 
-_SAID: Final[dict[str, type[SandboxError]]] = {
+_ERROR_TYPES: Final[dict[str, type[SandboxError]]] = {
     kind.code: kind
     for kind in (SandboxSyntax, SandboxRuntime, SandboxTimeout, SandboxMemory, SandboxCallLimit, SandboxOutputLimit)
 }
 
 
-def error_of(said: Any, failures: Mapping[int, LouverError], servers: Sequence[str]) -> SandboxError:
+def error_of(payload: Any, failures: Mapping[int, LouverError], servers: Sequence[str]) -> SandboxError:
     """Convert the worker's `error` member; `failures` holds the errors of failed calls by call number."""
-    fields = members(said)
-    message, line = fields.get("message"), _number(fields, "line")
+    fields = members(payload)
+    message, line = fields.get("message"), _positive_int(fields, "line")
     if not isinstance(message, str) or not isinstance(fields.get("code"), str):
-        return nonsense()
-    if (failure := failures.get(_number(fields, "number") or 0)) is not None:
+        return invalid_frame()
+    if (failure := failures.get(_positive_int(fields, "number") or 0)) is not None:
         return _of_failure(failure, line)
-    kind = _SAID.get(fields["code"])
+    kind = _ERROR_TYPES.get(fields["code"])
     if kind is None:
-        return nonsense()
+        return invalid_frame()
     key = fields.get("hint")
     hint = hint_of(message, key if isinstance(key, str) else None, servers) if kind is SandboxRuntime else None
-    return kind(message[:MAX_SCRIPT_MESSAGE], line=line, hint=hint, limit=_number(fields, "limit"))
+    return kind(message[:MAX_SCRIPT_MESSAGE], line=line, hint=hint, limit=_positive_int(fields, "limit"))
 
 
 def _of_failure(failure: LouverError, line: int | None) -> SandboxError:
@@ -64,29 +64,29 @@ def _of_failure(failure: LouverError, line: int | None) -> SandboxError:
     return error
 
 
-def error_of_end(end: End) -> SandboxError:
+def error_of_exit(exit_status: ExitStatus) -> SandboxError:
     """Convert the end of a worker that sent no error frame."""
-    if end.signal == signal.SIGXCPU:
+    if exit_status.signal == signal.SIGXCPU:
         return SandboxTimeout("the script has used up its CPU time", limit=SCRIPT_CPU_S)
-    if end.status == _OUT_OF_MEMORY:
+    if exit_status.status == _OUT_OF_MEMORY:
         return SandboxMemory("the script has used up its memory", limit=MAX_SCRIPT_HEAP)
-    if end == End():
+    if exit_status == ExitStatus():
         return SandboxCrashed("the sandbox's process has ended while the script ran: try again")
     return SandboxCrashed("the script's process has ended without a word")
 
 
-def _number(fields: Mapping[str, Any], key: str) -> int | None:
+def _positive_int(fields: Mapping[str, Any], key: str) -> int | None:
     value = fields.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else None
 
 
 _GLOBAL: Final = re.compile(r"attempt to (?:index|call) a nil value \(global '(\w+)'\)")
 
-_KNOWN: Final = {
+_HINTS: Final = {
     "await": "A call gives a promise: write server.tool({...}):await() to get its value.",
     "result": "Call result(value) once with what the script is to answer.",
 }
-_ABSENT: Final = {
+_ABSENT_GLOBALS: Final = {
     "print": "There is no print: give what you want to see to result(...).",
     "require": "There are no modules: a script has string, table, math, utf8, coroutine and json.",
     "os": "A script has neither files nor a clock: all it can do is call tools.",
@@ -99,12 +99,12 @@ _ABSENT: Final = {
 def hint_of(message: str, key: str | None, servers: Sequence[str]) -> str | None:
     """Return a hint for a script's error; `key` is the prelude's own hint key, a key of `_KNOWN`."""
     if key is not None:
-        return _KNOWN.get(key)
+        return _HINTS.get(key)
     if (found := _GLOBAL.search(message)) is None:
         return None
     name = found[1]
-    if name in _ABSENT:
-        return _ABSENT[name]
+    if name in _ABSENT_GLOBALS:
+        return _ABSENT_GLOBALS[name]
     near = nearest(name, servers)
     known = ", ".join(servers[:20]) if servers else "none"
     return f"Did you mean the server '{near[0]}'?" if near else f"There is no '{name}' here; the servers are: {known}."

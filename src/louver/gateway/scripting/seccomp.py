@@ -81,7 +81,7 @@ _MACHINES: Final = {
 }
 
 
-def missing() -> str | None:
+def unavailable_reason() -> str | None:
     """Return why the filter is unavailable here; `None` if it is available."""
     if not sys.platform.startswith("linux"):
         return f"seccomp is of Linux, and this is {sys.platform}"
@@ -121,6 +121,11 @@ def install() -> None:
     filters = struct.pack("@HP", len(text) // 8, ctypes.addressof(buffer))
     call = ctypes.CDLL(None, use_errno=True).prctl
     for arguments in ((_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), (_PR_SET_SECCOMP, _MODE_FILTER, filters, 0, 0)):
-        if call(*(ctypes.c_char_p(one) if isinstance(one, bytes) else ctypes.c_ulong(one) for one in arguments)):
-            number = ctypes.get_errno()
-            raise OSError(number, "the kernel does not take the filter")
+        if call(
+            *(
+                ctypes.c_char_p(argument) if isinstance(argument, bytes) else ctypes.c_ulong(argument)
+                for argument in arguments
+            )
+        ):
+            errno = ctypes.get_errno()
+            raise OSError(errno, "the kernel does not take the filter")

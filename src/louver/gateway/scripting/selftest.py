@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def attempts(channel: int) -> None:
-    done = [name for name, attempt in _ATTEMPTS.items() if _works(attempt)]
-    text = json.dumps({"done": done}).encode()
+    succeeded = [name for name, attempt in _ATTEMPTS.items() if _works(attempt)]
+    text = json.dumps({"done": succeeded}).encode()
     os.write(channel, len(text).to_bytes(4, "big") + text)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OUT_OF_MEMORY: Final = 3  # exit status when there is not even memory for an error frame
 
-_PARTS: Final = [
+_LUA_SOURCES: Final = [
     (Path(__file__).parent / name).read_bytes() for name in ("watch.lua", "json.lua", "project.lua", "prelude.lua")
 ]
 _MARGIN: Final = 64 * 1024  # generous overhead of passing a text to Lua, in bytes
@@ -39,11 +39,11 @@ def serve(channel: int) -> None:
             if not _has_room(lua, len(text)):
                 _send(channel, _NO_MEMORY)
                 return
-            said = step(text)
-            _send(channel, said[1:])
-            if said.startswith(b"."):
+            frame = step(text)
+            _send(channel, frame[1:])
+            if frame.startswith(b"."):
                 return
-            text = _receive(channel) if said.startswith(b"?") else b""
+            text = _receive(channel) if frame.startswith(b"?") else b""
     except lua54.LuaMemoryError:
         _send(channel, _NO_MEMORY)
     except MemoryError:
@@ -63,15 +63,15 @@ def _lua() -> tuple[Any, Callable[[bytes], bytes]]:
     )
     # The Lua files share this table.
     shared = lua.table()
-    return lua, [lua.execute(part, shared, name=b"=prelude", mode=b"t") for part in _PARTS][-1]
+    return lua, [lua.execute(part, shared, name=b"=prelude", mode=b"t") for part in _LUA_SOURCES][-1]
 
 
 def _has_room(lua: Any, size: int) -> bool:
     """Whether a text of this size fits into Lua's memory; if it did not, Lua would abort the process."""
-    most = MAX_SCRIPT_HEAP - size - _MARGIN
-    if lua.get_memory_used() > most:
+    limit = MAX_SCRIPT_HEAP - size - _MARGIN
+    if lua.get_memory_used() > limit:
         lua.gccollect()
-    return lua.get_memory_used() <= most
+    return lua.get_memory_used() <= limit
 
 
 def _refuse(_object: object, _name: object, _is_setting: bool) -> None:

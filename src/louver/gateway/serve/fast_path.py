@@ -34,7 +34,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import Cancellation
 from louver.core.json import Json, is_object, members
-from louver.gateway.serve.request_body import again
+from louver.gateway.serve.request_body import replay
 from louver.gateway.serve.sessions import LOOPBACK
 from louver.jsonrpc.codec import Result
 from louver.jsonrpc.inbound_limits import check
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _METHODS: Final = ("tools/call", "tools/list")
 # The headers that must be present, and the values that need no further check.
-_USUAL: Final = {
+_FAST_HEADERS: Final = {
     "content-type": ("application/json",),
     "accept": ("application/json, text/event-stream", "text/event-stream, application/json"),
     MCP_PROTOCOL_VERSION_HEADER: (LATEST_MODERN_VERSION,),
@@ -60,9 +60,9 @@ _USUAL: Final = {
 }
 
 # All combinations of `_USUAL`, for one lookup.
-_USUAL_TOGETHER: Final = frozenset(product(*_USUAL.values()))
+_FAST_COMBINATIONS: Final = frozenset(product(*_FAST_HEADERS.values()))
 
-_ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
+_NEWLINES_TO_SPACES: Final = bytes.maketrans(b"\r\n", b"  ")
 _PARAM: Final = MCP_PARAM_HEADER_PREFIX.lower()
 _JSON: Final = b"application/json"
 _STREAM: Final = [
@@ -73,14 +73,14 @@ _STREAM: Final = [
 ]
 
 
-class Fast:
+class FastPath:
     def __init__(self, app: ASGIApp, gateway: Gateway, path: str = "/mcp") -> None:
         self._app = app
         self._gateway = gateway
         self._path = path
         # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
-        self._usual_headers = lru_cache(maxsize=1)(_usual)
-        self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
+        self._usual_headers = lru_cache(maxsize=1)(_fast_headers)
+        self._watch_deadlines = Deadlines(WATCH_AFTER_S, DisconnectWatch.start)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
@@ -90,20 +90,20 @@ class Fast:
         if headers is None:
             await self._app(scope, receive, send)
             return
-        read: list[Message] = [await receive()]
-        while read[-1].get("more_body"):
-            read.append(await receive())
-        body = b"".join(message.get("body", b"") for message in read)
-        usual = self._usual(body, headers)
-        if usual is None:
+        messages: list[Message] = [await receive()]
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+        body = b"".join(message.get("body", b"") for message in messages)
+        accepted = self._accepted(body, headers)
+        if accepted is None:
             if len(body) > MAX_READ_ON_LOOP:
-                await _others_turn()
-            await self._app(scope, again(read, receive), send)
+                await _yield_to_others()
+            await self._app(scope, replay(messages, receive), send)
             return
-        request, route = usual
-        await self._serve(request, route, scope, receive, _Answer(request["id"], send))
+        request, route = accepted
+        await self._serve(request, route, scope, receive, _ResponseWriter(request["id"], send))
 
-    def _usual(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], InboundModernRoute] | None:
+    def _accepted(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], InboundModernRoute] | None:
         request = _request(body)
         route = None if request is None else self._route(request, headers)
         return None if request is None or route is None else (request, route)
@@ -126,30 +126,35 @@ class Fast:
         return None
 
     async def _serve(
-        self, message: dict[str, Any], route: InboundModernRoute, scope: Scope, receive: Receive, answer: _Answer
+        self,
+        message: dict[str, Any],
+        route: InboundModernRoute,
+        scope: Scope,
+        receive: Receive,
+        writer: _ResponseWriter,
     ) -> None:
         cancellation = Cancellation()
-        watch = Watch(receive, answer.ping, cancellation)
-        self._unwatched.set(watch)
+        watch = DisconnectWatch(receive, writer.ping, cancellation)
+        self._watch_deadlines.set(watch)
         try:
             with cancellation:
-                text, status = await self._text(message, route, scope, answer)
-            if watch.has_given_up:
+                text, status = await self._text(message, route, scope, writer)
+            if watch.has_disconnected:
                 # A cancellation that came after the last await is raised here.
                 await asyncio.sleep(0)
                 return
         except asyncio.CancelledError:
             # Another may have cancelled it too.
-            if not watch.has_given_up or cancellation.task.uncancel():
+            if not watch.has_disconnected or cancellation.task.uncancel():
                 raise
             return
         finally:
-            self._unwatched.lift(watch)
-            watch.end()
-        await answer.end(text, status)
+            self._watch_deadlines.cancel(watch)
+            watch.stop()
+        await writer.end(text, status)
 
     async def _text(
-        self, message: dict[str, Any], route: InboundModernRoute, scope: Scope, answer: _Answer
+        self, message: dict[str, Any], route: InboundModernRoute, scope: Scope, answer: _ResponseWriter
     ) -> tuple[bytes, int]:
         """The body and the status of the answer."""
         request = Request(
@@ -163,11 +168,11 @@ class Fast:
         )
         try:
             result = await self._gateway.answer(request)
-            return _result(answer.number, result, request.record.received), 200
+            return _response_body(answer.request_id, result, request.record.received), 200
         except Exception as error:  # noqa: BLE001 - the SDK's mapping of exceptions decides
             refused = modern_error_data(error)
             body = refused.model_dump(mode="json", by_alias=True, exclude_none=True)
-            text = _bytes({"jsonrpc": "2.0", "id": answer.number, "error": body})
+            text = _bytes({"jsonrpc": "2.0", "id": answer.request_id, "error": body})
             return text, ERROR_CODE_HTTP_STATUS.get(refused.code, 200)
 
 
@@ -176,7 +181,7 @@ def _identity(scope: Scope) -> Identity:
     return identity_of(user.access_token) if isinstance(user, AuthenticatedUser) else ANONYMOUS
 
 
-async def _others_turn() -> None:
+async def _yield_to_others() -> None:
     """Yield to all other tasks before the same body is parsed a second time."""
     for _ in range(2):
         # After one yield, this task would still run before timers that have expired meanwhile.
@@ -190,7 +195,7 @@ class _Post:
     is_open = True
     opening = None
 
-    def __init__(self, answer: _Answer) -> None:
+    def __init__(self, answer: _ResponseWriter) -> None:
         self.state: dict[str, Any] = {}
         self._answer = answer
 
@@ -198,7 +203,7 @@ class _Post:
         """Nothing: only the clients of sessions leave."""
 
     async def notify(self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None) -> None:
-        await self._answer.tell({"method": method, **({} if params is None else {"params": params})})
+        await self._answer.notify({"method": method, **({} if params is None else {"params": params})})
 
     async def ask(
         self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None
@@ -209,49 +214,49 @@ class _Post:
         """Nothing: this revision sends changes to subscribers only."""
 
 
-class _Answer:
+class _ResponseWriter:
     """The response: JSON, or an event stream once a notification or a ping precedes the result."""
 
-    def __init__(self, number: int | str, send: Send) -> None:
-        self.number = number
+    def __init__(self, request_id: int | str, send: Send) -> None:
+        self.request_id = request_id
         self._send = send
-        self._streams = False
+        self._is_streaming = False
 
-    async def tell(self, message: dict[str, Any]) -> None:
-        await self._part(_event(_bytes({"jsonrpc": "2.0", **message})))
+    async def notify(self, message: dict[str, Any]) -> None:
+        await self._send_part(_event(_bytes({"jsonrpc": "2.0", **message})))
 
     async def ping(self) -> None:
         """Show the client that the request is still in progress."""
-        await self._part(b": ping\r\n\r\n")
+        await self._send_part(b": ping\r\n\r\n")
 
     async def end(self, body: bytes, status: int) -> None:
-        if self._streams:
+        if self._is_streaming:
             await self._send({"type": "http.response.body", "body": _event(body)})
             return
         headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 
-    async def _part(self, part: bytes) -> None:
-        if not self._streams:
-            self._streams = True
+    async def _send_part(self, part: bytes) -> None:
+        if not self._is_streaming:
+            self._is_streaming = True
             await self._send({"type": "http.response.start", "status": 200, "headers": _STREAM})
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-def _usual(said: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str] | None:
+def _fast_headers(raw_headers: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str] | None:
     """Return the headers if all of them are usual and none is repeated."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in said}
-    return headers if len(headers) == len(said) and _are_usual(headers) else None
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
+    return headers if len(headers) == len(raw_headers) and _are_fast(headers) else None
 
 
-def _are_usual(headers: dict[str, str]) -> bool:
+def _are_fast(headers: dict[str, str]) -> bool:
     if "origin" in headers or headers.get("host", "").rpartition(":")[0] not in LOOPBACK:
         return False
     size = headers.get("content-length", "")
     if not size.isascii() or not size.isdigit() or len(size) > 9 or int(size) > MAX_CLIENT_LINE:
         return False
-    return tuple(map(headers.get, _USUAL)) in _USUAL_TOGETHER
+    return tuple(map(headers.get, _FAST_HEADERS)) in _FAST_COMBINATIONS
 
 
 def _request(body: bytes) -> dict[str, Any] | None:
@@ -266,46 +271,46 @@ def _request(body: bytes) -> dict[str, Any] | None:
     return request if request.get("method") in _METHODS and is_object(request.get("params")) else None
 
 
-def _result(number: int | str, said: dict[str, Any], came: dict[str, Any] | None) -> bytes:
+def _response_body(request_id: int | str, result: dict[str, Any], upstream_result: dict[str, Any] | None) -> bytes:
     """Write the response; with the upstream's own text if the middleware left its result unchanged."""
-    text = came.text() if isinstance(came, Result) and _is_same(said, came) else None
+    text = upstream_result.text() if isinstance(upstream_result, Result) and _is_same(result, upstream_result) else None
     if text is None:
-        return _bytes({"jsonrpc": "2.0", "id": number, "result": said})
-    return b"".join((b'{"jsonrpc":"2.0","id":', _bytes(number), b',"result":', text, b"}"))
+        return _bytes({"jsonrpc": "2.0", "id": request_id, "result": result})
+    return b"".join((b'{"jsonrpc":"2.0","id":', _bytes(request_id), b',"result":', text, b"}"))
 
 
-def _is_same(said: dict[str, Any], came: Result) -> bool:
+def _is_same(result: dict[str, Any], upstream_result: Result) -> bool:
     # Identity of the members, not equality: cheap, and enough for a result that the middleware passed through.
-    return list(said) == list(came) and all(map(is_, said.values(), came.values()))
+    return list(result) == list(upstream_result) and all(map(is_, result.values(), upstream_result.values()))
 
 
 def _event(message: bytes) -> bytes:
     # Event data ends at a line break. An upstream's JSON may contain line breaks, but never inside a string.
-    return b"event: message\r\ndata: " + message.translate(_ON_ONE_LINE) + b"\r\n\r\n"
+    return b"event: message\r\ndata: " + message.translate(_NEWLINES_TO_SPACES) + b"\r\n\r\n"
 
 
 def _bytes(message: Json) -> bytes:
     return msgspec.json.encode(message)
 
 
-class Watch:
+class DisconnectWatch:
     """Pings the client of a slow request, and cancels the answering task when the client disconnects."""
 
     # Begun only after `WATCH_AFTER_S`: most requests are done before, and a task for each costs more than some of them.
 
     def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], cancellation: Cancellation) -> None:
-        self.has_given_up = False  # whether the client has disconnected and the task is cancelled
+        self.has_disconnected = False  # whether the client has disconnected and the task is cancelled
         self._receive = receive
         self._ping = ping
         self._cancellation = cancellation
-        self._watching: asyncio.Task[None] | None = None
+        self._watch_task: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
-        self._watching = asyncio.create_task(self._watch())
+    def start(self) -> None:
+        self._watch_task = asyncio.create_task(self._watch())
 
-    def end(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
+    def stop(self) -> None:
+        if self._watch_task is not None:
+            self._watch_task.cancel()
 
     async def _watch(self) -> None:
         while True:
@@ -317,5 +322,5 @@ class Watch:
                 await self._ping()
             else:
                 break
-        self.has_given_up = True
+        self.has_disconnected = True
         self._cancellation.give_up()

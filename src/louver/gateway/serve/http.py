@@ -19,7 +19,7 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 
 from louver.errors import InvalidInput
-from louver.http1.server import Front
+from louver.http1.server import PlainFirstProtocol
 from louver.limits import DRAIN_S
 
 if TYPE_CHECKING:
@@ -28,72 +28,72 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-def listening_at(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is explicit because asyncio sets TCP_NODELAY only then.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
+        sock.bind((host, port))
     except OSError as error:
-        listening.close()
+        sock.close()
         raise InvalidInput(f"cannot listen at {host}, port {port}: {error.strerror}") from None
-    listening.listen()
-    return listening
+    sock.listen()
+    return sock
 
 
 async def serve(
     app: ASGIApp,
-    listening: socket.socket,
+    sock: socket.socket,
     *,
     ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
-    end_behind: Callable[[], Awaitable[None]],
+    close_upstreams: Callable[[], Awaitable[None]],
 ) -> None:
     """Serve until it is ended by what `ready` is called with, once that is possible."""
-    doors = Doors(app)
-    files = _most_files()
+    open_requests = OpenRequests(app)
+    max_files = _max_open_files()
     server = _Server(
         uvicorn.Config(
-            doors,
-            http=Front,
+            open_requests,
+            http=PlainFirstProtocol,
             ws="none",
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
             # The other half is for upstreams, and for accepting a connection in order to refuse it.
-            limit_concurrency=files // 2,
+            limit_concurrency=max_files // 2,
             # The event loop accepts three times as many connections before it can refuse the first of them.
-            backlog=min(_MOST_BACKLOG, files // 16),
+            backlog=min(_MAX_BACKLOG, max_files // 16),
             timeout_graceful_shutdown=2,
         )
     )
     stop = asyncio.Event()
     ready(stop.set)
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         # There are no servers if the signal came before the start.
         for each in getattr(server, "servers", ()):
             each.close()
-        await doors.drain(DRAIN_S, end_streams)
+        await open_requests.drain(DRAIN_S, end_streams)
     finally:
         stopping.cancel()
         server.should_exit = True
         # Concurrently: the upstreams need not wait until all clients have disconnected.
-        await asyncio.gather(serving, end_behind())
+        await asyncio.gather(serving, close_upstreams())
 
 
-_MOST_BACKLOG: Final = 2048
+_MAX_BACKLOG: Final = 2048
 _UNLIMITED_FILES: Final = 1_000_000
-_LISTENS: Final = (b"mcp-method", b"subscriptions/listen")
+_LISTEN_HEADER: Final = (b"mcp-method", b"subscriptions/listen")
 
 
-def _most_files() -> int:
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _UNLIMITED_FILES if most == resource.RLIM_INFINITY else most
+def _max_open_files() -> int:
+    soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _UNLIMITED_FILES if soft_limit == resource.RLIM_INFINITY else soft_limit
 
 
 class _Server(uvicorn.Server):
@@ -107,80 +107,80 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         for each in sockets or ():
             # The kernel's queue may be longer than the batch that asyncio accepts at once.
-            each.listen(_MOST_BACKLOG)
+            each.listen(_MAX_BACKLOG)
 
 
-class Doors:
+class OpenRequests:
     """ASGI wrapper that answers health checks, counts open requests, and ends their responses at shutdown."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._open: dict[asyncio.Task[Any], bool] = {}
-        self._cut: set[asyncio.Task[Any]] = set()
-        self._closing = False
-        self._is_over = False
+        self._cancelled: set[asyncio.Task[Any]] = set()
+        self._is_draining = False
+        self._is_drained = False
         self._calls_done = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["path"] == "/healthz":
-            await _say(send, 200, "ok")
+            await _send_text(send, 200, "ok")
         elif scope["path"] == "/readyz":
-            await _say(send, 503 if self._closing else 200, "ending" if self._closing else "ok")
-        elif self._is_over:
+            await _send_text(send, 503 if self._is_draining else 200, "ending" if self._is_draining else "ok")
+        elif self._is_drained:
             # A connection that is not closed yet can still bring a request.
-            await _say(send, 503, "ending")
+            await _send_text(send, 503, "ending")
         else:
             await self._serve(scope, receive, send)
 
     async def drain(self, seconds: float, end_streams: Callable[[], None]) -> None:
         """Wait for open calls, then end streams and cancel the rest."""
-        self._closing = True
+        self._is_draining = True
         if False in self._open.values():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._calls_done.wait()
         end_streams()
         await asyncio.sleep(0)
-        self._is_over = True
-        self._cut = set(self._open)
-        for answering in self._cut:
-            answering.cancel()
+        self._is_drained = True
+        self._cancelled = set(self._open)
+        for task in self._cancelled:
+            task.cancel()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = ended = False
 
-        async def watched(message: Message) -> None:
+        async def send_tracked(message: Message) -> None:
             nonlocal started, ended
             started = started or message["type"] == "http.response.start"
             ended = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
-        is_stream = scope["method"] == "GET" or _LISTENS in scope["headers"]
-        answering = asyncio.current_task()
-        assert answering is not None, "requests are answered in tasks"
-        self._open[answering] = is_stream
+        is_stream = scope["method"] == "GET" or _LISTEN_HEADER in scope["headers"]
+        task = asyncio.current_task()
+        assert task is not None, "requests are answered in tasks"
+        self._open[task] = is_stream
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_tracked)
         except ClientDisconnect:
             # The client disconnected before its request was complete, so nothing can be answered.
             pass
         except asyncio.CancelledError:
-            if answering not in self._cut:
+            if task not in self._cancelled:
                 raise
             if not started:
-                await _say(send, 503, "ending")
+                await _send_text(send, 503, "ending")
             elif not ended:
                 # A complete response, which the client does not take for a broken connection.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            del self._open[answering]
-            if self._closing and False not in self._open.values():
+            del self._open[task]
+            if self._is_draining and False not in self._open.values():
                 self._calls_done.set()
 
 
-async def _say(send: Send, status: int, text: str) -> None:
+async def _send_text(send: Send, status: int, text: str) -> None:
     body = text.encode()
     headers: list[Any] = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -13,13 +13,13 @@ from mcp import MCPError
 from starlette.responses import Response
 
 from louver.core.json import compact
-from louver.jsonrpc.inbound_limits import asked, check
+from louver.jsonrpc.inbound_limits import check, peek_request_id
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-class Bounded:
+class BodyLimitMiddleware:
     """ASGI wrapper that refuses a body over the limits."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -32,18 +32,22 @@ class Bounded:
         try:
             check(body)
         except MCPError as error:
-            said = {"jsonrpc": "2.0", "id": asked(body), "error": error.error.model_dump(exclude_none=True)}
-            await Response(compact(said), 400, media_type="application/json")(scope, receive, send)
+            message = {
+                "jsonrpc": "2.0",
+                "id": peek_request_id(body),
+                "error": error.error.model_dump(exclude_none=True),
+            }
+            await Response(compact(message), 400, media_type="application/json")(scope, receive, send)
             return
-        await self._app(scope, again([first], receive), send)
+        await self._app(scope, replay([first], receive), send)
 
 
-def again(read: list[Message], receive: Receive) -> Receive:
+def replay(messages: list[Message], receive: Receive) -> Receive:
     """Replay the messages already read, then receive the rest."""
-    left = iter(read)
+    remaining = iter(messages)
 
-    async def again() -> Message:
-        message = next(left, None)
+    async def receive_replayed() -> Message:
+        message = next(remaining, None)
         return await receive() if message is None else message
 
-    return again
+    return receive_replayed

@@ -15,8 +15,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from louver.gateway.serve.event_store import Events
-from louver.gateway.serve.request_body import Bounded
+from louver.gateway.serve.event_store import EventBuffer
+from louver.gateway.serve.request_body import BodyLimitMiddleware
 from louver.limits import RETRY_MS
 
 if TYPE_CHECKING:
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
-def app_of(server: Server[Any], *, known_as: Sequence[str] = ()) -> Starlette:
+def build_app(server: Server[Any], *, allowed_hosts: Sequence[str] = ()) -> Starlette:
     """Build the HTTP app of a server at `/mcp`; `known_as` lists allowed hosts in addition to the loopback."""
-    sessions = _Sessions(server, security_of(known_as))
+    sessions = _SessionManager(server, security_settings(allowed_hosts))
     route = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
     return Starlette(routes=[route], lifespan=lambda _: sessions.run())
 
 
-def security_of(known_as: Sequence[str]) -> TransportSecuritySettings:
+def security_settings(allowed_hosts: Sequence[str]) -> TransportSecuritySettings:
     """Return the allowed hosts and origins, against DNS rebinding and cross-origin requests from browsers."""
     return TransportSecuritySettings(
         # Clients omit port 80 from the Host header.
-        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *known_as],
+        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *allowed_hosts],
         allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
     )
 
 
-class _Sessions(StreamableHTTPSessionManager):
+class _SessionManager(StreamableHTTPSessionManager):
     """Gives each session its own event store: the SDK reads the attribute `event_store` once per session."""
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
-        self._events = Events()
+        self._events = EventBuffer()
         super().__init__(server, retry_interval=RETRY_MS, security_settings=security)
         # Inside the SDK's size limit, which delivers whole bodies.
-        self.asgi_app.app = Bounded(self.asgi_app.app)
+        self.asgi_app.app = BodyLimitMiddleware(self.asgi_app.app)
 
     @property
     def event_store(self) -> EventStore:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._events.of_one_session()
+        return self._events.session_store()
 
     @event_store.setter
     def event_store(self, _: EventStore | None) -> None:

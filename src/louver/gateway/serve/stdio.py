@@ -23,7 +23,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
 from louver.core.json import compact
-from louver.gateway.serve.stdio_streams import TooLong, claim, lines_from, lines_to
+from louver.gateway.serve.stdio_streams import OversizedLine, claim_stdio, lines_from, lines_to
 from louver.jsonrpc import codec, inbound_limits
 from louver.jsonrpc.inbound_limits import check
 from louver.limits import DRAIN_S, MAX_CLIENT_LINE, UPSTREAM_GOODBYE_SECONDS
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NO_ANSWER: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
+_NO_RESPONSE: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
 
 
 async def serve_stdio(
@@ -45,57 +45,61 @@ async def serve_stdio(
     *,
     ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
-    end_behind: Callable[[], Coroutine[Any, Any, None]],
+    close_upstreams: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
     """Serve until the client disconnects; `ready` gets what ends it earlier, and `end_behind` closes the upstreams."""
-    source, sink = claim()
+    source, sink = claim_stdio()
     with anyio.CancelScope() as scope:
-        async with lines_from(source) as line, lines_to(sink, scope.cancel) as say, anyio.create_task_group() as tasks:
-            front = _Front(line, say, end_streams, end_behind, tasks)
-            ready(front.end)
-            await front.serve(server)
+        async with (
+            lines_from(source) as read_line,
+            lines_to(sink, scope.cancel) as write_line,
+            anyio.create_task_group() as tasks,
+        ):
+            connection = _StdioConnection(read_line, write_line, end_streams, close_upstreams, tasks)
+            ready(connection.stop)
+            await connection.serve(server)
 
 
-class _Front:
+class _StdioConnection:
     """Carries messages between the lines and the server, and ends both in order."""
 
     def __init__(
         self,
-        line: Callable[[], Awaitable[bytes]],
-        say: Callable[[bytes], Awaitable[None]],
+        read_line: Callable[[], Awaitable[bytes]],
+        write_line: Callable[[bytes], Awaitable[None]],
         end_streams: Callable[[], None],
-        end_behind: Callable[[], Coroutine[Any, Any, None]],
+        close_upstreams: Callable[[], Coroutine[Any, Any, None]],
         tasks: TaskGroup,
     ) -> None:
-        self._line = line
-        self._say = say
+        self._read_line = read_line
+        self._write_line = write_line
         self._end_streams = end_streams
-        self._end_behind = end_behind
+        self._close_upstreams = close_upstreams
         self._tasks = tasks
-        self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self._client_messages, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
-        self._starts_over = False
+        self._is_restarting = False
         self._has_only_discovered: bool | None = None
         # Open requests by id. A client may use an id twice, and the SDK answers both.
-        self._calls: Counter[types.RequestId | None] = Counter()
-        self._streams: Counter[types.RequestId | None] = Counter()
-        self._questions: set[types.RequestId] = set()
-        self._answered = asyncio.Event()
-        self._waiting = anyio.CancelScope()
-        self._draining = anyio.CancelScope()
-        self._is_told = self._is_read = False
+        self._open_calls: Counter[types.RequestId | None] = Counter()
+        self._open_streams: Counter[types.RequestId | None] = Counter()
+        self._server_requests: set[types.RequestId] = set()
+        self._on_answered = asyncio.Event()
+        self._read_scope = anyio.CancelScope()
+        self._drain_scope = anyio.CancelScope()
+        self._is_stopping = self._is_input_read = False
 
-    def end(self) -> None:
-        self._is_told = True
-        self._waiting.cancel()
-        self._draining.deadline = min(self._draining.deadline, asyncio.get_running_loop().time() + DRAIN_S)
+    def stop(self) -> None:
+        self._is_stopping = True
+        self._read_scope.cancel()
+        self._drain_scope.deadline = min(self._drain_scope.deadline, asyncio.get_running_loop().time() + DRAIN_S)
 
     async def serve(self, server: Server[Any]) -> None:
         self._tasks.start_soon(self._read)
         self._tasks.start_soon(self._write)
         await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
-        while self._starts_over:
-            self._starts_over = False
+        while self._is_restarting:
+            self._is_restarting = False
             await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
         await self._outgoing.aclose()
         # The client gets the last responses if it reads them in time.
@@ -105,72 +109,72 @@ class _Front:
 
     async def _read(self) -> None:
         try:
-            with self._draining:
-                while line := await self._next():
-                    await self._take(line)
-                self._is_read = True
-                for question in self._questions:
-                    self._tasks.start_soon(self._refuse, question)
-                await self._until_answered(self._calls)
+            with self._drain_scope:
+                while line := await self._next_line():
+                    await self._handle_line(line)
+                self._is_input_read = True
+                for request_id in self._server_requests:
+                    self._tasks.start_soon(self._refuse, request_id)
+                await self._wait_answered(self._open_calls)
             self._end_streams()
             # In a task: closing upstreams takes time, and it also answers the calls that are still open.
-            self._tasks.start_soon(self._end_behind)
+            self._tasks.start_soon(self._close_upstreams)
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
-                await self._until_answered(self._calls)
-                await self._until_answered(self._streams)
+                await self._wait_answered(self._open_calls)
+                await self._wait_answered(self._open_streams)
         finally:
-            await self._to_server.aclose()
+            await self._client_messages.aclose()
 
-    async def _next(self) -> bytes:
+    async def _next_line(self) -> bytes:
         """Return the next line; empty at the end of input and after a signal."""
-        with anyio.CancelScope() as self._waiting:
-            if not self._is_told:
-                return await self._line()
+        with anyio.CancelScope() as self._read_scope:
+            if not self._is_stopping:
+                return await self._read_line()
         return b""
 
-    async def _take(self, line: bytes) -> None:
+    async def _handle_line(self, line: bytes) -> None:
         if not line.strip():
             return
         try:
-            message = read(line)
+            message = parse_line(line)
         except MCPError as error:
-            await self._take_fault(line, error.error)
+            await self._handle_invalid(line, error.error)
             return
         metadata = None
         if isinstance(message, types.JSONRPCRequest):
             if message.method == "initialize" and self._has_only_discovered:
-                await self._start_over()
+                await self._restart()
             self._has_only_discovered = message.method == "server/discover" and self._has_only_discovered is not False
-            open_ones = self._streams if message.method == "subscriptions/listen" else self._calls
-            open_ones[message.id] += 1
+            open_requests = self._open_streams if message.method == "subscriptions/listen" else self._open_calls
+            open_requests[message.id] += 1
             # The SDK sends no response to a cancelled request.
-            metadata = ServerMessageMetadata(on_request_unanswered=partial(self._close, message.id))
+            metadata = ServerMessageMetadata(on_request_unanswered=partial(self._mark_answered, message.id))
         elif not isinstance(message, types.JSONRPCNotification):
-            self._questions.discard(codec.come_back(message.id))
-        await self._to_server.send(SessionMessage(message, metadata))
+            self._server_requests.discard(codec.normalized_id(message.id))
+        await self._client_messages.send(SessionMessage(message, metadata))
 
-    async def _start_over(self) -> None:
+    async def _restart(self) -> None:
         # A client that probes with `server/discover` may time out and then send `initialize`. The SDK fixes the
         # protocol revision by the first request, so it must run again.
-        self._starts_over = True
-        self._calls.clear()
-        before = self._to_server
-        self._to_server, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        await before.aclose()
+        self._is_restarting = True
+        self._open_calls.clear()
+        old_stream = self._client_messages
+        self._client_messages, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        await old_stream.aclose()
 
-    async def _take_fault(self, line: bytes, error: types.ErrorData) -> None:
+    async def _handle_invalid(self, line: bytes, error: types.ErrorData) -> None:
         logger.warning("a message of the client is not read: %s", error.message)
-        if (number := inbound_limits.asked(line)) is not None:
-            self._calls[number] += 1
-            await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=error)))
-        elif (question := codec.answered(line)) in self._questions:
-            self._questions.discard(question)
-            await self._refuse(question, error)
+        if (request_id := inbound_limits.peek_request_id(line)) is not None:
+            self._open_calls[request_id] += 1
+            await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)))
+        elif (response_id := codec.peek_response_id(line)) in self._server_requests:
+            self._server_requests.discard(response_id)
+            await self._refuse(response_id, error)
 
-    async def _refuse(self, question: types.RequestId, error: types.ErrorData = _NO_ANSWER) -> None:
-        refusal = types.JSONRPCError(jsonrpc="2.0", id=question, error=error)
+    async def _refuse(self, request_id: types.RequestId, error: types.ErrorData = _NO_RESPONSE) -> None:
+        refusal = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self._to_server.send(SessionMessage(refusal))
+            await self._client_messages.send(SessionMessage(refusal))
 
     # To the client
 
@@ -179,33 +183,33 @@ class _Front:
             async for each in self._from_server:
                 message = each.message
                 if isinstance(message, types.JSONRPCRequest):
-                    if self._is_read:
+                    if self._is_input_read:
                         self._tasks.start_soon(self._refuse, message.id)
                         continue
-                    self._questions.add(message.id)
-                said = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-                await self._say(compact(said).encode("utf-8", "backslashreplace"))
+                    self._server_requests.add(message.id)
+                payload = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+                await self._write_line(compact(payload).encode("utf-8", "backslashreplace"))
                 if not isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification):
-                    await self._close(message.id)
+                    await self._mark_answered(message.id)
 
-    async def _close(self, number: types.RequestId | None) -> None:
+    async def _mark_answered(self, request_id: types.RequestId | None) -> None:
         """Count a request as answered, or as cancelled and never to be answered."""
-        open_ones = self._calls if number in self._calls else self._streams
-        if open_ones[number] > 1:
-            open_ones[number] -= 1
+        open_requests = self._open_calls if request_id in self._open_calls else self._open_streams
+        if open_requests[request_id] > 1:
+            open_requests[request_id] -= 1
         else:
-            del open_ones[number]
-        self._answered.set()
+            del open_requests[request_id]
+        self._on_answered.set()
 
-    async def _until_answered(self, open_ones: Counter[types.RequestId | None]) -> None:
-        while open_ones:
-            self._answered.clear()
-            await self._answered.wait()
+    async def _wait_answered(self, open_requests: Counter[types.RequestId | None]) -> None:
+        while open_requests:
+            self._on_answered.clear()
+            await self._on_answered.wait()
 
 
-def read(line: bytes) -> types.JSONRPCMessage:
+def parse_line(line: bytes) -> types.JSONRPCMessage:
     """Parse a line; an `MCPError` quotes nothing of it."""
-    if isinstance(line, TooLong):
+    if isinstance(line, OversizedLine):
         message = f"a message has at most {MAX_CLIENT_LINE} bytes, this one has more"
         raise MCPError(types.INVALID_REQUEST, message)
     check(line)

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from io import FileIO
 
 
-class TooLong(bytes):
+class OversizedLine(bytes):
     """The start and the end of a line that is longer than `MAX_CLIENT_LINE`."""
 
 
-def claim() -> tuple[int, int]:
+def claim_stdio() -> tuple[int, int]:
     """Return input and output descriptors for the protocol; from now on, prints go to standard error."""
     source, sink = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    devnull = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(devnull, 0)
+    os.close(devnull)
     os.dup2(2, 1)
     return source, sink
 
@@ -43,30 +43,30 @@ async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes
     """Yield a function that reads the next line: empty at the end, `TooLong` for an oversized line."""
     if _is_always_ready(source):
         with os.fdopen(source, "rb") as file:
-            yield lambda: _line(lambda: to_thread.run_sync(file.readline, MAX_CLIENT_LINE + 1))
+            yield lambda: _read_line(lambda: to_thread.run_sync(file.readline, MAX_CLIENT_LINE + 1))
         return
     reader = asyncio.StreamReader(limit=MAX_CLIENT_LINE)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0)
     )
     try:
-        yield lambda: _line(lambda: _pipe_part(reader))
+        yield lambda: _read_line(lambda: _read_pipe_part(reader))
     finally:
         transport.close()
 
 
 @asynccontextmanager
-async def lines_to(sink: int, lost: Callable[[], None]) -> AsyncGenerator[Callable[[bytes], Awaitable[None]]]:
+async def lines_to(sink: int, on_lost: Callable[[], None]) -> AsyncGenerator[Callable[[bytes], Awaitable[None]]]:
     """Yield a function that writes a line; `lost` is called when the client closes its end or a write fails."""
     if _is_always_ready(sink):
         with os.fdopen(sink, "wb", 0) as file:
-            yield lambda line: _write_to_file(file, line, lost)
+            yield lambda line: _write_to_file(file, line, on_lost)
         return
     loop = asyncio.get_running_loop()
-    transport, hearing = await loop.connect_write_pipe(lambda: _Hearing(lost), os.fdopen(sink, "wb", 0))
+    transport, protocol = await loop.connect_write_pipe(lambda: _CloseWatcher(on_lost), os.fdopen(sink, "wb", 0))
     # `drain` then waits until the line has left the process.
     transport.set_write_buffer_limits(0)
-    writer = asyncio.StreamWriter(transport, hearing, None, loop)
+    writer = asyncio.StreamWriter(transport, protocol, None, loop)
 
     try:
         yield lambda line: _write_to_pipe(writer, line)
@@ -74,16 +74,16 @@ async def lines_to(sink: int, lost: Callable[[], None]) -> AsyncGenerator[Callab
         transport.close()
 
 
-class _Hearing(asyncio.streams.FlowControlMixin):
+class _CloseWatcher(asyncio.streams.FlowControlMixin):
     """Notices at once when the client closes its end."""
 
-    def __init__(self, lost: Callable[[], None]) -> None:
+    def __init__(self, on_lost: Callable[[], None]) -> None:
         super().__init__()
-        self._lost = lost
+        self._on_lost = on_lost
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._lost()
+        self._on_lost()
 
 
 def _is_always_ready(descriptor: int) -> bool:
@@ -91,15 +91,15 @@ def _is_always_ready(descriptor: int) -> bool:
     return not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
 
 
-async def _line(part: Callable[[], Awaitable[bytes]]) -> bytes:
-    line = rest = await part()
+async def _read_line(read_part: Callable[[], Awaitable[bytes]]) -> bytes:
+    line = rest = await read_part()
     while len(rest) > MAX_CLIENT_LINE and not rest.endswith(b"\n"):
-        rest = await part()
-        line = TooLong(line[:MAX_TELLING_BYTES] + (line + rest)[-MAX_TELLING_BYTES:])
+        rest = await read_part()
+        line = OversizedLine(line[:MAX_TELLING_BYTES] + (line + rest)[-MAX_TELLING_BYTES:])
     return line
 
 
-async def _pipe_part(reader: asyncio.StreamReader) -> bytes:
+async def _read_pipe_part(reader: asyncio.StreamReader) -> bytes:
     """Read a line, or the first part of an oversized line."""
     try:
         return await reader.readuntil()
@@ -109,13 +109,13 @@ async def _pipe_part(reader: asyncio.StreamReader) -> bytes:
         return await reader.readexactly(over.consumed)
 
 
-async def _write_to_file(file: FileIO, line: bytes, lost: Callable[[], None]) -> None:
-    left = memoryview(line + b"\n")
+async def _write_to_file(file: FileIO, line: bytes, on_lost: Callable[[], None]) -> None:
+    remaining = memoryview(line + b"\n")
     try:
-        while left:
-            left = left[await to_thread.run_sync(file.write, left) :]
+        while remaining:
+            remaining = remaining[await to_thread.run_sync(file.write, remaining) :]
     except OSError:
-        lost()
+        on_lost()
 
 
 async def _write_to_pipe(writer: asyncio.StreamWriter, line: bytes) -> None:

@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json
     from louver.server.request import Request
-    from louver.server.results.results import About, Results
+    from louver.server.results.results import ResultInfo, Results
 
-_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_UNSAFE_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 # Stripped from a file name: with one of these first, a file is hidden or looks like an option.
-_AT_THE_ENDS: Final = "._-"
+_STRIPPED: Final = "._-"
 _SUFFIX: Final = ".part"  # of a file that is being written
 
 
 class Exports(Protocol):
-    async def put(self, text: str, about: About, request: Request) -> dict[str, Any]:
+    async def put(self, text: str, about: ResultInfo, request: Request) -> dict[str, Any]:
         """Store a result's JSON and return where it is; raise `ToolFailed` if that is impossible."""
         ...
 
 
-class ExportedResults:
+class ResultExports:
     """Stores exports as kept results."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
-    async def put(self, text: str, about: About, request: Request) -> dict[str, Any]:
+    async def put(self, text: str, about: ResultInfo, request: Request) -> dict[str, Any]:
         uri = await self._results.keep(text, about, request)
         if uri is None:
             raise ToolFailed(f"the answer of {about.tool} is too large to be kept", tool=about.tool)
@@ -51,14 +51,14 @@ class ExportedResults:
         return {"resource": uri, "expiresInSeconds": round(self._results.options.seconds), "NOTE": note}
 
 
-class ExportedFiles:
+class FileExports:
     """Stores exports as files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def put(self, text: str, about: About, request: Request) -> dict[str, Any]:
-        name = _NO_NAME.sub("_", about.tool)[:100].strip(_AT_THE_ENDS) or "export"
+    async def put(self, text: str, about: ResultInfo, request: Request) -> dict[str, Any]:
+        name = _UNSAFE_CHARACTERS.sub("_", about.tool)[:100].strip(_STRIPPED) or "export"
         path = self._folder / f"{name}-{secrets.token_hex(8)}.json"
         try:
             await in_thread(partial(_write, path, text))
@@ -71,15 +71,15 @@ class ExportedFiles:
 def _write(path: Path, text: str) -> None:
     """Write a file atomically, readable only by the gateway's user."""
     part = path.with_name(path.name + _SUFFIX)
-    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with open(number, "wb") as file:
+        with open(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "surrogatepass"))
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
-def told(value: Json, size: int) -> dict[str, Any]:
+def export_summary(value: Json, size: int) -> dict[str, Any]:
     """Return the size and the preview of an exported value."""
     return {"bytes": size, **fitted(preview(value, size))}

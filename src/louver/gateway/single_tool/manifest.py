@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from louver.gateway.discovery.behind import Server
+    from louver.gateway.discovery.behind import ServerStatus
 
 _RULES: Final = [
     "Call a tool only with parameters that 'get' tells of it: do not guess them.",
@@ -40,7 +40,7 @@ _PARAMETERS: Final = {
 }
 
 
-def manifest(servers: Sequence[Server], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def manifest(servers: Sequence[ServerStatus], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Build the manual; `tools` maps server name -> its tools by name."""
     return {
         "CRITICAL_RULES": _RULES,
@@ -64,7 +64,7 @@ def manifest(servers: Sequence[Server], tools: Mapping[str, Mapping[str, Any]]) 
     }
 
 
-def _capability(server: Server, tools: Mapping[str, Any]) -> dict[str, Any]:
+def _capability(server: ServerStatus, tools: Mapping[str, Any]) -> dict[str, Any]:
     description = server.info.get("description") or server.info.get("title")
-    said = {"server": server.name, "state": server.state, "tools": len(tools)}
-    return said | ({"description": description} if isinstance(description, str) else {})
+    capability = {"server": server.name, "state": server.state, "tools": len(tools)}
+    return capability | ({"description": description} if isinstance(description, str) else {})

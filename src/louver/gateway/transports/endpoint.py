@@ -24,7 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.transports.response import Response
-from louver.http1.pool import Connections
+from louver.http1.pool import ConnectionPool
 from louver.limits import UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
@@ -37,98 +37,98 @@ _STREAM = "text/event-stream"
 
 
 class Endpoint:
-    def __init__(self, url: str, headers: Mapping[str, str], over: Callable[[str], None]) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], on_session_lost: Callable[[str], None]) -> None:
         self.version: str | None = None
         self._session: str | None = None
         self._url = url
         self._headers = {name.lower(): value for name, value in headers.items()}
-        self._over = over  # called with the reason when the upstream no longer knows the session
-        self._connections: Connections | None = None
+        self._on_session_lost = on_session_lost  # called with the reason when the upstream no longer knows the session
+        self._connections: ConnectionPool | None = None
         self._resuming = 0
-        self._nobody_resumes = asyncio.Event()
-        self._nobody_resumes.set()
+        self._not_resuming = asyncio.Event()
+        self._not_resuming.set()
 
     @property
     def is_modern(self) -> bool:
         return self.version in MODERN_PROTOCOL_VERSIONS
 
     def open(self) -> None:
-        self._connections = Connections(self._url)
+        self._connections = ConnectionPool(self._url)
 
     async def close(self) -> None:
         if self._connections is None:
             return
-        if self._current is not None:
+        if self._current_session is not None:
             with suppress(TimeoutError, UpstreamError):
                 async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
-                    (await self._send("DELETE", self._common())).close()
+                    (await self._send("DELETE", self._session_headers())).close()
         await self._connections.close()
 
     async def post(
         self, message: bytes, method: str | None = None, params: Params = None, headers: Mapping[str, str] | None = None
     ) -> Response:
         """Send a message; `method` and `params` are those of the message, for its headers."""
-        own = {"accept": f"application/json, {_STREAM}", "content-type": "application/json"}
+        base_headers = {"accept": f"application/json, {_STREAM}", "content-type": "application/json"}
         if method == "initialize":
             # `initialize` begins a session and belongs to none.
             self._session = None
         else:
-            own |= self._common()
+            base_headers |= self._session_headers()
         if self.is_modern and method is not None:
-            own |= _routing(method, params or {})
-        named = {name.lower(): value for name, value in (headers or {}).items()}
-        response = await self._send("POST", {**own, **named}, message)
+            base_headers |= _routing_headers(method, params or {})
+        extra_headers = {name.lower(): value for name, value in (headers or {}).items()}
+        response = await self._send("POST", {**base_headers, **extra_headers}, message)
         if method == "initialize" and response.status == 200:
             self._session = response.header(_SESSION_HEADER)
         return response
 
     async def get(self, after: str | None) -> Response:
-        last = {} if after is None else {"last-event-id": after}
-        return await self._send("GET", {"accept": _STREAM, **self._common(), **last})
+        resume_header = {} if after is None else {"last-event-id": after}
+        return await self._send("GET", {"accept": _STREAM, **self._session_headers(), **resume_header})
 
     @contextmanager
     def resuming(self) -> Generator[None]:
         """While a call waits to resume its stream, no other stream is opened: that could get the answer."""
         self._resuming += 1
-        self._nobody_resumes.clear()
+        self._not_resuming.clear()
         try:
             yield
         finally:
             self._resuming -= 1
             if not self._resuming:
-                self._nobody_resumes.set()
+                self._not_resuming.set()
 
-    async def nobody_resumes(self) -> None:
-        await self._nobody_resumes.wait()
+    async def wait_not_resuming(self) -> None:
+        await self._not_resuming.wait()
 
     @property
-    def _current(self) -> str | None:
+    def _current_session(self) -> str | None:
         """The session of requests; none in 2026-07-28, even if a refused `initialize` has begun one."""
         return None if self.is_modern else self._session
 
-    def _common(self) -> dict[str, str]:
-        known = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._current}
-        return {name: value for name, value in known.items() if value is not None}
+    def _session_headers(self) -> dict[str, str]:
+        values = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._current_session}
+        return {name: value for name, value in values.items() if value is not None}
 
     async def _send(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Response:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
-        session = self._current
+        session = self._current_session
         response = Response(await self._connections.request(verb, {**self._headers, **headers}, content))
         if verb == "POST" and response.status == 404 and session is not None:
             response.close()
             if self._session == session:
                 self._session = None
-                self._over(_SESSION_OVER)
-            raise UpstreamUnavailable(_SESSION_OVER)
+                self._on_session_lost(_SESSION_LOST)
+            raise UpstreamUnavailable(_SESSION_LOST)
         return response
 
 
-_SESSION_OVER = "the upstream knows the session no more: HTTP 404"
+_SESSION_LOST = "the upstream knows the session no more: HTTP 404"
 
 
-def _routing(method: str, params: dict[str, Any]) -> dict[str, str]:
+def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:
     """The headers that route a 2026-07-28 request without reading it."""
     name = params.get(NAME_BEARING_METHODS.get(method, ""))
-    named = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
-    return {MCP_METHOD_HEADER: method, **named}
+    name_header = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
+    return {MCP_METHOD_HEADER: method, **name_header}

@@ -15,13 +15,13 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from louver.concurrency.background import Tasks
+from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.interruptible import Interruptible
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.transports.endpoint import Endpoint
-from louver.gateway.transports.event_stream import Stream, hear_session
+from louver.gateway.transports.event_stream import EventStream, read_session_stream
 from louver.gateway.transports.exchange import Exchange
-from louver.gateway.transports.server_requests import Questions, Strays
+from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
 from louver.jsonrpc import codec
 from louver.limits import UPSTREAM_GOODBYE_SECONDS
 
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 _CLOSED = "the connection is closed"
 
 
-class HttpLink:
+class HttpTransport:
     wants_headers = True
 
     def __init__(
@@ -48,46 +48,46 @@ class HttpLink:
         logger: logging.Logger | None = None,
     ) -> None:
         self._logger = logger or logging.getLogger("louver.upstream")
-        self._endpoint = Endpoint(url, headers or {}, self._gone)
+        self._endpoint = Endpoint(url, headers or {}, self._on_session_lost)
         self._listener = listener
         self._ids = count(1)
-        self._open: set[Interruptible] = set()
-        self._closed_for: str | None = None
+        self._pending: set[Interruptible] = set()
+        self._closed_reason: str | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._tasks = Tasks(self._logger)
-        self.strays = Strays(self._logger)
+        self._tasks = BackgroundTasks(self._logger)
+        self.stray_messages = StrayMessages(self._logger)
 
     async def open(self) -> None:
         """Prepare; the first call connects."""
         self._endpoint.open()
 
-    def speak(self, version: str | None) -> None:
+    def set_version(self, version: str | None) -> None:
         self._endpoint.version = version
 
     async def listen(self) -> None:
         """Open the session's own stream; in 2026-07-28 `subscriptions/listen` is a call."""
         if not self._endpoint.is_modern:
-            questions = Questions(self._listener.asked, self._send, self._tasks)
-            stream = Stream(None, self._heard, questions, self.strays)
-            self._tasks.start(hear_session(self._endpoint, stream, self._listener.listens))
+            server_requests = ServerRequests(self._listener.on_request, self._send, self._tasks)
+            stream = EventStream(None, self._on_notification, server_requests, self.stray_messages)
+            self._tasks.start(read_session_stream(self._endpoint, stream, self._listener.on_listening))
 
     async def call(self, call: Call) -> dict[str, Any]:
-        number = next(self._ids)
-        questions = Questions(call.asked, self._send, self._tasks)
-        stream = Stream(number, call.heard, questions, self.strays)
-        exchange = Exchange(self._endpoint, number, call, stream, self._tasks)
+        request_id = next(self._ids)
+        server_requests = ServerRequests(call.on_request, self._send, self._tasks)
+        stream = EventStream(request_id, call.on_notification, server_requests, self.stray_messages)
+        exchange = Exchange(self._endpoint, request_id, call, stream, self._tasks)
         try:
-            return await self._until_closed(exchange.result)
+            return await self._unless_closed(exchange.result)
         finally:
-            questions.drop()
+            server_requests.cancel_all()
             # In 2026-07-28 the end of the connection cancels a call; in 2025 it means nothing.
-            is_told = exchange.ended or self._closed_for is not None or self._endpoint.is_modern
-            if not is_told and call.method not in codec.NEVER_CANCELLED:
-                self._tasks.start(self._cancel(number))
+            is_settled = exchange.ended or self._closed_reason is not None or self._endpoint.is_modern
+            if not is_settled and call.method not in codec.NEVER_CANCELLED:
+                self._tasks.start(self._cancel(request_id))
 
     async def notify(self, method: str, params: Params) -> None:
         message = codec.notification(method, params)
-        response = await self._until_closed(partial(self._endpoint.post, message, method, params))
+        response = await self._unless_closed(partial(self._endpoint.post, message, method, params))
         if response.status >= 300:
             response.close()
             raise UpstreamUnavailable(
@@ -96,48 +96,48 @@ class HttpLink:
         self._tasks.start(response.finish())
 
     async def close(self) -> None:
-        await asyncio.shield(self._end(_CLOSED))
+        await asyncio.shield(self._begin_close(_CLOSED))
 
-    def _gone(self, reason: str) -> None:
+    def _on_session_lost(self, reason: str) -> None:
         if self._closing is None:
-            self._end(reason)
-            self._listener.gone(reason)
+            self._begin_close(reason)
+            self._listener.on_closed(reason)
 
-    def _end(self, reason: str) -> asyncio.Task[None]:
+    def _begin_close(self, reason: str) -> asyncio.Task[None]:
         if self._closing is None:
-            self._closed_for = reason
+            self._closed_reason = reason
             self._closing = asyncio.create_task(self._close(reason))
         return self._closing
 
     async def _close(self, reason: str) -> None:
-        for waiting in self._open:
+        for waiting in self._pending:
             waiting.interrupt(UpstreamUnavailable(reason))
         await self._tasks.close()
         await self._endpoint.close()
 
-    async def _until_closed(self, work: Callable[[], Awaitable[_T]]) -> _T:
+    async def _unless_closed(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do something that fails when the transport is closed, even while it waits for a connection."""
-        if self._closed_for is not None:
-            raise UpstreamUnavailable(self._closed_for)
+        if self._closed_reason is not None:
+            raise UpstreamUnavailable(self._closed_reason)
         with Interruptible() as waiting:
-            self._open.add(waiting)
+            self._pending.add(waiting)
             try:
                 return await work()
             finally:
-                self._open.discard(waiting)
+                self._pending.discard(waiting)
 
     async def _send(self, answer: bytes) -> None:
         self._tasks.start((await self._endpoint.post(answer)).finish())
 
-    async def _cancel(self, number: int) -> None:
+    async def _cancel(self, request_id: int) -> None:
         try:
             async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
-                await self.notify("notifications/cancelled", {"requestId": number})
+                await self.notify("notifications/cancelled", {"requestId": request_id})
         except (TimeoutError, UpstreamError):
             self._logger.info("a cancellation has not reached the upstream")
 
-    async def _heard(self, method: str, params: Params) -> None:
+    async def _on_notification(self, method: str, params: Params) -> None:
         try:
-            await self._listener.heard(method, params)
+            await self._listener.on_notification(method, params)
         except Exception as error:  # noqa: BLE001 - the next one may be for another client
             self._logger.error("a notification could not be delivered: %s", type(error).__name__)

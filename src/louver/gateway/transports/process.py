@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from louver.errors import UpstreamError, UpstreamTooLarge, UpstreamUnavailable
-from louver.http1.lines import Lines
+from louver.http1.lines import LineDecoder
 from louver.limits import (
     MAX_LOG_LINE,
     MAX_LOG_LINES,
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 _LINE_COST = 100
 
 # The lines that are taken before other tasks have a turn.
-_AT_ONCE = 64
+_LINES_AT_ONCE = 64
 
 
 class Process(asyncio.SubprocessProtocol):
     """One process in its own process group; made by `start`."""
 
     def __init__(self, logger: Logger) -> None:
-        self._lines = Lines()
+        self._lines = LineDecoder()
         self._logged = LoggedLines(logger)
         self._waiting: deque[bytes] = deque()
-        self._taken = 0
-        self._pending = 0
+        self._taken_count = 0
+        self._pending_bytes = 0
         self._paused = False
         self._arrived = asyncio.Event()
         self._end: UpstreamError | None = None
-        self._silent = False
-        self._settling: asyncio.TimerHandle | None = None
+        self._stdout_closed = False
+        self._settle_timer: asyncio.TimerHandle | None = None
         self._exited = asyncio.Event()
         self._finished = asyncio.Event()
 
@@ -79,8 +79,8 @@ class Process(asyncio.SubprocessProtocol):
 
     async def line(self) -> bytes:
         """The next line; raises after the last one."""
-        self._taken += 1
-        if self._taken % _AT_ONCE == 0:
+        self._taken_count += 1
+        if self._taken_count % _LINES_AT_ONCE == 0:
             await asyncio.sleep(0)
         while not self._waiting:
             if self._end is not None:
@@ -89,11 +89,11 @@ class Process(asyncio.SubprocessProtocol):
             await self._arrived.wait()
         return self._waiting.popleft()
 
-    def done(self, line_bytes: int) -> None:
+    def release(self, line_bytes: int) -> None:
         """A line has been delivered: make room for another one."""
-        self._pending -= line_bytes + _LINE_COST
-        if self._pending <= MAX_UPSTREAM_PENDING // 2:
-            self._go_on_reading()
+        self._pending_bytes -= line_bytes + _LINE_COST
+        if self._pending_bytes <= MAX_UPSTREAM_PENDING // 2:
+            self._resume_reading()
 
     def write(self, line: bytes) -> None:
         """Send a line; raises if the process has ended or does not read."""
@@ -110,16 +110,16 @@ class Process(asyncio.SubprocessProtocol):
         self._output.resume_reading()
         try:
             self._input.close()
-            for number, over in (
+            for signal_number, event in (
                 (None, self._finished),
                 (signal.SIGTERM, self._finished),
                 # Not waited for: a process of another group that holds the pipes.
                 (signal.SIGKILL, self._exited),
             ):
-                self._signal(number)
+                self._signal(signal_number)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(UPSTREAM_EXIT_SECONDS):
-                        await over.wait()
+                        await event.wait()
                         break
         finally:
             # A child that has closed the pipes is still in the group.
@@ -143,14 +143,14 @@ class Process(asyncio.SubprocessProtocol):
                 self._stop(error)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._silent |= fd == 1
+        self._stdout_closed |= fd == 1
         if fd != 2:
             self._settle_soon()
 
     def process_exited(self) -> None:
         """It has ended; a child may still hold its output open."""
         self._exited.set()
-        self._go_on_reading()
+        self._resume_reading()
         self._settle_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -160,20 +160,20 @@ class Process(asyncio.SubprocessProtocol):
     # Internal
 
     def _add(self, lines: list[bytes]) -> None:
-        said = [line for line in lines if line.strip()]
-        self._waiting += said
-        self._pending += sum(len(line) + _LINE_COST for line in said)
+        nonblank = [line for line in lines if line.strip()]
+        self._waiting += nonblank
+        self._pending_bytes += sum(len(line) + _LINE_COST for line in nonblank)
         # After its end there is only what the pipe holds.
-        if self._pending > MAX_UPSTREAM_PENDING and not self._paused and not self._exited.is_set():
+        if self._pending_bytes > MAX_UPSTREAM_PENDING and not self._paused and not self._exited.is_set():
             self._paused = True
             self._output.pause_reading()
         self._arrived.set()
 
     def _settle_soon(self) -> None:
-        if self._exited.is_set() and self._silent:
+        if self._exited.is_set() and self._stdout_closed:
             self._settle()
-        elif self._settling is None and self._end is None:
-            self._settling = asyncio.get_running_loop().call_later(UPSTREAM_LAST_WORDS_SECONDS, self._settle)
+        elif self._settle_timer is None and self._end is None:
+            self._settle_timer = asyncio.get_running_loop().call_later(UPSTREAM_LAST_WORDS_SECONDS, self._settle)
 
     def _settle(self) -> None:
         code = self._transport.get_returncode()
@@ -185,22 +185,22 @@ class Process(asyncio.SubprocessProtocol):
             self._stop(UpstreamUnavailable(f"the upstream's process has ended with code {code}"))
 
     def _stop(self, error: UpstreamError) -> None:
-        if self._settling is not None:
-            self._settling.cancel()
+        if self._settle_timer is not None:
+            self._settle_timer.cancel()
         if self._end is None:
             self._end = error
             self._output.pause_reading()
             self._arrived.set()
 
-    def _go_on_reading(self) -> None:
+    def _resume_reading(self) -> None:
         if self._paused and self._end is None:
             self._paused = False
             self._output.resume_reading()
 
-    def _signal(self, number: signal.Signals | None) -> None:
-        if number is not None:
+    def _signal(self, signal_number: signal.Signals | None) -> None:
+        if signal_number is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._transport.get_pid(), number)
+                os.killpg(self._transport.get_pid(), signal_number)
 
 
 class LoggedLines:
@@ -208,20 +208,20 @@ class LoggedLines:
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
-        self._begun = b""
+        self._partial = b""
 
     def feed(self, data: bytes) -> None:
         *whole, rest = data.split(b"\n")
         for line in whole[:MAX_LOG_LINES]:
-            self._log(self._begun + line[:MAX_LOG_LINE])
-            self._begun = b""
+            self._log(self._partial + line[:MAX_LOG_LINE])
+            self._partial = b""
         if len(whole) > MAX_LOG_LINES:
             self._logger.info("%d more lines at once are left out", len(whole) - MAX_LOG_LINES)
-        self._begun = (self._begun + rest[:MAX_LOG_LINE])[:MAX_LOG_LINE]
+        self._partial = (self._partial + rest[:MAX_LOG_LINE])[:MAX_LOG_LINE]
 
     def flush(self) -> None:
-        self._log(self._begun)
-        self._begun = b""
+        self._log(self._partial)
+        self._partial = b""
 
     def _log(self, line: bytes) -> None:
         text = line[:MAX_LOG_LINE].decode("utf-8", "replace").rstrip()

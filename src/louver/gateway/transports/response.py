@@ -16,15 +16,15 @@ from mcp import MCPError
 
 from louver.core.cached import cached_property
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
-from louver.gateway.transports.transport import RefusesAll
-from louver.http1.sse import Events
+from louver.gateway.transports.transport import RefusesAllRequests
+from louver.http1.sse import SseDecoder
 from louver.jsonrpc import codec, strict_json
 from louver.limits import MAX_UPSTREAM_BYTES, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from louver.http1.connection import Reply
+    from louver.http1.connection import RawResponse
     from louver.http1.sse import Event
     from louver.jsonrpc.codec import Message
 
@@ -34,18 +34,18 @@ _REFUSALS = {
 }
 
 # Statuses that concern the gateway or the whole upstream, not one request.
-_OF_ALL = frozenset({401, 403, 407, 429, 502, 503, 504})
+_GLOBAL_STATUSES = frozenset({401, 403, 407, 429, 502, 503, 504})
 
 
 class Response:
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: RawResponse) -> None:
         self._reply = reply
-        self._kind = (self.header("content-type") or "").partition(";")[0].strip().lower()
+        self._media_type = (self.header("content-type") or "").partition(";")[0].strip().lower()
         self._events: Iterator[Event] = iter(())
 
     @cached_property
-    def _reader(self) -> Events:
-        return Events()
+    def _reader(self) -> SseDecoder:
+        return SseDecoder()
 
     @property
     def status(self) -> int:
@@ -53,13 +53,13 @@ class Response:
 
     @property
     def is_stream(self) -> bool:
-        return self._kind == "text/event-stream"
+        return self._media_type == "text/event-stream"
 
     def header(self, name: str) -> str | None:
         return self._reply.header(name)
 
     async def message(self) -> Message:
-        if self._kind != "application/json":
+        if self._media_type != "application/json":
             raise UpstreamInvalidOutput("the upstream answers with neither JSON nor a stream of events")
         if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
             raise strict_json.too_large()
@@ -70,7 +70,7 @@ class Response:
             size += len(piece)
             if size > MAX_UPSTREAM_BYTES:
                 raise strict_json.too_large()
-        return await codec.read_aside(b"".join(pieces))
+        return await codec.read_in_thread(b"".join(pieces))
 
     async def event(self) -> Event | None:
         """The next event; `None` if the stream or the connection has ended."""
@@ -89,7 +89,7 @@ class Response:
     async def refusal(self) -> MCPError | UpstreamError:
         problem = f"{_REFUSALS.get(self.status, 'the upstream answers with')} HTTP {self.status}"
         if self.status >= 400 and (error := await self._error()) is not None:
-            return RefusesAll(error, problem) if self.status in _OF_ALL else error
+            return RefusesAllRequests(error, problem) if self.status in _GLOBAL_STATUSES else error
         if self.status < 300:
             return UpstreamInvalidOutput("the upstream accepts a request without answering it")
         return UpstreamUnavailable(problem, status=self.status)

@@ -15,7 +15,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from louver.errors import UpstreamError
-from louver.jsonrpc.codec import answer, refusal
+from louver.jsonrpc.codec import error_response, response
 from louver.limits import MAX_UPSTREAM_QUESTIONS
 
 if TYPE_CHECKING:
@@ -23,66 +23,66 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from logging import Logger
 
-    from louver.concurrency.background import Tasks
+    from louver.concurrency.background import BackgroundTasks
     from louver.jsonrpc.codec import Message, Params, RequestId
 
 
 logger = logging.getLogger(__name__)
 
 
-class Questions:
+class ServerRequests:
     def __init__(
         self,
-        asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
+        on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
         send: Callable[[bytes], Awaitable[None]],
-        tasks: Tasks,
+        tasks: BackgroundTasks,
     ) -> None:
-        self._ask = asked
+        self._on_request = on_request
         self._send = send
         self._tasks = tasks
         self._open: dict[RequestId, asyncio.Task[None]] = {}
 
-    def put(self, question: Message) -> bool:
+    def start(self, request: Message) -> bool:
         """Answer a request in the background; `False` if its id is in use, or too many are open."""
-        number = question.id
-        if number is None or number in self._open or len(self._open) >= MAX_UPSTREAM_QUESTIONS:
+        request_id = request.id
+        if request_id is None or request_id in self._open or len(self._open) >= MAX_UPSTREAM_QUESTIONS:
             return False
-        self._open[number] = self._tasks.start(self._serve(number, question))
+        self._open[request_id] = self._tasks.start(self._serve(request_id, request))
         return True
 
-    def take_back(self, params: Params) -> None:
+    def cancel(self, params: Params) -> None:
         """Cancel the request that a `notifications/cancelled` names."""
-        number = (params or {}).get("requestId")
-        if isinstance(number, int | str) and (task := self._open.pop(number, None)) is not None:
+        request_id = (params or {}).get("requestId")
+        if isinstance(request_id, int | str) and (task := self._open.pop(request_id, None)) is not None:
             task.cancel()
 
-    def drop(self) -> None:
+    def cancel_all(self) -> None:
         """Cancel all open requests; finished answers are still sent."""
         for task in self._open.values():
             task.cancel()
         self._open.clear()
 
-    async def _serve(self, number: RequestId, question: Message) -> None:
-        said = await self._answer(number, question)
+    async def _serve(self, request_id: RequestId, request: Message) -> None:
+        response = await self._answer(request_id, request)
         # Cancelled meanwhile; the task may have ended normally all the same.
-        if self._open.pop(number, None) is None:
+        if self._open.pop(request_id, None) is None:
             return
         try:
-            await self._send(said)
+            await self._send(response)
         except UpstreamError as error:
             logger.info("an answer has not reached the upstream: %s", error)
 
-    async def _answer(self, number: RequestId, question: Message) -> bytes:
+    async def _answer(self, request_id: RequestId, request: Message) -> bytes:
         try:
-            return answer(number, await self._ask(question.method or "", question.params))
+            return response(request_id, await self._on_request(request.method or "", request.params))
         except MCPError as error:
-            return refusal(number, error)
+            return error_response(request_id, error)
         except Exception as error:  # noqa: BLE001 - the upstream waits for an answer
             logger.error("a question of the upstream could not be answered: %s", type(error).__name__)
-            return refusal(number, MCPError(INTERNAL_ERROR, "Internal error"))
+            return error_response(request_id, MCPError(INTERNAL_ERROR, "Internal error"))
 
 
-class Strays:
+class StrayMessages:
     def __init__(self, logger: Logger) -> None:
         self.count = 0
         self._logger = logger

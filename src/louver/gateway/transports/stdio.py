@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.client.stdio import get_default_environment
 
-from louver.concurrency.background import Tasks
+from louver.concurrency.background import BackgroundTasks
 from louver.errors import UpstreamError, UpstreamUnavailable
-from louver.gateway.transports.pending import EVERYBODY, OpenCalls, addressee
+from louver.gateway.transports.pending import NO_REQUEST, OpenCalls, named_request
 from louver.gateway.transports.process import Process
-from louver.gateway.transports.server_requests import Questions, Strays
+from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
 from louver.jsonrpc import codec
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Message, Params
 
 
-class StdioLink:
+class StdioTransport:
     wants_headers = False
 
     def __init__(
@@ -47,41 +47,41 @@ class StdioLink:
         self._cwd = cwd
         self._listener = listener
         self._logger = logger or logging.getLogger("louver.upstream")
-        self._calls = OpenCalls(self._done)
-        self._unasked: asyncio.Queue[tuple[int, str, Params]] = asyncio.Queue()
-        self._unasked_count = self._told_count = 0
-        self._told = asyncio.Condition()
-        self._tasks = Tasks(self._logger)
-        self._questions = Questions(listener.asked, self._write, self._tasks)
+        self._calls = OpenCalls(self._release)
+        self._unattributed: asyncio.Queue[tuple[int, str, Params]] = asyncio.Queue()
+        self._received_count = self._delivered_count = 0
+        self._delivered = asyncio.Condition()
+        self._tasks = BackgroundTasks(self._logger)
+        self._server_requests = ServerRequests(listener.on_request, self._write, self._tasks)
         self._process: Process | None = None
         self._closing: asyncio.Task[None] | None = None
-        self.strays = Strays(self._logger)
+        self.stray_messages = StrayMessages(self._logger)
 
     async def open(self) -> None:
         env = {**get_default_environment(), **self._env}
         self._process = await Process.start(self._command, env, self._cwd, self._logger)
         self._tasks.start(self._read(self._process))
-        self._tasks.start(self._tell_listener())
+        self._tasks.start(self._notify_listener())
 
-    def speak(self, version: str | None) -> None:
+    def set_version(self, version: str | None) -> None:
         """Nothing: a pipe is the same in every revision."""
 
     async def listen(self) -> None:
-        self._listener.listens(True)
+        self._listener.on_listening(True)
 
     async def call(self, call: Call) -> dict[str, Any]:
-        opened = self._calls.add(call)
+        open_call = self._calls.add(call)
         sent = False
         try:
-            await self._write(codec.request(opened.number, call.method, opened.params))
+            await self._write(codec.request(open_call.request_id, call.method, open_call.params))
             sent = True
-            result = await opened.result()
-            await self._told_until(self._unasked_count)
+            result = await open_call.result()
+            await self._wait_delivered(self._received_count)
             return result
         finally:
-            self._calls.remove(opened)
-            if sent and not opened.ended and call.method not in codec.NEVER_CANCELLED:
-                self._cancel(opened.number)
+            self._calls.remove(open_call)
+            if sent and not open_call.ended and call.method not in codec.NEVER_CANCELLED:
+                self._cancel(open_call.request_id)
 
     async def notify(self, method: str, params: Params) -> None:
         await self._write(codec.notification(method, params))
@@ -102,9 +102,9 @@ class StdioLink:
     async def _write(self, message: bytes) -> None:
         self._running.write(message)
 
-    def _cancel(self, number: int) -> None:
+    def _cancel(self, request_id: int) -> None:
         try:
-            self._running.write(codec.notification("notifications/cancelled", {"requestId": number}))
+            self._running.write(codec.notification("notifications/cancelled", {"requestId": request_id}))
         except UpstreamError as error:
             self._logger.info("a cancellation has not reached the upstream: %s", error)
 
@@ -116,88 +116,90 @@ class StdioLink:
             while True:
                 line = await process.line()
                 try:
-                    message = await codec.read_aside(line)
+                    message = await codec.read_in_thread(line)
                 except UpstreamError as fault:
-                    self._end(codec.answered(line), len(line), fault, "a line that is no message")
+                    self._finish_call(codec.peek_response_id(line), len(line), fault, "a line that is no message")
                 else:
-                    self._take(message, len(line))
+                    self._dispatch(message, len(line))
         except UpstreamError as end:
             error = end
         finally:
-            self._ended(error)
+            self._on_ended(error)
 
-    def _take(self, message: Message, size: int) -> None:
+    def _dispatch(self, message: Message, size: int) -> None:
         if message.method is None:
-            self._end(message.id, size, message, "an answer that nobody waits for")
+            self._finish_call(message.id, size, message, "an answer that nobody waits for")
         elif message.id is None:
-            self._take_notification(message, message.method, size)
-        elif self._questions.put(message):
-            self._done(size)
+            self._dispatch_notification(message, message.method, size)
+        elif self._server_requests.start(message):
+            self._release(size)
         else:
             self._drop(size, "a question that is open already, or one too many")
 
-    def _end(self, number: int | str | None, size: int, outcome: Message | UpstreamError, kind: str) -> None:
+    def _finish_call(
+        self, request_id: int | str | None, size: int, outcome: Message | UpstreamError, kind: str
+    ) -> None:
         """End the call of a number; `kind` describes the message if there is no such call."""
-        if (call := self._calls.find(number)) is not None:
-            call.end(size, outcome)
+        if (call := self._calls.find(request_id)) is not None:
+            call.finish(size, outcome)
             return
-        if (late := self._calls.late(number)) is not None:
-            self._tasks.start(self._tell_late(late, self._unasked_count))
+        if (late_answer := self._calls.pop_late_answer(request_id)) is not None:
+            self._tasks.start(self._set_late_answer(late_answer, self._received_count))
         self._drop(size, kind)
 
-    def _take_notification(self, message: Message, method: str, size: int) -> None:
+    def _dispatch_notification(self, message: Message, method: str, size: int) -> None:
         if method == "notifications/cancelled":
-            self._questions.take_back(message.params)
-            self._done(size)
-        elif (number := addressee(message)) is EVERYBODY:
-            self._unasked_count += 1
-            self._unasked.put_nowait((size, method, message.params))
+            self._server_requests.cancel(message.params)
+            self._release(size)
+        elif (request_id := named_request(message)) is NO_REQUEST:
+            self._received_count += 1
+            self._unattributed.put_nowait((size, method, message.params))
         # Not for the listener: it would reach other clients, whose own tokens may be the same number.
-        elif (call := self._calls.find(number)) is None or not call.hear(size, message):
+        elif (call := self._calls.find(request_id)) is None or not call.put_notification(size, message):
             self._drop(size, "a notification about no open call")
 
-    def _done(self, size: int) -> None:
-        self._running.done(size)
+    def _release(self, size: int) -> None:
+        self._running.release(size)
 
     def _drop(self, size: int, kind: str) -> None:
-        self._done(size)
-        self.strays.add(kind)
+        self._release(size)
+        self.stray_messages.add(kind)
 
-    async def _tell_listener(self) -> None:
+    async def _notify_listener(self) -> None:
         while True:
-            size, method, params = await self._unasked.get()
+            size, method, params = await self._unattributed.get()
             try:
-                await self._listener.heard(method, params)
+                await self._listener.on_notification(method, params)
             except Exception as error:  # noqa: BLE001 - the next one may be for another client
                 self._logger.error("a notification could not be delivered: %s", type(error).__name__)
-            self._done(size)
-            async with self._told:
-                self._told_count += 1
-                self._told.notify_all()
+            self._release(size)
+            async with self._delivered:
+                self._delivered_count += 1
+                self._delivered.notify_all()
 
-    async def _told_until(self, count: int) -> None:
+    async def _wait_delivered(self, count: int) -> None:
         """Wait until the listener has had `count` messages: one that came before an answer may be about its call."""
-        if self._told_count < count:
-            async with self._told:
-                await self._told.wait_for(lambda: self._told_count >= count or self._closing is not None)
+        if self._delivered_count < count:
+            async with self._delivered:
+                await self._delivered.wait_for(lambda: self._delivered_count >= count or self._closing is not None)
 
-    async def _tell_late(self, late: asyncio.Event, count: int) -> None:
+    async def _set_late_answer(self, late_answer: asyncio.Event, count: int) -> None:
         """Set the event of a late answer, once the listener has had the earlier messages."""
-        await self._told_until(count)
-        late.set()
+        await self._wait_delivered(count)
+        late_answer.set()
 
     # Shutdown
 
-    def _ended(self, error: UpstreamError) -> None:
+    def _on_ended(self, error: UpstreamError) -> None:
         self._calls.fail(error)
-        self._questions.drop()
+        self._server_requests.cancel_all()
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
-            self._listener.gone(error.message)
+            self._listener.on_closed(error.message)
 
     async def _close(self) -> None:
         if self._process is not None:
             await self._process.close()
         await self._tasks.close()
-        async with self._told:
-            self._told.notify_all()
+        async with self._delivered:
+            self._delivered.notify_all()

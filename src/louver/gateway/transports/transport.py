@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
 
 
-async def unpaused() -> None:
+async def ignore_pause() -> None:
     """Does nothing."""
 
 
@@ -32,24 +32,24 @@ _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 class Call(NamedTuple):
     method: str
     params: Params
-    heard: Callable[[str, Params], Awaitable[None]]  # gets its notifications
+    on_notification: Callable[[str, Params], Awaitable[None]]  # gets its notifications
     # answers the requests that belong to it; `MCPError` is the error answer
-    asked: Callable[[str, Params], Awaitable[dict[str, Any]]]
+    on_request: Callable[[str, Params], Awaitable[dict[str, Any]]]
     headers: Mapping[str, str] = _NO_HEADERS  # besides the transport's own; HTTP only
     # called when the upstream has closed the stream, before it is resumed
-    paused: Callable[[], Awaitable[None]] = unpaused
+    on_pause: Callable[[], Awaitable[None]] = ignore_pause
     # set if the answer comes after all once the call was abandoned, but not over HTTP: its stream has ended
-    late: asyncio.Event | None = None
+    on_late: asyncio.Event | None = None
 
-    def heard_by(
+    def with_handlers(
         self,
-        heard: Callable[[str, Params], Awaitable[None]],
-        asked: Callable[[str, Params], Awaitable[dict[str, Any]]],
+        on_notification: Callable[[str, Params], Awaitable[None]],
+        on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> Call:
-        return self._replace(heard=heard, asked=asked)
+        return self._replace(on_notification=on_notification, on_request=on_request)
 
 
-class RefusesAll(MCPError):
+class RefusesAllRequests(MCPError):
     """An upstream's error that concerns all requests: it does not accept the gateway's credentials, or is busy."""
 
     def __init__(self, error: MCPError, problem: str) -> None:
@@ -60,25 +60,25 @@ class RefusesAll(MCPError):
 class Listener(Protocol):
     """Gets the messages of an upstream that name no call."""
 
-    async def heard(self, method: str, params: Params) -> None: ...
+    async def on_notification(self, method: str, params: Params) -> None: ...
 
-    async def asked(self, method: str, params: Params) -> dict[str, Any]: ...
+    async def on_request(self, method: str, params: Params) -> dict[str, Any]: ...
 
-    def listens(self, is_open: bool) -> None:
+    def on_listening(self, is_open: bool) -> None:
         """Whether such messages can come from now on: over HTTP in 2025 they need their own stream, which may break."""
         ...
 
-    def gone(self, reason: str) -> None:
+    def on_closed(self, reason: str) -> None:
         """The connection has ended without `close`."""
         ...
 
 
-class Link(Protocol):
+class Transport(Protocol):
     wants_headers: bool  # whether it uses `Call.headers`
 
     async def open(self) -> None: ...
 
-    def speak(self, version: str | None) -> None:
+    def set_version(self, version: str | None) -> None:
         """Set the protocol revision of all further messages; `None` before there is one."""
         ...
 
@@ -95,10 +95,10 @@ class Link(Protocol):
     async def close(self) -> None: ...
 
 
-async def unheard(_method: str, _params: Params) -> None:
+async def ignore_notification(_method: str, _params: Params) -> None:
     """Drops a notification."""
 
 
-async def unasked(_method: str, _params: Params) -> dict[str, Any]:
+async def refuse_request(_method: str, _params: Params) -> dict[str, Any]:
     """Refuses a request to the client."""
     raise MCPError(code=INVALID_REQUEST, message="nobody can be asked by this request")

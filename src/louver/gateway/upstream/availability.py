@@ -12,83 +12,85 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from louver.concurrency.background import Tasks
-from louver.concurrency.backoff import Pace
+from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.backoff import Throttle
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Collection, Coroutine
 
     from louver.gateway.clients.client import Client
-    from louver.gateway.upstream.subscribers import Audience
+    from louver.gateway.upstream.subscribers import Subscribers
     from louver.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
 
 
-class Onlookers:
+class AvailabilityListeners:
     """The 2026-07-28 clients to notify of availability changes."""
 
-    def __init__(self, told: Callable[[str, Params], Coroutine[Any, Any, None]]) -> None:
-        self.told = told  # notifies 2026-07-28 clients
-        self.are_told = False  # whether there are several upstreams
-        self.listening: set[Client] = set()  # clients with an open `subscriptions/listen`
+    def __init__(self, publish: Callable[[str, Params], Coroutine[Any, Any, None]]) -> None:
+        self.publish = publish  # notifies 2026-07-28 clients
+        self.is_enabled = False  # whether there are several upstreams
+        self.clients: set[Client] = set()  # clients with an open `subscriptions/listen`
 
 
-class Presence:
-    def __init__(self, audience: Audience, onlookers: Onlookers, *, serves_modern: bool) -> None:
-        self._audience = audience
-        self._onlookers = onlookers
+class Availability:
+    def __init__(
+        self, subscribers: Subscribers, availability_listeners: AvailabilityListeners, *, serves_modern: bool
+    ) -> None:
+        self._subscribers = subscribers
+        self._availability_listeners = availability_listeners
         self._serves_modern = serves_modern  # notify all 2026-07-28 clients too
-        self._is_away = False
-        self._whom: set[Client] = set()
-        self._what: set[str] = set()
-        self._pace = Pace()
-        self._tasks = Tasks(logger)
-        self._telling: asyncio.Task[None] | None = None
+        self._is_unavailable = False
+        self._pending_clients: set[Client] = set()
+        self._pending_changes: set[str] = set()
+        self._pace = Throttle()
+        self._tasks = BackgroundTasks(logger)
+        self._notifying: asyncio.Task[None] | None = None
 
     @property
-    def missed_by(self) -> Client | None:
+    def waiting_client(self) -> Client | None:
         """A client that misses the upstream and can be notified when it is back, if any."""
-        if not self._is_away:
+        if not self._is_unavailable:
             return None
-        others = self._onlookers.listening if self._serves_modern else ()
-        return next(iter((*self._audience.missing, *others)), None)
+        others = self._availability_listeners.clients if self._serves_modern else ()
+        return next(iter((*self._subscribers.waiting, *others)), None)
 
-    def miss(self, client: Client) -> None:
+    def notify_when_available(self, client: Client) -> None:
         """Record that a client is served without the upstream."""
-        if self._onlookers.are_told:
-            self._is_away = True
+        if self._availability_listeners.is_enabled:
+            self._is_unavailable = True
             if not client.is_modern:
-                self._audience.missing.add(client)
+                self._subscribers.waiting.add(client)
 
-    def came(self, lists: Collection[str]) -> None:
+    def on_available(self, lists: Collection[str]) -> None:
         """The upstream is available: notify the clients that miss it. `lists` are notification methods."""
-        if self._is_away:
-            self._is_away = False
-            self._changed(self._audience.missing, lists)
-            self._audience.missing.clear()
+        if self._is_unavailable:
+            self._is_unavailable = False
+            self._announce(self._subscribers.waiting, lists)
+            self._subscribers.waiting.clear()
 
-    def went(self, lists: Collection[str]) -> None:
+    def on_unavailable(self, lists: Collection[str]) -> None:
         """The upstream has ended: notify all its clients. `lists` are notification methods."""
-        if self._onlookers.are_told:
-            self._is_away = True
-            self._audience.missing.update(self._audience.clients)
-            self._changed(self._audience.clients, lists)
+        if self._availability_listeners.is_enabled:
+            self._is_unavailable = True
+            self._subscribers.waiting.update(self._subscribers.clients)
+            self._announce(self._subscribers.clients, lists)
 
-    def _changed(self, whom: Collection[Client], lists: Collection[str]) -> None:
-        self._whom.update(whom)
-        self._what.update(lists)
-        if self._telling is None or self._telling.done():
-            self._telling = self._tasks.start(self._tell())
+    def _announce(self, clients: Collection[Client], lists: Collection[str]) -> None:
+        self._pending_clients.update(clients)
+        self._pending_changes.update(lists)
+        if self._notifying is None or self._notifying.done():
+            self._notifying = self._tasks.start(self._notify_pending())
 
-    async def _tell(self) -> None:
-        while self._what:
-            await self._pace.keep()
-            whom, self._whom = self._whom, set()
-            what, self._what = self._what, set()
-            for change in sorted(what):
-                for client in whom & self._audience.clients:
-                    client.hear(change, None)
+    async def _notify_pending(self) -> None:
+        while self._pending_changes:
+            await self._pace.wait()
+            clients, self._pending_clients = self._pending_clients, set()
+            changes, self._pending_changes = self._pending_changes, set()
+            for change in sorted(changes):
+                for client in clients & self._subscribers.clients:
+                    client.notify(change, None)
                 if self._serves_modern:
-                    await self._onlookers.told(change, None)
+                    await self._availability_listeners.publish(change, None)

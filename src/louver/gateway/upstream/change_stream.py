@@ -19,14 +19,14 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from louver.core.json import members
 from louver.errors import UpstreamError
-from louver.gateway.clients.revisions import enveloped
-from louver.gateway.transports.transport import Call, unasked
+from louver.gateway.clients.revisions import with_envelope
+from louver.gateway.transports.transport import Call, refuse_request
 from louver.limits import MAX_BACKOFF_S, MIN_BACKOFF_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.gateway.transports.transport import Link
+    from louver.gateway.transports.transport import Transport
     from louver.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
@@ -36,21 +36,21 @@ ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 ENDED: Final = "stream ended"
 
 
-class Changes:
+class ChangeStream:
     def __init__(
         self,
         name: str,
-        link: Link,
+        transport: Transport,
         envelope: dict[str, Any],
         lists: frozenset[str],  # capabilities with changing lists: tools, prompts, resources
-        told: Callable[[str, Params], Awaitable[None]],  # gets each notification, and `ENDED`
+        on_notification: Callable[[str, Params], Awaitable[None]],  # gets each notification, and `ENDED`
     ) -> None:
         self._name = name
-        self._link = link
+        self._transport = transport
         self._envelope = envelope
         self._lists = lists
-        self._told = told
-        self._is_known = False
+        self._on_notification = on_notification
+        self._is_supported = False
         self._wanted: dict[str, Any] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -71,30 +71,32 @@ class Changes:
             self._task.cancel()
 
     async def _listen(self, wanted: dict[str, Any]) -> None:
-        params = enveloped({"notifications": wanted}, self._envelope)
+        params = with_envelope({"notifications": wanted}, self._envelope)
         wait_s = MIN_BACKOFF_S
         while True:
             began = monotonic()
             try:
-                await self._link.call(Call("subscriptions/listen", params, self._heard, unasked))
+                await self._transport.call(Call("subscriptions/listen", params, self._receive, refuse_request))
             except (MCPError, UpstreamError) as error:
                 if wait_s == MIN_BACKOFF_S:
                     logger.warning("upstream %r tells of no changes: %s", self._name, _reason(error))
-                if not self._is_known and _is_refusal(error):
+                if not self._is_supported and _is_refusal(error):
                     return
             finally:
-                await self._told(ENDED, None)
+                await self._on_notification(ENDED, None)
             # The backoff starts over only after a stream that lasted.
             wait_s = MIN_BACKOFF_S if monotonic() - began > MAX_BACKOFF_S else wait_s
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, MAX_BACKOFF_S)
 
-    async def _heard(self, method: str, params: Params) -> None:
-        self._is_known = True
-        said = params or {}
-        meta = {key: value for key, value in members(said.get("_meta")).items() if key != SUBSCRIPTION_ID_META_KEY}
-        rest = {key: value for key, value in said.items() if key != "_meta"}
-        await self._told(method, {**rest, "_meta": meta} if meta else rest or None)
+    async def _receive(self, method: str, params: Params) -> None:
+        self._is_supported = True
+        params_dict = params or {}
+        meta = {
+            key: value for key, value in members(params_dict.get("_meta")).items() if key != SUBSCRIPTION_ID_META_KEY
+        }
+        rest = {key: value for key, value in params_dict.items() if key != "_meta"}
+        await self._on_notification(method, {**rest, "_meta": meta} if meta else rest or None)
 
 
 def _is_refusal(error: MCPError | UpstreamError) -> bool:

@@ -15,45 +15,45 @@ from typing import TYPE_CHECKING, Any
 from mcp import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 
-from louver.concurrency.offload import by_turns
+from louver.concurrency.offload import yielding
 from louver.errors import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Wanted = dict[str, dict[tuple[str, ...], str]]  # tool name -> path in its arguments -> header name
+    HeaderNames = dict[str, dict[tuple[str, ...], str]]  # tool name -> path in its arguments -> header name
 
 
-async def wanted_by(tools: list[dict[str, Any]]) -> Wanted:
-    wanted: Wanted = {}
-    async for tool in by_turns(tools):
+async def header_names_of(tools: list[dict[str, Any]]) -> HeaderNames:
+    header_names: HeaderNames = {}
+    async for tool in yielding(tools):
         schema = tool["inputSchema"]
         is_valid = find_invalid_x_mcp_header(schema) is None
-        wanted[tool["name"]] = x_mcp_header_map(schema) if is_valid else {}
-    return wanted
+        header_names[tool["name"]] = x_mcp_header_map(schema) if is_valid else {}
+    return header_names
 
 
-class Parameters:
+class HeaderParams:
     def __init__(self, list_tools: Callable[[], Awaitable[object]]) -> None:
         self._list_tools = list_tools  # calls `learn` as a side effect
-        self._wanted: Wanted = {}
-        self._listing = asyncio.Lock()
+        self._header_names: HeaderNames = {}
+        self._list_lock = asyncio.Lock()
 
-    def learn(self, wanted: Wanted) -> None:
-        self._wanted |= wanted
+    def learn(self, header_names: HeaderNames) -> None:
+        self._header_names |= header_names
 
     def forget(self) -> None:
-        self._wanted.clear()
+        self._header_names.clear()
 
     async def headers(self, name: str, arguments: dict[str, Any]) -> dict[str, str]:
         """The headers of a call; for an unknown tool the tools are listed first."""
-        if name not in self._wanted:
-            await self._look_for(name)
-        return mcp_param_headers(self._wanted.get(name, {}), arguments)
+        if name not in self._header_names:
+            await self._ensure_listed(name)
+        return mcp_param_headers(self._header_names.get(name, {}), arguments)
 
-    async def _look_for(self, name: str) -> None:
-        async with self._listing:
+    async def _ensure_listed(self, name: str) -> None:
+        async with self._list_lock:
             # Another task may have listed it while this one waited.
-            if name not in self._wanted:
+            if name not in self._header_names:
                 with suppress(MCPError, UpstreamError):
                     await self._list_tools()

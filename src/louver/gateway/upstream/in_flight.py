@@ -25,67 +25,67 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _GivenUp:
+class _Abandoned:
     client: Client
     since: float
-    late: asyncio.Event  # set when the answer comes after all
+    late_answer: asyncio.Event  # set when the answer comes after all
 
     @property
-    def counts(self) -> bool:
-        return not self.late.is_set() and monotonic() - self.since < ABANDONED_S
+    def is_pending(self) -> bool:
+        return not self.late_answer.is_set() and monotonic() - self.since < ABANDONED_S
 
 
-class Turns:
+class InFlight:
     def __init__(self) -> None:
         self._open: list[Caller] = []
-        self._last = monotonic()
-        self._given_up: list[_GivenUp] = []
+        self._last_ended = monotonic()
+        self._abandoned: list[_Abandoned] = []
 
     @property
     def idle_s(self) -> float:
         """Seconds since the last request ended; 0 while one is open."""
-        return 0.0 if self._open else monotonic() - self._last
+        return 0.0 if self._open else monotonic() - self._last_ended
 
     @property
     def clients(self) -> set[Client]:
-        self._forget()
-        return {turn.client for turn in self._open} | {each.client for each in self._given_up}
+        self._drop_stale()
+        return {caller.client for caller in self._open} | {each.client for each in self._abandoned}
 
     @property
-    def meant(self) -> Caller | None:
+    def only_caller(self) -> Caller | None:
         """The open request that an unattributed message belongs to, if only one client can be meant."""
-        self._forget()
-        if len({turn.client for turn in self._open}) != 1:
+        self._drop_stale()
+        if len({caller.client for caller in self._open}) != 1:
             return None
-        turn = self._open[-1]
-        return turn if all(each.client.party == turn.client.party for each in self._given_up) else None
+        caller = self._open[-1]
+        return caller if all(each.client.owner == caller.client.owner for each in self._abandoned) else None
 
     @contextmanager
-    def taken(self, turn: Caller) -> Generator[asyncio.Event]:
+    def track(self, caller: Caller) -> Generator[asyncio.Event]:
         """Count a request as open meanwhile; the caller sets the event if an abandoned request is answered late."""
-        late = asyncio.Event()
-        self._open.append(turn)
+        late_answer = asyncio.Event()
+        self._open.append(caller)
         try:
-            yield late
+            yield late_answer
         except asyncio.CancelledError:
-            self._give_up(turn.client, late)
+            self._abandon(caller.client, late_answer)
             raise
         except UpstreamError as error:
             if error.goes_on:
-                self._give_up(turn.client, late)
+                self._abandon(caller.client, late_answer)
             raise
         finally:
-            self._open.remove(turn)
-            self._last = monotonic()
+            self._open.remove(caller)
+            self._last_ended = monotonic()
 
-    def _give_up(self, client: Client, late: asyncio.Event) -> None:
-        self._forget()
-        if len(self._given_up) >= MAX_ABANDONED:
+    def _abandon(self, client: Client, late_answer: asyncio.Event) -> None:
+        self._drop_stale()
+        if len(self._abandoned) >= MAX_ABANDONED:
             # Evict the same party's oldest request first, so one client cannot evict another's.
-            own = (each for each in self._given_up if each.client.party == client.party)
-            oldest = next(own, self._given_up[0])
-            self._given_up.remove(oldest)
-        self._given_up.append(_GivenUp(client, monotonic(), late))
+            same_owner = (each for each in self._abandoned if each.client.owner == client.owner)
+            oldest = next(same_owner, self._abandoned[0])
+            self._abandoned.remove(oldest)
+        self._abandoned.append(_Abandoned(client, monotonic(), late_answer))
 
-    def _forget(self) -> None:
-        self._given_up = [each for each in self._given_up if each.counts]
+    def _drop_stale(self) -> None:
+        self._abandoned = [each for each in self._abandoned if each.is_pending]

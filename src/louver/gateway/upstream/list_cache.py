@@ -12,7 +12,7 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.concurrency.offload import by_turns
+from louver.concurrency.offload import yielding
 from louver.core.json import is_array, is_object
 from louver.core.size import is_heavier
 from louver.limits import MAX_LOG_LINE, MAX_TOOL_BYTES
@@ -35,51 +35,53 @@ _LISTS: Final = {
 }
 
 # All `list_changed` notifications.
-CHANGES: Final = frozenset(told for _, told in _LISTS.values())
+LIST_CHANGED_METHODS: Final = frozenset(told for _, told in _LISTS.values())
 
 # The capabilities with lists that can change.
-CHANGING: Final = frozenset(capability for capability, _ in _LISTS.values())
+LIST_CAPABILITIES: Final = frozenset(capability for capability, _ in _LISTS.values())
 
 
-def change_of(method: str) -> str | None:
+def change_notification(method: str) -> str | None:
     return _LISTS[method][1] if method in _LISTS else None
 
 
-def changes_with(capabilities: Container[str]) -> frozenset[str]:
+def change_notifications(capabilities: Container[str]) -> frozenset[str]:
     """The notifications that announce a change of every list; some upstreams have tools without declaring them."""
-    return frozenset(told for needed, told in _LISTS.values() if needed in capabilities) | {TOOLS_CHANGED}
+    return frozenset(notification for capability, notification in _LISTS.values() if capability in capabilities) | {
+        TOOLS_CHANGED
+    }
 
 
 # Cursor -> page, time of storing, lifetime in milliseconds.
 _Pages = dict[str | None, tuple[dict[str, Any], float, float]]
 
 
-class Lists:
+class ListCache:
     def __init__(self) -> None:
-        self.told_of = frozenset[str]()  # capabilities with announced list changes
+        self.announced = frozenset[str]()  # capabilities with announced list changes
         # Method -> cursor -> page, in the order of the pages.
-        self._kept: dict[str, _Pages] = {}
-        self._changes = 0
+        self._pages: dict[str, _Pages] = {}
+        self._change_count = 0
 
     @property
-    def state(self) -> int:
+    def generation(self) -> int:
         """Counts the changes: a list requested in an earlier state is not cached."""
-        return self._changes
+        return self._change_count
 
     def find(self, method: str, params: Params) -> dict[str, Any] | None:
         """The cached result, if it is valid; `None` if the request has params besides a cursor."""
-        if (key := _key(method, params)) is None or (kept := self._kept.get(key[0], {}).get(key[1])) is None:
+        if (key := _key(method, params)) is None or (cached := self._pages.get(key[0], {}).get(key[1])) is None:
             return None
-        result, since, ttl_ms = kept
-        return result if (monotonic() - since) * 1000 < ttl_ms else None
+        result, stored_at, ttl_ms = cached
+        return result if (monotonic() - stored_at) * 1000 < ttl_ms else None
 
-    def keep(self, method: str, params: Params, result: dict[str, Any], state: int) -> None:
+    def store(self, method: str, params: Params, result: dict[str, Any], generation: int) -> None:
         """Cache a result if that is allowed; `state` is the state at the time of the request."""
         key = _key(method, params)
-        if key is None or state != self._changes:
+        if key is None or generation != self._change_count:
             return
         ttl_ms = result.get("ttlMs")
-        if _LISTS[method][0] in self.told_of:
+        if _LISTS[method][0] in self.announced:
             ttl_ms = float("inf")
         # Not converted: an integer can exceed every float.
         if isinstance(ttl_ms, int | float) and ttl_ms > 0:
@@ -88,13 +90,13 @@ class Lists:
                 # `dict` drops the raw text that came with the result.
                 pages[key[1]] = (dict(result), monotonic(), ttl_ms)
 
-    def forget(self, told: str) -> None:
-        self._changes += 1
-        self._kept = {method: kept for method, kept in self._kept.items() if _LISTS[method][1] != told}
+    def invalidate(self, notification: str) -> None:
+        self._change_count += 1
+        self._pages = {method: pages for method, pages in self._pages.items() if _LISTS[method][1] != notification}
 
     def _pages_before(self, method: str, cursor: str | None) -> _Pages:
         """The cached pages before a cursor; its page and all later ones are dropped, since they may be outdated."""
-        pages = self._kept.setdefault(method, {})
+        pages = self._pages.setdefault(method, {})
         while cursor in pages:
             pages.popitem()
         return pages
@@ -108,7 +110,7 @@ async def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
     """A tool list without malformed, oversized and duplicate tools."""
     listed: Any = result.get("tools")
     tools: dict[str, dict[str, Any]] = {}
-    async for tool in by_turns(listed if is_array(listed) else []):
+    async for tool in yielding(listed if is_array(listed) else []):
         if not is_object(tool) or not isinstance(tool.get("name"), str) or not is_object(tool.get("inputSchema")):
             logger.error("a listed tool is left out: it has no name, or no input schema")
         elif not isinstance(tool["inputSchema"].get("properties") or None, dict | None):
@@ -125,7 +127,7 @@ async def without_bad_tools(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _key(method: str, params: Params) -> tuple[str, str | None] | None:
-    said = params or {}
-    if method not in _LISTS or not said.keys() <= {"cursor", "_meta"}:
+    params_dict = params or {}
+    if method not in _LISTS or not params_dict.keys() <= {"cursor", "_meta"}:
         return None
-    return method, said.get("cursor")
+    return method, params_dict.get("cursor")

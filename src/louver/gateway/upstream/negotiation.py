@@ -33,30 +33,32 @@ from louver import __version__
 from louver.core.json import digest, is_object, members, strings
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.clients.revisions import is_modern
-from louver.gateway.transports.transport import Call, unasked, unheard
-from louver.gateway.upstream.result_checks import checked
+from louver.gateway.transports.transport import Call, ignore_notification, refuse_request
+from louver.gateway.upstream.result_checks import check_result
 from louver.limits import DISCOVER_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from louver.gateway.transports.transport import Link
+    from louver.gateway.transports.transport import Transport
 
 
-_NOT_KNOWN: Final = (400, 404, 405)
+_UNKNOWN_METHOD_STATUSES: Final = (400, 404, 405)
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class ClientIdentity:
     """The client identity that an upstream sees."""
 
     version: str  # the revision to try first
     info: dict[str, Any]
     capabilities: dict[str, Any]
-    said: dict[str, Any] = field(default_factory=dict[str, Any])  # the client's complete `initialize` params
+    initialize_params: dict[str, Any] = field(
+        default_factory=dict[str, Any]
+    )  # the client's complete `initialize` params
 
     @property
     def digest(self) -> str:
         """Equal for clients that look the same to an upstream."""
-        return digest([self.version, self.info, self.capabilities, self.said])
+        return digest([self.version, self.info, self.capabilities, self.initialize_params])
 
     @property
     def envelope(self) -> dict[str, Any]:
@@ -69,7 +71,7 @@ class Hello:
 
 
 # The gateway's identity in shared sessions. `Client.check_can` checks what the actual client supports.
-GATEWAY: Final = Hello(
+GATEWAY_IDENTITY: Final = ClientIdentity(
     LATEST_MODERN_VERSION,
     {"name": "louver", "version": __version__},
     {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
@@ -77,7 +79,7 @@ GATEWAY: Final = Hello(
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class Negotiation:
     version: str
     opening: dict[str, Any]  # the result of `initialize` or `server/discover`
 
@@ -92,66 +94,71 @@ class Opened:
         return members(self.opening.get("capabilities")).get("tools") is not None
 
 
-async def negotiate(link: Link, hello: Hello, timeout_s: float) -> Opened:
+async def negotiate(transport: Transport, identity: ClientIdentity, timeout_s: float) -> Negotiation:
     """Negotiate over a connected transport; `timeout_s` is the limit for `initialize`."""
-    if not is_modern(hello.version):
+    if not is_modern(identity.version):
         try:
-            return await _initialize(link, hello, timeout_s)
+            return await _initialize(transport, identity, timeout_s)
         except MCPError as refused:
             try:
-                return await _discover(link, hello)
+                return await _discover(transport, identity)
             except MCPError:
                 raise refused from None
     try:
-        return await _discover(link, hello)
+        return await _discover(transport, identity)
     except MCPError as error:
-        if error.code == UNSUPPORTED_PROTOCOL_VERSION and not _speaks_handshake(error):
+        if error.code == UNSUPPORTED_PROTOCOL_VERSION and not _supports_handshake(error):
             raise
     except UpstreamTimeout:
         # Handshake servers may ignore a request before `initialize`.
         pass
     except UpstreamUnavailable as error:
         # Or they refuse it with an HTTP status alone.
-        if error.fields.get("status") not in _NOT_KNOWN:
+        if error.fields.get("status") not in _UNKNOWN_METHOD_STATUSES:
             raise
-    return await _initialize(link, hello, timeout_s)
+    return await _initialize(transport, identity, timeout_s)
 
 
-async def _discover(link: Link, hello: Hello) -> Opened:
+async def _discover(transport: Transport, identity: ClientIdentity) -> Negotiation:
     version = MODERN_PROTOCOL_VERSIONS[-1]
-    link.speak(version)
-    params = {"_meta": {**hello.envelope, PROTOCOL_VERSION_META_KEY: version}}
+    transport.set_version(version)
+    params = {"_meta": {**identity.envelope, PROTOCOL_VERSION_META_KEY: version}}
     try:
-        opening = await _answer(link, "server/discover", params, DISCOVER_TIMEOUT_S)
+        opening = await _request(transport, "server/discover", params, DISCOVER_TIMEOUT_S)
     except MCPError as error:
         # A server may refuse one request to report its revisions, even if this one is among them.
         if error.code != UNSUPPORTED_PROTOCOL_VERSION or version not in _supported(error):
             raise
-        opening = await _answer(link, "server/discover", params, DISCOVER_TIMEOUT_S)
+        opening = await _request(transport, "server/discover", params, DISCOVER_TIMEOUT_S)
     if version not in strings(opening.get("supportedVersions")):
         raise MCPError(code=INVALID_REQUEST, message="the server does not list this revision")
-    return Opened(version, checked("server/discover", opening))
+    return Negotiation(version, check_result("server/discover", opening))
 
 
-async def _initialize(link: Link, hello: Hello, timeout_s: float) -> Opened:
-    link.speak(None)
-    offered = hello.version if hello.version in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
-    params = {**hello.said, "protocolVersion": offered, "capabilities": hello.capabilities, "clientInfo": hello.info}
-    opening = await _answer(link, "initialize", params, timeout_s)
+async def _initialize(transport: Transport, identity: ClientIdentity, timeout_s: float) -> Negotiation:
+    transport.set_version(None)
+    proposed = identity.version if identity.version in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
+    params = {
+        **identity.initialize_params,
+        "protocolVersion": proposed,
+        "capabilities": identity.capabilities,
+        "clientInfo": identity.info,
+    }
+    opening = await _request(transport, "initialize", params, timeout_s)
     version = opening.get("protocolVersion")
     if not isinstance(version, str) or version not in HANDSHAKE_PROTOCOL_VERSIONS:
         raise UpstreamInvalidOutput("the upstream answers 'initialize' with a protocol revision that is not known")
-    checked("initialize", opening)
-    link.speak(version)
-    await link.notify("notifications/initialized", None)
-    await link.listen()
-    return Opened(version, opening)
+    check_result("initialize", opening)
+    transport.set_version(version)
+    await transport.notify("notifications/initialized", None)
+    await transport.listen()
+    return Negotiation(version, opening)
 
 
-async def _answer(link: Link, method: str, params: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+async def _request(transport: Transport, method: str, params: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     try:
         async with asyncio.timeout(timeout_s):
-            return await link.call(Call(method, params, unheard, unasked))
+            return await transport.call(Call(method, params, ignore_notification, refuse_request))
     except TimeoutError:
         raise UpstreamTimeout(f"the upstream has not answered {method!r} within {timeout_s:g} s") from None
 
@@ -161,6 +168,6 @@ def _supported(error: MCPError) -> list[str]:
     return strings(data.get("supported")) if is_object(data) else []
 
 
-def _speaks_handshake(error: MCPError) -> bool:
+def _supports_handshake(error: MCPError) -> bool:
     supported = _supported(error)
     return not supported or any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in supported)

@@ -19,7 +19,7 @@ _TEXT: Final = (str, "a text")
 _OBJECT: Final = (dict, "an object")
 _CAPABILITIES: Final = ("tools", "extensions")
 _OPENING: Final = {"capabilities": _OBJECT, "instructions": _TEXT}
-_READ: Final = {
+_CHECKED_MEMBERS: Final = {
     "initialize": _OPENING,
     "server/discover": _OPENING,
     "tools/list": {"tools": _LIST, "nextCursor": _TEXT},
@@ -30,14 +30,14 @@ _READ: Final = {
 }
 
 
-def checked(method: str, result: dict[str, Any]) -> dict[str, Any]:
+def check_result(method: str, result: dict[str, Any]) -> dict[str, Any]:
     """The result, if the members that the gateway reads have the types of MCP."""
-    for name, (kind, word) in _READ.get(method, {}).items():
+    for name, (kind, word) in _CHECKED_MEMBERS.get(method, {}).items():
         if not isinstance(result.get(name), kind | None):
             raise UpstreamInvalidOutput(f"the upstream answers {method!r} with {name!r} that is not {word}")
-    if _READ.get(method) is _OPENING:
-        said = members(result.get("capabilities"))
+    if _CHECKED_MEMBERS.get(method) is _OPENING:
+        capabilities = members(result.get("capabilities"))
         for name in _CAPABILITIES:
-            if not isinstance(said.get(name), dict | None):
+            if not isinstance(capabilities.get(name), dict | None):
                 raise UpstreamInvalidOutput(f"the upstream answers {method!r} with a capability {name!r} that is none")
     return result

@@ -13,87 +13,87 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from louver.concurrency.background import Tasks
-from louver.concurrency.backoff import Backoff, Backoffs, Pace
+from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.backoff import Backoff, BackoffByKey, Throttle
 from louver.errors import UpstreamUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from louver.gateway.clients.client import Client
-    from louver.gateway.upstream.negotiation import Hello
+    from louver.gateway.upstream.negotiation import ClientIdentity
 
 
 logger = logging.getLogger(__name__)
 
 
-class Attempts:
+class ConnectBackoff:
     def __init__(self, name: str) -> None:
         self._name = name
         self._failures = Backoff()
         # By client identity: a refused client cannot avoid the wait with another connection.
-        self._refused = Backoffs()
+        self._refusals = BackoffByKey()
 
     @property
     def wait_s(self) -> float:
         return self._failures.wait_s
 
-    def check(self, ends: Backoff, own: Hello | None) -> None:
+    def check(self, session_backoff: Backoff, identity: ClientIdentity | None) -> None:
         """Raise during a backoff: the upstream's, the session's (`ends`), or that of its only client (`own`)."""
-        refused = [self._refused.of(own.digest)] if own is not None and self._refused else []
-        for backoff in (self._failures, ends, *refused):
+        refusals = [self._refusals.get(identity.digest)] if identity is not None and self._refusals else []
+        for backoff in (self._failures, session_backoff, *refusals):
             if (wait_s := backoff.wait_s) > 0:
                 raise UpstreamUnavailable(
                     f"upstream {self._name!r} is not there ({backoff.problem}); it is tried again in {wait_s:.1f} s"
                 )
 
-    def failed(self, problem: str) -> UpstreamUnavailable:
-        self._failures.fail(problem)
-        return self._not_there(problem)
+    def record_failure(self, problem: str) -> UpstreamUnavailable:
+        self._failures.record_failure(problem)
+        return self._unavailable(problem)
 
-    def refused(self, own: Hello, problem: str) -> UpstreamUnavailable:
-        self._refused.fail(own.digest, problem)
-        return self._not_there(problem)
+    def record_refusal(self, identity: ClientIdentity, problem: str) -> UpstreamUnavailable:
+        self._refusals.record_failure(identity.digest, problem)
+        return self._unavailable(problem)
 
-    def succeeded(self, own: Hello | None) -> None:
+    def record_success(self, identity: ClientIdentity | None) -> None:
         self._failures.reset()
-        if own is not None and self._refused:
-            self._refused.forget(own.digest)
+        if identity is not None and self._refusals:
+            self._refusals.forget(identity.digest)
 
-    def _not_there(self, problem: str) -> UpstreamUnavailable:
+    def _unavailable(self, problem: str) -> UpstreamUnavailable:
         logger.error("upstream %r is not there: %s", self._name, problem)
         return UpstreamUnavailable(f"upstream {self._name!r} is not there: {problem}")
 
 
-class Seeking:
+class Reconnector:
     def __init__(
         self,
-        missing: Callable[[], Collection[Client]],  # one client for each audience that misses it
+        waiting_clients: Callable[[], Collection[Client]],  # one client for each audience that misses it
         wait_s: Callable[[], float],  # current backoff, in seconds
-        is_back: Callable[[Client], Awaitable[bool]],  # tries to connect; on success, notifies the clients
+        reconnect: Callable[[Client], Awaitable[bool]],  # tries to connect; on success, notifies the clients
     ) -> None:
-        self._missing = missing
+        self._waiting_clients = waiting_clients
         self._wait_s = wait_s
-        self._is_back = is_back
-        self._pace = Pace()
-        self._tasks = Tasks(logger)
+        self._reconnect = reconnect
+        self._pace = Throttle()
+        self._tasks = BackgroundTasks(logger)
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start, unless it is running or no client misses the upstream."""
-        if (self._task is None or self._task.done()) and self._missing():
-            self._task = self._tasks.start(self._seek())
+        if (self._task is None or self._task.done()) and self._waiting_clients():
+            self._task = self._tasks.start(self._run())
 
     def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
-    async def _seek(self) -> None:
-        while self._missing():
-            await self._pace.keep()
+    async def _run(self) -> None:
+        while self._waiting_clients():
+            await self._pace.wait()
             await asyncio.sleep(self._wait_s())
-            for client in self._missing():
-                if not await self._is_back(client) and self._wait_s() > 0:
+            for client in self._waiting_clients():
+                if not await self._reconnect(client) and self._wait_s() > 0:
                     # The failure holds for the other clients too.
                     break

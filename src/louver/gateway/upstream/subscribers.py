@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from louver.gateway.clients.client import LEVELS
+from louver.gateway.clients.client import LOG_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import KeysView
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 DEFAULT_LEVEL: Final = "info"
 
 
-class Audience:
+class Subscribers:
     def __init__(self) -> None:
         self.clients: set[Client] = set()  # handshake clients
-        self.missing: set[Client] = set()  # handshake clients to notify when the upstream is back
+        self.waiting: set[Client] = set()  # handshake clients to notify when the upstream is back
         self.levels: dict[Client, str] = {}  # requested log levels
         self._watchers: dict[str, set[Client]] = {}
 
     @property
-    def everybody(self) -> set[Client]:
+    def all_clients(self) -> set[Client]:
         """All clients that are connected, have a log level or watch a resource."""
         return self.clients.union(self.levels, *self._watchers.values())
 
     @property
-    def wants(self) -> bool:
+    def has_subscriptions(self) -> bool:
         """Whether any client has a log level or watches a resource."""
         return bool(self.levels or self._watchers)
 
@@ -42,10 +42,10 @@ class Audience:
         wanted = set(self.levels.values())
         if not wanted or self.clients - self.levels.keys():
             wanted.add(DEFAULT_LEVEL)
-        return min(wanted, key=LEVELS.index)
+        return min(wanted, key=LOG_LEVELS.index)
 
     def serves(self, client: Client) -> bool:
-        return any(client in some for some in (self.clients, self.levels, *self._watchers.values()))
+        return any(client in clients for clients in (self.clients, self.levels, *self._watchers.values()))
 
     def is_watched(self, client: Client, uri: str) -> bool:
         return client in self._watchers.get(uri, ())
@@ -63,7 +63,7 @@ class Audience:
             self._watchers.pop(uri, None)
         return not watchers
 
-    def take(self, client: Client, other: Audience) -> None:
+    def copy_client(self, client: Client, other: Subscribers) -> None:
         """Copy a client from another audience, with its log level and watched resources."""
         if client in other.clients:
             self.clients.add(client)
@@ -73,9 +73,9 @@ class Audience:
             if client in watchers:
                 self.watch(client, uri)
 
-    def leave(self, client: Client) -> list[str]:
+    def remove(self, client: Client) -> list[str]:
         """Remove a client; return the resources that no client watches any more."""
         self.clients.discard(client)
-        self.missing.discard(client)
+        self.waiting.discard(client)
         self.levels.pop(client, None)
         return [uri for uri in list(self.watched) if client in self._watchers[uri] and self.unwatch(client, uri)]

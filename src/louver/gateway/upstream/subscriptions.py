@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 
     from louver.gateway.clients.client import Caller, Client
-    from louver.gateway.upstream.change_stream import Changes
-    from louver.gateway.upstream.subscribers import Audience
+    from louver.gateway.upstream.change_stream import ChangeStream
+    from louver.gateway.upstream.subscribers import Subscribers
     from louver.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
@@ -35,25 +35,25 @@ class Subscriptions:
     def __init__(
         self,
         name: str,
-        audience: Audience,
-        changes: Changes | None,  # `None` for a handshake upstream
+        subscribers: Subscribers,
+        change_stream: ChangeStream | None,  # `None` for a handshake upstream
         call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],  # sends a client's request
         ask: Callable[[str, Params], Awaitable[dict[str, Any]]],  # sends the gateway's own
-        may_say: Callable[[str, Params], bool],  # whether the policy allows a notification
+        allows_notification: Callable[[str, Params], bool],  # whether the policy allows a notification
         timeout_s: float,  # longest wait for another client's request
     ) -> None:
         self._name = name
-        self._audience = audience
-        self._changes = changes
+        self._subscribers = subscribers
+        self._change_stream = change_stream
         self._call = call
         self._ask = ask
-        self._may_say = may_say
+        self._allows_notification = allows_notification
         self._timeout_s = timeout_s
         self._subscribed: set[str] = set()
         # By URI, while a task holds the lock or waits for it.
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._level: str | None = None
-        self._leveling = asyncio.Lock()
+        self._level_lock = asyncio.Lock()
 
     @property
     def default_level(self) -> str | None:
@@ -62,116 +62,116 @@ class Subscriptions:
 
     async def resume(self) -> None:
         """Subscribe again in a new session; failures are only logged."""
-        if self._changes is not None:
-            self._changes.watch(self._wanted)
+        if self._change_stream is not None:
+            self._change_stream.watch(self._watched_uris)
             return
         try:
-            async with self._leveling:
-                level = self._audience.level
-                is_to_be = bool(self._audience.levels) and self._may_say("notifications/message", {})
-                if is_to_be and await self._again("logging/setLevel", {"level": level}):
+            async with self._level_lock:
+                level = self._subscribers.level
+                is_needed = bool(self._subscribers.levels) and self._allows_notification("notifications/message", {})
+                if is_needed and await self._resend("logging/setLevel", {"level": level}):
                     self._level = level
-            for uri in sorted(self._wanted):
-                async with self._in_turn(uri):
-                    is_to_be = uri in self._audience.watched and uri not in self._subscribed
-                    if is_to_be and await self._again("resources/subscribe", {"uri": uri}):
+            for uri in sorted(self._watched_uris):
+                async with self._lock_of(uri):
+                    is_needed = uri in self._subscribers.watched and uri not in self._subscribed
+                    if is_needed and await self._resend("resources/subscribe", {"uri": uri}):
                         self._subscribed.add(uri)
         except UpstreamError as error:
             logger.warning("upstream %r is not asked again for all that is wanted of it: %s", self._name, error)
 
-    async def watch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+    async def watch(self, caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
         uri = params["uri"]
-        if self._changes is not None:
-            self._audience.watch(turn.client, uri)
-            self._changes.watch(self._wanted)
+        if self._change_stream is not None:
+            self._subscribers.watch(caller.client, uri)
+            self._change_stream.watch(self._watched_uris)
             return {}
-        async with self._held(self._in_turn(uri), turn.client):
-            self._audience.watch(turn.client, uri)
+        async with self._hold_lock(self._lock_of(uri), caller.client):
+            self._subscribers.watch(caller.client, uri)
             if uri in self._subscribed:
                 return {}
             try:
-                result = await self._call(turn, "resources/subscribe", params)
+                result = await self._call(caller, "resources/subscribe", params)
             except BaseException:  # a cancelled client does not watch it either
-                self._audience.unwatch(turn.client, uri)
+                self._subscribers.unwatch(caller.client, uri)
                 raise
             self._subscribed.add(uri)
             return result
 
-    async def watch_all(self, turn: Caller, uris: Collection[str]) -> None:
+    async def watch_all(self, caller: Caller, uris: Collection[str]) -> None:
         """Subscribe a client to many resources; refusals are ignored."""
-        if self._changes is None:
+        if self._change_stream is None:
             for uri in uris:
                 with suppress(MCPError, UpstreamError):
-                    await self.watch(turn, {"uri": uri})
+                    await self.watch(caller, {"uri": uri})
         elif uris:
             for uri in uris:
-                self._audience.watch(turn.client, uri)
+                self._subscribers.watch(caller.client, uri)
             # Once, since it reopens the stream.
-            self._changes.watch(self._wanted)
+            self._change_stream.watch(self._watched_uris)
 
-    async def unwatch(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+    async def unwatch(self, caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
         uri = params["uri"]
-        if self._changes is not None:
-            self._audience.unwatch(turn.client, uri)
-            self._changes.watch(self._wanted)
+        if self._change_stream is not None:
+            self._subscribers.unwatch(caller.client, uri)
+            self._change_stream.watch(self._watched_uris)
             return {}
-        async with self._held(self._in_turn(uri), turn.client):
-            if not self._audience.unwatch(turn.client, uri):
+        async with self._hold_lock(self._lock_of(uri), caller.client):
+            if not self._subscribers.unwatch(caller.client, uri):
                 return {}
             self._subscribed.discard(uri)
-            return await self._call(turn, "resources/unsubscribe", params)
+            return await self._call(caller, "resources/unsubscribe", params)
 
-    async def set_level(self, turn: Caller, params: dict[str, Any]) -> dict[str, Any]:
+    async def set_level(self, caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
         """Set a client's log level; in 2026-07-28 every request carries it, so the upstream gets none."""
-        client, level = turn.client, params["level"]
-        if self._changes is not None:
+        client, level = caller.client, params["level"]
+        if self._change_stream is not None:
             client.log_level = level
             return {}
-        async with self._held(self._leveling, client):
-            self._audience.levels[client] = level
-            before, self._level = self._level, self._audience.level
+        async with self._hold_lock(self._level_lock, client):
+            self._subscribers.levels[client] = level
+            before, self._level = self._level, self._subscribers.level
             try:
-                result = await self._call(turn, "logging/setLevel", {**params, "level": self._level})
+                result = await self._call(caller, "logging/setLevel", {**params, "level": self._level})
             except MCPError:
                 # The upstream has no log.
-                self._audience.levels.pop(client, None)
+                self._subscribers.levels.pop(client, None)
                 self._level = before
                 raise
             client.log_level = level
             return result
 
-    async def settle_level(self) -> None:
+    async def adjust_level(self) -> None:
         """Adjust the upstream's log level to its clients, if one was set."""
-        async with self._leveling:
-            await self._settle()
+        async with self._level_lock:
+            await self._adjust_level()
 
-    async def narrow(self, left: list[str]) -> None:
+    async def on_client_left(self, unwatched_uris: list[str]) -> None:
         """A client has left: drop its subscriptions (`left`) and adjust the log level; failures are ignored."""
-        if self._changes is not None:
-            if left:
-                self._changes.watch(self._wanted)
+        if self._change_stream is not None:
+            if unwatched_uris:
+                self._change_stream.watch(self._watched_uris)
             return
-        for uri in left:
+        for uri in unwatched_uris:
             with suppress(MCPError, UpstreamError):
-                async with self._held(self._in_turn(uri)):
-                    if uri in self._subscribed and uri not in self._audience.watched:
+                async with self._hold_lock(self._lock_of(uri)):
+                    if uri in self._subscribed and uri not in self._subscribers.watched:
                         self._subscribed.discard(uri)
                         await self._ask("resources/unsubscribe", {"uri": uri})
         with suppress(UpstreamTimeout):
-            async with self._held(self._leveling):
-                await self._settle()
+            async with self._hold_lock(self._level_lock):
+                await self._adjust_level()
 
     @property
-    def _wanted(self) -> set[str]:
-        said = "notifications/resources/updated"
-        return {uri for uri in self._audience.watched if self._may_say(said, {"uri": uri})}
+    def _watched_uris(self) -> set[str]:
+        notification = "notifications/resources/updated"
+        return {uri for uri in self._subscribers.watched if self._allows_notification(notification, {"uri": uri})}
 
-    def _in_turn(self, uri: str) -> asyncio.Lock:
+    def _lock_of(self, uri: str) -> asyncio.Lock:
         """The lock for requests about one resource."""
         return self._locks.setdefault(uri, asyncio.Lock())
 
     @asynccontextmanager
-    async def _held(self, lock: asyncio.Lock, client: Client | None = None) -> AsyncGenerator[None]:
+    async def _hold_lock(self, lock: asyncio.Lock, client: Client | None = None) -> AsyncGenerator[None]:
         """Hold a lock for a client; raises if the wait is too long or the client has gone."""
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -181,19 +181,19 @@ class Subscriptions:
             raise UpstreamTimeout(message) from None
         try:
             if client is not None:
-                client.check_is_there(self._name)
+                client.check_is_open(self._name)
             yield
         finally:
             lock.release()
 
-    async def _settle(self) -> None:
+    async def _adjust_level(self) -> None:
         """Adjust the log level, with the lock held."""
-        if self._level not in (None, level := self._audience.level):
+        if self._level not in (None, level := self._subscribers.level):
             self._level = level
             with suppress(MCPError, UpstreamError):
                 await self._ask("logging/setLevel", {"level": level})
 
-    async def _again(self, method: str, params: dict[str, Any]) -> bool:
+    async def _resend(self, method: str, params: dict[str, Any]) -> bool:
         try:
             await self._ask(method, params)
         except MCPError as refused:

@@ -19,56 +19,56 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
 
 
-class Patience:
-    def __init__(self, deadlines: Deadlines[Patience]) -> None:
+class CallTimeout:
+    def __init__(self, deadlines: Deadlines[CallTimeout]) -> None:
         self._deadlines = deadlines
-        self._questions = 0
-        self._waiting = Interruptible()
+        self._open_requests = 0
+        self._interruptible = Interruptible()
         self._is_over = False
 
     async def wait(self, call: Call, send: Callable[[Call], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """The answer to a call; raises `UpstreamTimeout` after too long a silence."""
 
-        async def heard(method: str, params: Params) -> None:
-            self._put_off()
-            await call.heard(method, params)
+        async def on_notification(method: str, params: Params) -> None:
+            self._reschedule()
+            await call.on_notification(method, params)
 
-        async def asked(method: str, params: Params) -> dict[str, Any]:
-            with self.held():
-                return await call.asked(method, params)
+        async def on_request(method: str, params: Params) -> dict[str, Any]:
+            with self.suspended():
+                return await call.on_request(method, params)
 
-        with self._waiting:
-            self._put_off()
+        with self._interruptible:
+            self._reschedule()
             try:
-                return await send(call.heard_by(heard, asked))
+                return await send(call.with_handlers(on_notification, on_request))
             finally:
                 self._is_over = True
-                self._put_off()
+                self._reschedule()
 
     @contextmanager
-    def held(self) -> Generator[None]:
+    def suspended(self) -> Generator[None]:
         """Suspend the deadline meanwhile; afterwards it starts over."""
-        self._questions += 1
-        self._put_off()
+        self._open_requests += 1
+        self._reschedule()
         try:
             yield
         finally:
-            self._questions -= 1
-            self._put_off()
+            self._open_requests -= 1
+            self._reschedule()
 
-    def run_out(self) -> None:
+    def expire(self) -> None:
         self._is_over = True
         message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
-        self._waiting.interrupt(UpstreamTimeout(message))
+        self._interruptible.interrupt(UpstreamTimeout(message))
 
-    def _put_off(self) -> None:
+    def _reschedule(self) -> None:
         # A request to the client may outlive its call.
-        if self._questions or self._is_over:
-            self._deadlines.lift(self)
+        if self._open_requests or self._is_over:
+            self._deadlines.cancel(self)
         else:
             self._deadlines.set(self)
 
 
-def deadlines_of(timeout_s: float) -> Deadlines[Patience]:
+def deadlines_of(timeout_s: float) -> Deadlines[CallTimeout]:
     """The deadlines of one upstream's calls; `timeout_s` is the longest silence."""
-    return Deadlines(timeout_s, Patience.run_out)
+    return Deadlines(timeout_s, CallTimeout.expire)

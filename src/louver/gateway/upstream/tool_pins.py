@@ -13,7 +13,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from louver.catalogue.policy.policy import definition_digest
-from louver.concurrency.offload import by_turns
+from louver.concurrency.offload import yielding
 from louver.core.json import members
 from louver.limits import MAX_KNOWN_DEFINITIONS, MAX_LOG_LINE
 
@@ -26,43 +26,43 @@ logger = logging.getLogger(__name__)
 OnChange = Literal["warn", "block"]
 
 
-class Definitions:
+class ToolPins:
     def __init__(self, upstream: str, on_change: OnChange) -> None:
         self._upstream = upstream
         self._blocks = on_change == "block"
-        self._known: dict[str, str] = {}
-        self._safe: set[str] = set()
+        self._digests: dict[str, str] = {}
+        self._retryable: set[str] = set()
 
     async def learn(self, tools: Iterable[dict[str, Any]]) -> set[str]:
         """Record listed tools; return the names of blocked ones."""
         blocked: set[str] = set()
-        async for tool in by_turns(tools):
+        async for tool in yielding(tools):
             if self._has_changed(tool) and self._blocks:
                 blocked.add(tool["name"])
             else:
-                self._note_safe(tool)
+                self._record_retryable(tool)
         return blocked
 
-    def is_safe(self, tool: object) -> bool:
+    def is_retryable(self, tool: object) -> bool:
         """Whether a tool declares that a second call does no harm."""
-        return tool in self._safe
+        return tool in self._retryable
 
-    def _note_safe(self, tool: dict[str, Any]) -> None:
-        says = members(tool.get("annotations"))
-        is_safe = says.get("readOnlyHint") is True or says.get("idempotentHint") is True
-        (self._safe.add if is_safe else self._safe.discard)(tool["name"])
+    def _record_retryable(self, tool: dict[str, Any]) -> None:
+        annotations = members(tool.get("annotations"))
+        is_retryable = annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
+        (self._retryable.add if is_retryable else self._retryable.discard)(tool["name"])
 
     def _has_changed(self, tool: dict[str, Any]) -> bool:
         name, digest = tool["name"], definition_digest(tool)
-        known = self._known.get(name)
-        if known is None and len(self._known) < MAX_KNOWN_DEFINITIONS:
-            known = self._known[name] = digest
+        known = self._digests.get(name)
+        if known is None and len(self._digests) < MAX_KNOWN_DEFINITIONS:
+            known = self._digests[name] = digest
         if known == digest:
             return False
         if known is not None:
-            becomes = ": it is blocked" if self._blocks else ""
-            told = "upstream %r: tool %r is defined otherwise than before%s"
-            logger.warning(told, self._upstream, name[:MAX_LOG_LINE], becomes)
+            suffix = ": it is blocked" if self._blocks else ""
+            message = "upstream %r: tool %r is defined otherwise than before%s"
+            logger.warning(message, self._upstream, name[:MAX_LOG_LINE], suffix)
             if not self._blocks:
-                self._known[name] = digest
+                self._digests[name] = digest
         return True

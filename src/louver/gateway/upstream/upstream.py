@@ -19,27 +19,27 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcp import MCPError
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from louver.concurrency.background import Tasks
+from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
 from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import Client
 from louver.gateway.clients.revisions import is_modern
-from louver.gateway.transports.transport import RefusesAll, unheard
-from louver.gateway.upstream.availability import Presence
-from louver.gateway.upstream.list_cache import changes_with
-from louver.gateway.upstream.retry import Attempts, Seeking
+from louver.gateway.transports.transport import RefusesAllRequests, ignore_notification
+from louver.gateway.upstream.availability import Availability
+from louver.gateway.upstream.list_cache import change_notifications
+from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
-from louver.gateway.upstream.subscribers import Audience
-from louver.gateway.upstream.tool_pins import Definitions
+from louver.gateway.upstream.subscribers import Subscribers
+from louver.gateway.upstream.tool_pins import ToolPins
 from louver.limits import MAX_SESSIONS, UNUSED_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
-    from louver.gateway.transports.transport import Link, Listener
-    from louver.gateway.upstream.availability import Onlookers
-    from louver.gateway.upstream.negotiation import Hello
+    from louver.gateway.transports.transport import Listener, Transport
+    from louver.gateway.upstream.availability import AvailabilityListeners
+    from louver.gateway.upstream.negotiation import ClientIdentity
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.tool_pins import OnChange
     from louver.jsonrpc.codec import Params
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    link: Callable[[Listener], Link]  # makes a transport
+    link: Callable[[Listener], Transport]  # makes a transport
     timeout_s: float  # longest silence during a call
     isolated: bool  # each handshake client has its own session
     per_era: bool  # sessions in both kinds of revisions at once; a single process speaks only one
@@ -58,10 +58,10 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    audience: Audience
-    presence: Presence
-    ends: Backoff = field(default_factory=Backoff)  # early ends in a row
+class _SessionSlot:
+    subscribers: Subscribers
+    availability: Availability
+    early_ends: Backoff = field(default_factory=Backoff)  # early ends in a row
 
 
 class _Opening(NamedTuple):
@@ -75,195 +75,199 @@ class Upstream:
     def __init__(
         self,
         name: str,
-        terms: Terms,
+        settings: Terms,
         *,
-        opened_as: Hello,  # identity in shared sessions
-        serves_one: bool,  # one client over stdio: its identity is used instead
-        told: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
-        onlookers: Onlookers,
+        shared_identity: ClientIdentity,  # identity in shared sessions
+        single_client: bool,  # one client over stdio: its identity is used instead
+        publish: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
+        availability_listeners: AvailabilityListeners,
     ) -> None:
         self.name = name
         self.problem: str | None = None
-        self.says: str | None = None  # the name in its `serverInfo`
-        self._terms = terms
-        self.opened_as = opened_as
-        self._serves_one = serves_one
-        self._told = told
-        self._onlookers = onlookers
-        self._places: dict[Hashable, _Place] = {}
+        self.server_name: str | None = None  # the name in its `serverInfo`
+        self._settings = settings
+        self.shared_identity = shared_identity
+        self._single_client = single_client
+        self._publish = publish
+        self._availability_listeners = availability_listeners
+        self._slots: dict[Hashable, _SessionSlot] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, _Opening] = {}
-        self._definitions = Definitions(name, terms.on_change)
-        self._attempts = Attempts(name)
-        self._ending = Tasks(logger)
-        self._seeking = Seeking(self._missing, lambda: self._attempts.wait_s, self._is_back)
+        self._tool_pins = ToolPins(name, settings.on_change)
+        self._backoff = ConnectBackoff(name)
+        self._closing_tasks = BackgroundTasks(logger)
+        self._reconnector = Reconnector(self._waiting_clients, lambda: self._backoff.wait_s, self._reconnect)
         self._is_closed = False
 
     @property
     def guard(self) -> Guard | None:
-        return self._terms.guard
+        return self._settings.guard
 
     @property
     def clients(self) -> set[Client]:
         """The handshake clients."""
-        return {client for place in self._places.values() for client in place.audience.clients}
+        return {client for slot in self._slots.values() for client in slot.subscribers.clients}
 
     async def session(self, client: Client | None = None, within_s: float | None = None) -> Session:
         """The session of a client, or any for the gateway itself. Opened if needed; that goes on after `within_s`."""
         while not self._is_closed:
             if client is not None:
-                client.check_is_there(self.name)
+                client.check_is_open(self.name)
             if client is None and self._sessions:
                 return next(iter(self._sessions.values()))
             key = self._key(client)
             if client is not None and not client.is_modern:
-                self._join(key, client)
+                self._add_client(key, client)
             if (session := self._sessions.get(key)) is not None:
                 return session
-            (opening, began), terms = self._opening_of(key, client), self._terms
+            (opening, began), settings = self._opening_of(key, client), self._settings
             # Several clients may wait for it; cancelling one does not cancel the opening.
             left_s = None if within_s is None else max(0.0, began + within_s - monotonic())
             if not (await asyncio.wait({opening}, timeout=left_s))[0]:
                 raise UpstreamUnavailable(f"upstream {self.name!r} is not there yet: it is being opened")
-            if self._terms is not terms and (client is None or client.is_modern or client in self.clients):
+            if self._settings is not settings and (client is None or client.is_modern or client in self.clients):
                 # Try again with the new settings, unless the client has left.
                 continue
-            if opening.cancelled() or self._terms is not terms or self._is_closed:
+            if opening.cancelled() or self._settings is not settings or self._is_closed:
                 break
             return opening.result()
         raise UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
 
     async def resume(self) -> None:
         """Open the sessions that have subscriptions or log levels, if the upstream is available."""
-        for key in list(self._places):
+        for key in list(self._slots):
             # A client that leaves meanwhile is not served any more.
-            if (place := self._places.get(key)) is not None and place.audience.wants:
+            if (slot := self._slots.get(key)) is not None and slot.subscribers.has_subscriptions:
                 with suppress(UpstreamError):
-                    await self.session(next(iter(place.audience.everybody)))
+                    await self.session(next(iter(slot.subscribers.all_clients)))
 
     async def notify(self, client: Client, method: str, params: Params) -> None:
         """Pass on a client's notification if a session is open; progress only for an open request to that client."""
         session = self._sessions.get(self._key(client))
         if session is None or session.is_modern:
             return
-        if method == "notifications/progress" and not session.has_asked(client, (params or {}).get("progressToken")):
+        if method == "notifications/progress" and not session.has_open_request(
+            client, (params or {}).get("progressToken")
+        ):
             return
         with suppress(UpstreamError):
             await session.notify(method, params)
 
     def is_watched(self, client: Client, uri: str) -> bool:
-        place = self._places.get(self._key(client))
-        return place is not None and place.audience.is_watched(client, uri)
+        slot = self._slots.get(self._key(client))
+        return slot is not None and slot.subscribers.is_watched(client, uri)
 
-    def is_there(self, client: Client) -> bool:
+    def has_session_for(self, client: Client) -> bool:
         return self._key(client) in self._sessions
 
-    def miss(self, client: Client) -> None:
+    def notify_when_available(self, client: Client) -> None:
         """Record that a client is served without the upstream, and reconnect in the background."""
-        if not client.has_gone:
-            self._place(self._key(client)).presence.miss(client)
-            self._seeking.begin()
+        if not client.is_closed:
+            self._slot(self._key(client)).availability.notify_when_available(client)
+            self._reconnector.start()
 
-    def keep_level(self, client: Client, level: str) -> None:
-        if not client.has_gone:
-            self._place(self._key(client)).audience.levels[client] = client.log_level = level
+    def store_level(self, client: Client, level: str) -> None:
+        if not client.is_closed:
+            self._slot(self._key(client)).subscribers.levels[client] = client.log_level = level
 
-    def is_safe(self, method: str, params: Params) -> bool:
+    def is_retryable(self, method: str, params: Params) -> bool:
         """Whether a request calls a tool that is declared safe to call again."""
-        return method == "tools/call" and self._definitions.is_safe((params or {}).get("name"))
+        return method == "tools/call" and self._tool_pins.is_retryable((params or {}).get("name"))
 
-    async def leave(self, client: Client) -> None:
+    async def remove_client(self, client: Client) -> None:
         if (opening := self._opening.get(client)) is not None:
             opening.task.cancel()
         # Removed before the first await.
-        own = self._sessions.pop(client, None)
-        self._places.pop(client, None)
+        client_session = self._sessions.pop(client, None)
+        self._slots.pop(client, None)
         # Only sessions that serve this client: it does not wait for the servers of others.
-        places = {key: place for key, place in self._places.items() if place.audience.serves(client)}
-        left = {key: place.audience.leave(client) for key, place in places.items()}
-        if own is not None:
-            await asyncio.shield(self._ending.start(own.close()))
+        slots = {key: slot for key, slot in self._slots.items() if slot.subscribers.serves(client)}
+        left = {key: slot.subscribers.remove(client) for key, slot in slots.items()}
+        if client_session is not None:
+            await asyncio.shield(self._closing_tasks.start(client_session.close()))
         for key, uris in left.items():
             if (session := self._sessions.get(key)) is not None:
-                await session.subscriptions.narrow(uris)
+                await session.subscriptions.on_client_left(uris)
 
-    def change(self, terms: Terms) -> None:
+    def reconfigure(self, settings: Terms) -> None:
         """Apply new settings; clients and subscriptions stay. It also revives an upstream that was closed."""
-        self._terms = terms
-        before, self._places = self._places, {}
-        for place in before.values():
-            for client in place.audience.everybody:
-                self._place(self._key(client)).audience.take(client, place.audience)
-        self._attempts = Attempts(self.name)
-        self._definitions = Definitions(self.name, terms.on_change)
-        self.problem = self.says = None
-        self._let_go()
+        self._settings = settings
+        before, self._slots = self._slots, {}
+        for slot in before.values():
+            for client in slot.subscribers.all_clients:
+                self._slot(self._key(client)).subscribers.copy_client(client, slot.subscribers)
+        self._backoff = ConnectBackoff(self.name)
+        self._tool_pins = ToolPins(self.name, settings.on_change)
+        self.problem = self.server_name = None
+        self._close_all()
         self._is_closed = False
 
-    def give_up(self) -> None:
+    def close(self) -> None:
         """Close all sessions and open none until `change`."""
         self._is_closed = True
-        self._let_go()
-        self._seeking.stop()
+        self._close_all()
+        self._reconnector.stop()
 
-    async def ended(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until closed sessions have ended."""
-        await self._ending.over()
+        await self._closing_tasks.wait()
 
-    def _let_go(self) -> None:
+    def _close_all(self) -> None:
         """Close all sessions and openings, in the background."""
         openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
         for opening, _ in openings:
             opening.cancel()
-            self._ending.start(_over(opening))
+            self._closing_tasks.start(_wait_for(opening))
         for session in sessions:
-            self._ending.start(session.close())
+            self._closing_tasks.start(session.close())
 
     def _key(self, client: Client | None) -> Hashable:
         """The key of a client's session: the client, `None` for all, or whether it is a handshake session."""
-        if self._terms.isolated and client is not None and not client.is_modern:
+        if self._settings.isolated and client is not None and not client.is_modern:
             return client
-        if not self._terms.per_era:
+        if not self._settings.per_era:
             return None
-        return not (is_modern(self.opened_as.version) if client is None else client.is_modern)
+        return not (is_modern(self.shared_identity.version) if client is None else client.is_modern)
 
-    def _place(self, key: Hashable) -> _Place:
-        if (place := self._places.get(key)) is None:
-            audience = Audience()
-            presence = Presence(audience, self._onlookers, serves_modern=_serves_modern(key))
-            place = self._places[key] = _Place(audience, presence)
-        return place
+    def _slot(self, key: Hashable) -> _SessionSlot:
+        if (slot := self._slots.get(key)) is None:
+            subscribers = Subscribers()
+            availability = Availability(subscribers, self._availability_listeners, serves_modern=_serves_modern(key))
+            slot = self._slots[key] = _SessionSlot(subscribers, availability)
+        return slot
 
-    def _join(self, key: Hashable, client: Client) -> None:
+    def _add_client(self, key: Hashable, client: Client) -> None:
         """Serve a handshake client over a session, which may not be open yet."""
-        clients = self._place(key).audience.clients
+        clients = self._slot(key).subscribers.clients
         if client not in clients:
             clients.add(client)
             if (session := self._sessions.get(key)) is not None:
-                session.joined()
+                session.on_client_joined()
 
     def _opening_of(self, key: Hashable, client: Client | None) -> _Opening:
         if (opening := self._opening.get(key)) is None:
-            if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS and not self._has_made_room():
+            if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS and not self._evict_idle_session():
                 raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
             opening = self._opening[key] = _Opening(asyncio.create_task(self._open(key, client)), monotonic())
-            opening.task.add_done_callback(partial(self._opened, key))
+            opening.task.add_done_callback(partial(self._on_opened, key))
         return opening
 
-    def _has_made_room(self) -> bool:
+    def _evict_idle_session(self) -> bool:
         """Close the longest unused session of a single client, which may have crashed."""
         idle = {
             session.idle_s: key
             for key, session in self._sessions.items()
-            if isinstance(key, Client) and session.idle_s > UNUSED_S and not self._places[key].audience.wants
+            if isinstance(key, Client)
+            and session.idle_s > UNUSED_S
+            and not self._slots[key].subscribers.has_subscriptions
         }
         if not idle:
             return False
-        self._ending.start(self._sessions.pop(idle[max(idle)]).close())
+        self._closing_tasks.start(self._sessions.pop(idle[max(idle)]).close())
         return True
 
-    def _opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
+    def _on_opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
         if key in self._opening and self._opening[key].task is opening:
             del self._opening[key]
         if not opening.cancelled():
@@ -271,81 +275,81 @@ class Upstream:
             opening.exception()
 
     async def _open(self, key: Hashable, client: Client | None) -> Session:
-        place = self._place(key)
-        own = client.hello if client is not None and key is client else None
-        self._attempts.check(place.ends, own)
+        slot = self._slot(key)
+        client_identity = client.identity if client is not None and key is client else None
+        self._backoff.check(slot.early_ends, client_identity)
         session = Session(
             self.name,
-            self._terms.link,
-            self._hello_to(key, client),
-            self._terms.timeout_s,
-            place.audience,
-            self._told if _serves_modern(key) else unheard,
-            self._ended,
-            self._list_changed,
-            self._definitions,
+            self._settings.link,
+            self._identity_for(key, client),
+            self._settings.timeout_s,
+            slot.subscribers,
+            self._publish if _serves_modern(key) else ignore_notification,
+            self._on_session_ended,
+            self._on_list_changed,
+            self._tool_pins,
             self.guard,
         )
         try:
             await session.open()
         except UpstreamError as error:
-            raise self._failed(error.message) from None
-        except RefusesAll as error:
-            raise self._failed(error.problem) from None
+            raise self._record_failure(error.message) from None
+        except RefusesAllRequests as error:
+            raise self._record_failure(error.problem) from None
         except MCPError as error:
-            if own is None:
-                raise self._failed(f"it refuses to open, with error {error.error.code}") from None
+            if client_identity is None:
+                raise self._record_failure(f"it refuses to open, with error {error.error.code}") from None
             # It refused this client's own `initialize`: other clients may be accepted.
             problem = f"it refuses this client, with error {error.error.code}"
-            raise self._attempts.refused(own, problem) from None
-        self._attempts.succeeded(own)
+            raise self._backoff.record_refusal(client_identity, problem) from None
+        self._backoff.record_success(client_identity)
         self.problem = None
-        self.says = session.opened.name
+        self.server_name = session.negotiation.name
         self._sessions[key] = session
-        place.presence.came(_lists_of(session))
+        slot.availability.on_available(_change_notifications(session))
         return session
 
-    def _list_changed(self, change: str) -> None:
+    def _on_list_changed(self, change: str) -> None:
         """A change that one session reports holds for all: the upstream may not report it in the others."""
         for session in self._sessions.values():
-            session.forget(change)
+            session.invalidate(change)
 
-    def _hello_to(self, key: Hashable, client: Client | None) -> Hello:
+    def _identity_for(self, key: Hashable, client: Client | None) -> ClientIdentity:
         """The identity for a session: the client's own if it serves that client alone."""
-        if client is not None and self._serves_one:
-            self.opened_as = client.hello
-        if client is None or self._serves_one:
-            return self.opened_as
+        if client is not None and self._single_client:
+            self.shared_identity = client.identity
+        if client is None or self._single_client:
+            return self.shared_identity
         if key is client:
-            return client.hello
-        if not self._terms.per_era:
-            return self.opened_as
+            return client.identity
+        if not self._settings.per_era:
+            return self.shared_identity
         # The kind of session decides the revision, not the client that comes first.
-        return replace(self.opened_as, version=client.version if client.is_modern else LATEST_HANDSHAKE_VERSION)
+        return replace(self.shared_identity, version=client.version if client.is_modern else LATEST_HANDSHAKE_VERSION)
 
-    def _failed(self, problem: str) -> UpstreamUnavailable:
+    def _record_failure(self, problem: str) -> UpstreamUnavailable:
         self.problem = problem
-        return self._attempts.failed(problem)
+        return self._backoff.record_failure(problem)
 
-    def _ended(self, session: Session, reason: str) -> None:
+    def _on_session_ended(self, session: Session, reason: str) -> None:
         for key, known in list(self._sessions.items()):
             if known is session:
                 del self._sessions[key]
                 self.problem = reason
                 logger.error("upstream %r: the connection has ended: %s", self.name, reason)
-                ends = self._places[key].ends
-                if session.has_stayed:
-                    ends.reset()
+                backoff = self._slots[key].early_ends
+                if session.is_stable:
+                    backoff.reset()
                 else:
-                    ends.fail(reason)
-                self._places[key].presence.went(_lists_of(session))
-                self._seeking.begin()
+                    backoff.record_failure(reason)
+                self._slots[key].availability.on_unavailable(_change_notifications(session))
+                self._reconnector.start()
 
-    def _missing(self) -> list[Client]:
-        return [client for place in self._places.values() if (client := place.presence.missed_by) is not None]
+    def _waiting_clients(self) -> list[Client]:
+        return [client for slot in self._slots.values() if (client := slot.availability.waiting_client) is not None]
 
-    async def _is_back(self, client: Client) -> bool:
-        was_open = self.is_there(client)
+    async def _reconnect(self, client: Client) -> bool:
+        was_open = self.has_session_for(client)
         try:
             session = await self.session(client)
             if was_open:
@@ -354,8 +358,8 @@ class Upstream:
                     await session.tools()
         except UpstreamError:
             return False
-        if (place := self._places.get(self._key(client))) is not None:
-            place.presence.came(_lists_of(session))
+        if (slot := self._slots.get(self._key(client))) is not None:
+            slot.availability.on_available(_change_notifications(session))
         return True
 
 
@@ -363,9 +367,9 @@ def _serves_modern(key: Hashable) -> bool:
     return key is None or key is False
 
 
-def _lists_of(session: Session) -> frozenset[str]:
-    return changes_with(members(session.opened.opening.get("capabilities")))
+def _change_notifications(session: Session) -> frozenset[str]:
+    return change_notifications(members(session.negotiation.opening.get("capabilities")))
 
 
-async def _over(opening: asyncio.Task[Session]) -> None:
+async def _wait_for(opening: asyncio.Task[Session]) -> None:
     await asyncio.wait({opening})

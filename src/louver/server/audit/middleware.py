@@ -17,7 +17,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from louver.catalogue.policy.audit_record import Record
-from louver.concurrency.offload import aside
+from louver.concurrency.offload import run_in_thread
 from louver.core.json import is_object, members
 from louver.core.paths.find import fields_of
 from louver.core.wrapper import text_wrapper_in
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from louver.server.request import Next, Request
 
 
-UNKNOWN: Final = "*"  # recorded as the name of a tool that does not exist
+UNKNOWN_TOOL: Final = "*"  # recorded as the name of a tool that does not exist
 
 
-class Writer(Protocol):
+class RecordWriter(Protocol):
     """Writes records (`louver.server.audit.writer.Audit`)."""
 
-    def who(self, principal: Principal) -> str: ...
+    def principal_digest(self, principal: Principal) -> str: ...
 
     async def write(self, record: Record) -> None:
         """Write a record and wait until it is durable; raise AuditFailed if it is not."""
@@ -52,41 +52,41 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class ToolOwner:
     server: str
     tool: str  # the tool's name at the server
     policy: str  # version of the server's policy
     names: Set[str] = frozenset()  # names in the tool's output schema
 
 
-class Auditing:
+class AuditMiddleware:
     """The middleware; `whose` maps a tool's public name to its owner, or to `None` if its calls are not recorded."""
 
-    def __init__(self, audit: Writer, whose: Callable[[str, Principal], Owned | None]) -> None:
-        self._audit = audit
-        self._whose = whose
+    def __init__(self, writer: RecordWriter, owner_of: Callable[[str, Principal], ToolOwner | None]) -> None:
+        self._writer = writer
+        self._owner_of = owner_of
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.method != "tools/call" and not is_kept_result(request):
             return await call_next(request)
-        began = time.monotonic()
+        started = time.monotonic()
         request.record.is_wanted = True
         try:
             result = await call_next(request)
         except MCPError:
-            await self._written(request, None, began)
+            await self._record_call(request, None, started)
             raise
-        return await self._written(request, result, began)
+        return await self._record_call(request, result, started)
 
-    async def _written(self, request: Request, result: dict[str, Any] | None, began: float) -> dict[str, Any]:
+    async def _record_call(self, request: Request, result: dict[str, Any] | None, began: float) -> dict[str, Any]:
         call, principal = request.record, request.identity.principal
         name: object = request.params.get("name") if call.tool is None else call.tool
-        owned = self._whose(name, principal) if isinstance(name, str) else None
+        owned = self._owner_of(name, principal) if isinstance(name, str) else None
         if owned is not None:
-            told = () if result is None else await aside(result, partial(_told, result, owned.names))
+            told = () if result is None else await run_in_thread(result, partial(_sent_fields, result, owned.names))
             record = Record(
                 time=time.time(),
-                principal=self._audit.who(principal),
+                principal=self._writer.principal_digest(principal),
                 server=owned.server,
                 tool=owned.tool,
                 policy=owned.policy,
@@ -99,7 +99,7 @@ class Auditing:
                 correlation=call.correlation or secrets.token_hex(8),
             )
             try:
-                await self._audit.write(record)
+                await self._writer.write(record)
             except AuditFailed as error:
                 if result is None or request.method != "tools/call":
                     raise MCPError(code=INTERNAL_ERROR, message=error.message) from None
@@ -107,12 +107,12 @@ class Auditing:
         return {} if result is None else result
 
 
-def _told(result: dict[str, Any], names: Set[str]) -> tuple[str, ...]:
-    shown = _shown(result)
-    return () if shown is None else fields_of(shown, names)
+def _sent_fields(result: dict[str, Any], names: Set[str]) -> tuple[str, ...]:
+    value = _sent_value(result)
+    return () if value is None else fields_of(value, names)
 
 
-def _shown(result: dict[str, Any]) -> Json:
+def _sent_value(result: dict[str, Any]) -> Json:
     if result.get("isError"):
         return None
     contents: Any = result.get("contents")
@@ -124,9 +124,9 @@ def _shown(result: dict[str, Any]) -> Json:
 
 def _mode(result: dict[str, Any] | None) -> Mode:
     meta = members((result or {}).get("_meta"))
-    said = members(meta.get(PROJECTION_LITERAL) or meta.get(PROJECTION))
+    receipt = members(meta.get(PROJECTION_LITERAL) or meta.get(PROJECTION))
     modes: dict[object, Mode] = {"include": "include", "exclude": "exclude", "view": "view"}
-    return modes.get(said.get("mode"), "none") if said.get("applied") else "none"
+    return modes.get(receipt.get("mode"), "none") if receipt.get("applied") else "none"
 
 
 def _outcome(call: CallRecord, result: dict[str, Any] | None) -> Outcome:

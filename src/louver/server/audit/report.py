@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.policy.audit_record import Record, moment
 from louver.errors import InvalidInput
-from louver.server.audit.database import opened_to_read, reason
+from louver.server.audit.database import failure_reason, open_for_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Row = dict[str, Any]  # a total, as a JSON object
+Total = dict[str, Any]  # a total, as a JSON object
 
 _OUTCOMES: Final = ", ".join(
     f"sum(outcome = '{outcome}') AS {outcome}" for outcome in ("answered", "refused", "withheld", "error")
@@ -38,24 +38,24 @@ FROM records WHERE time >= ? ORDER BY time, number
 """
 
 
-class Trail:
+class AuditReport:
     """The records of one file since a time in seconds since the epoch."""
 
     def __init__(self, file: Path, since: float = 0.0) -> None:
-        self._database = opened_to_read(file)
+        self._database = open_for_reading(file)
         self._since = since
 
     def close(self) -> None:
         self._database.close()
 
-    def by_tool(self) -> list[Row]:
-        return self._sums(_BY_TOOL)
+    def by_tool(self) -> list[Total]:
+        return self._totals(_BY_TOOL)
 
-    def by_principal(self) -> list[Row]:
-        return self._sums(_BY_PRINCIPAL)
+    def by_principal(self) -> list[Total]:
+        return self._totals(_BY_PRINCIPAL)
 
-    def by_field(self) -> list[Row]:
-        return self._sums(_BY_FIELD)
+    def by_field(self) -> list[Total]:
+        return self._totals(_BY_FIELD)
 
     def records(self) -> Iterator[Record]:
         for row in self._rows(_RECORDS):
@@ -63,14 +63,14 @@ class Trail:
             row["fields"] = tuple(json.loads(row["fields"]))
             yield Record(**row)
 
-    def _sums(self, question: str) -> list[Row]:
+    def _totals(self, question: str) -> list[Total]:
         return [{**row, "last": moment(row["last"])} for row in self._rows(question)]
 
-    def _rows(self, question: str) -> Iterator[Row]:
+    def _rows(self, query: str) -> Iterator[Total]:
         try:
-            cursor = self._database.execute(question, (self._since,))
+            cursor = self._database.execute(query, (self._since,))
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
         except sqlite3.Error as error:
-            raise InvalidInput(f"audit records cannot be read: {reason(error)}") from None
+            raise InvalidInput(f"audit records cannot be read: {failure_reason(error)}") from None

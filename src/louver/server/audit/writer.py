@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import CapacityLimiter
 
-from louver.concurrency.offload import until_given_up
+from louver.concurrency.offload import run_cancellable
 from louver.core.json import canonical
 from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS, AUDIT_SWEPT_S
-from louver.server.audit.database import key_of, opened_to_write, reason
+from louver.server.audit.database import failure_reason, open_for_writing, read_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,9 +36,9 @@ _DAY_S: Final = 86_400
 _INSERT: Final = f"INSERT INTO records VALUES (NULL{', ?' * 11})"
 
 
-class _Entry:
+class _PendingRecord:
     def __init__(self, record: Record) -> None:
-        said = (
+        values = (
             record.time,
             record.principal,
             record.server,
@@ -51,12 +51,12 @@ class _Entry:
             record.duration_ms,
             record.correlation,
         )
-        self.row: list[Any] = [_writable(value) for value in said]
+        self.row: list[Any] = [_writable(value) for value in values]
         self.fields = [_writable(path) for path in dict.fromkeys(record.fields)]
         self.is_written = False
 
 
-class Audit:
+class AuditWriter:
     """The writer of one file, which other processes may write too; deletes records older than `days`, daily."""
 
     def __init__(
@@ -65,36 +65,36 @@ class Audit:
         self._path = Path(file)
         self._days = days
         self._clock = clock
-        self._waiting: deque[_Entry] = deque()
-        self._one_at_a_time = CapacityLimiter(1)
-        self._writing = Lock()
-        self._database: sqlite3.Connection | None = opened_to_write(self._path)
-        self._sweeps_at = 0.0
+        self._pending: deque[_PendingRecord] = deque()
+        self._write_limiter = CapacityLimiter(1)
+        self._lock = Lock()
+        self._database: sqlite3.Connection | None = open_for_writing(self._path)
+        self._next_sweep = 0.0
         try:
-            self._key = key_of(self._database)
-            self._place = self._now()
+            self._key = read_key(self._database)
+            self._file_id = self._current_file_id()
             self._commit([])
         except (OSError, sqlite3.Error) as error:
             self._database.close()
-            told = f"audit records cannot be written to {os.fspath(self._path)!r}: {reason(error)}"
-            raise AuditFailed(told) from None
+            message = f"audit records cannot be written to {os.fspath(self._path)!r}: {failure_reason(error)}"
+            raise AuditFailed(message) from None
 
-    def who(self, principal: Principal) -> str:
+    def principal_digest(self, principal: Principal) -> str:
         """A principal's name in this file: a digest by the file's key, against which its readers can test guesses."""
         return hmac.digest(self._key, canonical([principal.subject, principal.client]), hashlib.sha256).hex()[:32]
 
     async def write(self, record: Record) -> None:
         """Write a record and wait until it is durable; raise AuditFailed if it is not."""
-        entry = _Entry(record)
-        self._waiting.append(entry)
+        pending = _PendingRecord(record)
+        self._pending.append(pending)
         # The record is written even if the call is cancelled.
-        await until_given_up(lambda _: self._flush(), self._one_at_a_time)
-        if not entry.is_written:
+        await run_cancellable(lambda _: self._flush(), self._write_limiter)
+        if not pending.is_written:
             raise AuditFailed("the audit record of this call cannot be written, so there is no answer")
 
     def close(self) -> None:
         """Write pending records, and close the file."""
-        with self._writing:
+        with self._lock:
             if self._database is not None:
                 self._write_all()
                 self._database.close()
@@ -103,34 +103,34 @@ class Audit:
     def _flush(self) -> None:
         """Write all pending records; a concurrent flush then finds none."""
         # A cancelled call leaves its thread running, and the limiter admits the next one.
-        with self._writing:
+        with self._lock:
             self._write_all()
 
     def _write_all(self) -> None:
-        entries = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        if not entries:
+        batch = [self._pending.popleft() for _ in range(len(self._pending))]
+        if not batch:
             return
         try:
-            self._commit(entries)
+            self._commit(batch)
         except (OSError, sqlite3.Error) as error:
-            logger.error("audit records are not written: %s", reason(error))
+            logger.error("audit records are not written: %s", failure_reason(error))
             return
-        for entry in entries:
-            entry.is_written = True
+        for pending in batch:
+            pending.is_written = True
 
-    def _commit(self, entries: Sequence[_Entry]) -> None:
+    def _commit(self, batch: Sequence[_PendingRecord]) -> None:
         if self._database is None:
             raise OSError(None, "the file is closed")
-        if self._now() != self._place:
+        if self._current_file_id() != self._file_id:
             # SQLite would go on writing to the removed file.
             raise OSError(None, "the file is not the one that was opened: start again")
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:
             self._sweep(database)
-            for entry in entries:
-                number = database.execute(_INSERT, entry.row).lastrowid
-                database.executemany("INSERT INTO fields VALUES (?, ?)", [(number, path) for path in entry.fields])
+            for pending in batch:
+                number = database.execute(_INSERT, pending.row).lastrowid
+                database.executemany("INSERT INTO fields VALUES (?, ?)", [(number, path) for path in pending.fields])
             database.execute("COMMIT")
         finally:
             if database.in_transaction:
@@ -138,11 +138,11 @@ class Audit:
 
     def _sweep(self, database: sqlite3.Connection) -> None:
         now = self._clock()
-        if now >= self._sweeps_at:
+        if now >= self._next_sweep:
             database.execute("DELETE FROM records WHERE time < ?", (now - self._days * _DAY_S,))
-            self._sweeps_at = now + AUDIT_SWEPT_S
+            self._next_sweep = now + AUDIT_SWEPT_S
 
-    def _now(self) -> tuple[int, int]:
+    def _current_file_id(self) -> tuple[int, int]:
         """Identifies the file that is at the path now."""
         found = self._path.stat()
         return found.st_dev, found.st_ino

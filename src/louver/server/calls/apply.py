@@ -25,39 +25,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptValue:
     value: Json
-    by: ReadyPlan  # the plan and its schema
+    ready_plan: ReadyPlan  # the plan and its schema
     is_valid: bool  # the value satisfies the projected schema
     is_partial: bool  # something was left out
 
 
-async def keep(entry: Entry, projection: Projection, output: Output) -> Kept:
+async def apply_projection(entry: Entry, projection: Projection, output: Output) -> KeptValue:
     """Project an output; slow work is done off the event loop."""
     wrapper = output.wrapper or entry.text_wrapper
-    declared = None
+    declared_plan = None
     if entry.output_schema is not None and output.seat == "structured":
         # If JSON text was expected, unknown fields could not be refused before the tool ran: tolerate them now.
-        declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
-    plan = entry.plan_without_schema(projection, wrapper) if declared is None else declared.plan
+        declared_plan = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
+    plan = entry.plan_without_schema(projection, wrapper) if declared_plan is None else declared_plan.plan
 
-    def judged(value: Json) -> Kept:
-        by = declared
+    def validated(value: Json) -> KeptValue:
+        by = declared_plan
         if by is None:
             told_within = output.seat == "wrapped text"
             by = entry.plan_inferred(projection, infer([value]), wrapper, told_within=told_within)
-        return Kept(value, by, by.validator.is_valid(value), is_partial=value != output.value)
+        return KeptValue(value, by, by.validator.is_valid(value), is_partial=value != output.value)
 
     if plan.looks_at_more(output.value, MAX_ON_LOOP):
-        return await in_thread(lambda: judged(plan(output.value)))
+        return await in_thread(lambda: validated(plan(output.value)))
     value = plan(output.value)
-    is_quick = (declared is not None and declared.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
-    return judged(value) if is_quick else await in_thread(lambda: judged(value))
+    is_quick = (declared_plan is not None and declared_plan.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
+    return validated(value) if is_quick else await in_thread(lambda: validated(value))
 
 
-def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
+def receipt(ready_plan: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
     """The receipt of a projected answer; `dropped` counts the content blocks that were left out."""
-    plan = ready.plan
+    plan = ready_plan.plan
     return Applied(
         mode=projection.mode,
         fields=list(plan.fields),
@@ -69,8 +69,8 @@ def receipt(ready: ReadyPlan, projection: Projection, partial: bool, dropped: in
         suggestions=plan.suggestions or None,
         partial=partial,
         content_dropped=dropped or None,
-        schema_digest=ready.digest if projection.schema != "none" else None,
-        projected_schema=ready.schema if projection.schema == "inline" else None,
+        schema_digest=ready_plan.digest if projection.schema != "none" else None,
+        projected_schema=ready_plan.schema if projection.schema == "inline" else None,
         schema_precision="shape" if plan.precision == "shape" else None,
         schema_source="inferred" if plan.is_inferred else None,
     )

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 from anyio.lowlevel import checkpoint
 
 from louver.catalogue.entry import Entry
-from louver.concurrency.offload import aside
+from louver.concurrency.offload import run_in_thread
 from louver.core.json import is_object, members
 from louver.core.projection.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.limits import MAX_READ_ON_LOOP
 from louver.protocol.receipt import Applied, NotApplied, Reason, brief
-from louver.server.calls.apply import keep, receipt
-from louver.server.calls.output import found_output, write_output
-from louver.server.calls.request import Asked, Asking, RefusedArgument, refuse
+from louver.server.calls.apply import apply_projection, receipt
+from louver.server.calls.output import find_output_in_thread, write_output
+from louver.server.calls.request import ProjectionRequest, RefusedArgument, RequestOptions, refuse
 from louver.server.calls.unmatched import note_by_schema, note_by_value
 from louver.server.recipient import recipient_of
-from louver.server.refusals import error_result, told_to_model
+from louver.server.refusals import error_result, model_error_result
 from louver.server.wire import envelope_of
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from louver.protocol.output import Output
     from louver.server.calls.schema_resource import ProjectedSchemas
     from louver.server.request import Next, Request
-    from louver.server.tools.registry import Tools
+    from louver.server.tools.registry import ToolRegistry
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CallOutcome:
     result: dict[str, Any]
-    asked: Asked | None = None  # the request, if the answer has a receipt for it
-    by: ReadyPlan | None = None  # the plan, if it was projected
+    request: ProjectionRequest | None = None  # the request, if the answer has a receipt for it
+    ready_plan: ReadyPlan | None = None  # the plan, if it was projected
     is_partial: bool = False
     notes: tuple[str, ...] = ()  # for its model
 
@@ -52,16 +52,16 @@ class Answered:
         """The schema of `output`, which is in the answer, if known; `declared` is the tool's output schema."""
         if declared is None or output.seat != "structured":
             return None
-        if self.by is None:
+        if self.ready_plan is None:
             return declared
-        return None if self.by.plan.is_inferred else self.by.schema
+        return None if self.ready_plan.plan.is_inferred else self.ready_plan.schema
 
-    def told_otherwise(self, result: dict[str, Any], reason: Reason) -> dict[str, Any]:
+    def with_reason(self, result: dict[str, Any], reason: Reason) -> dict[str, Any]:
         """A result that replaces the answer, with a receipt that gives the reason."""
-        if self.asked is None:
+        if self.request is None:
             return result
-        meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.asked.key}
-        return _with_receipt({**result, "_meta": meta}, self.asked, NotApplied(reason=reason))
+        meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.request.key}
+        return _with_receipt({**result, "_meta": meta}, self.request, NotApplied(reason=reason))
 
 
 class ProjectedCalls:
@@ -69,122 +69,122 @@ class ProjectedCalls:
 
     def __init__(
         self,
-        tools: Tools,
-        asking: Asking,
+        tools: ToolRegistry,
+        request_options: RequestOptions,
         schemas: ProjectedSchemas,
         can_project: Callable[[Request], bool],
         envelope: Callable[[Request], dict[str, Any]],
     ) -> None:
         self._tools = tools
-        self._asking = asking
+        self._request_options = request_options
         self._schemas = schemas
         self._can_project = can_project
         self._envelope = envelope
 
-    async def __call__(self, request: Request, call_next: Next) -> Answered:
+    async def __call__(self, request: Request, call_next: Next) -> CallOutcome:
         name: object = request.params.get("name")
-        if not isinstance(name, str) or not self._asking.concerns(name, request.params):
-            return Answered(await call_next(request))
+        if not isinstance(name, str) or not self._request_options.can_request(name, request.params):
+            return CallOutcome(await call_next(request))
         try:
             entry = await self._tools.find(name, request, call_next)
             if entry is not None:
                 return await self._call(entry, request, call_next)
             # An unlisted tool may answer all the same, and its answer is projected.
-            unseen = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
-            return await self._call(unseen, request, call_next, listed=False)
+            unlisted = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
+            return await self._call(unlisted, request, call_next, is_listed=False)
         except RefusedArgument as refused:
-            return Answered(told_to_model(refused.error, refused.name, self._envelope(request)))
+            return CallOutcome(model_error_result(refused.error, refused.name, self._envelope(request)))
 
-    async def _call(self, entry: Entry, request: Request, call_next: Next, *, listed: bool = True) -> Answered:
-        asked = self._asking.read(entry, request.params)
-        inner = _without_argument(request, self._asking.argument_of(entry))
-        if asked is None:
-            return Answered(await call_next(inner))
+    async def _call(self, entry: Entry, request: Request, call_next: Next, *, is_listed: bool = True) -> CallOutcome:
+        requested = self._request_options.read(entry, request.params)
+        inner = _without_argument(request, self._request_options.argument_of(entry))
+        if requested is None:
+            return CallOutcome(await call_next(inner))
         if not self._can_project(request):
-            if asked.projection.required:
-                return Answered(error_result(_required("not_supported"), self._envelope(request)))
-            return _not_applied(await call_next(inner), asked, "not_supported")
-        if not listed:
+            if requested.projection.required:
+                return CallOutcome(error_result(_required_error("not_supported"), self._envelope(request)))
+            return _not_applied(await call_next(inner), requested, "not_supported")
+        if not is_listed:
             # The request cannot be checked for an unlisted tool: the server's own answer comes first.
             result = await call_next(inner)
-            if left_alone(result):
-                return Answered(result)
-            entry = await self._check(entry, asked, request, call_next)
-            return await self._answer(entry, asked, result, request, call_next)
-        entry = await self._check(entry, asked, request, call_next)
+            if skip_reason(result):
+                return CallOutcome(result)
+            entry = await self._check(entry, requested, request, call_next)
+            return await self._answer(entry, requested, result, request, call_next)
+        entry = await self._check(entry, requested, request, call_next)
         result = await call_next(inner)
-        if reason := left_alone(result):
-            return _not_applied(result, asked, reason)
-        return await self._answer(entry, asked, result, request, call_next)
+        if reason := skip_reason(result):
+            return _not_applied(result, requested, reason)
+        return await self._answer(entry, requested, result, request, call_next)
 
-    async def _check(self, entry: Entry, asked: Asked, request: Request, call_next: Next) -> Entry:
+    async def _check(self, entry: Entry, requested: ProjectionRequest, request: Request, call_next: Next) -> Entry:
         """Refuse what can be refused before the tool runs; names unknown in an old list are looked up in a new one."""
         try:
             try:
-                entry.check(asked.projection)
+                entry.check(requested.projection)
             except (UnknownField, UnknownView):
                 newer = await self._tools.refresh(entry.name, request, call_next)
                 if newer is None or newer is entry:
                     raise
-                newer.check(asked.projection)
+                newer.check(requested.projection)
                 entry = newer
-            if asked.by == "argument":
-                note_by_schema(entry, asked.projection)
+            if requested.requested_by == "argument":
+                note_by_schema(entry, requested.projection)
         except LouverError as error:
-            refuse(error, asked)
+            refuse(error, requested)
         return entry
 
     async def _answer(
         self,
         entry: Entry,
-        asked: Asked,
+        requested: ProjectionRequest,
         result: dict[str, Any],
         request: Request,
         call_next: Next,
-    ) -> Answered:
-        output = await found_output(result, entry.text_wrapper_in(result.get("structuredContent")))
+    ) -> CallOutcome:
+        output = await find_output_in_thread(result, entry.text_wrapper_in(result.get("structuredContent")))
         if output is None:
-            if asked.projection.required:
-                return Answered(error_result(_required("no_structured_output"), envelope_of(result)))
-            return _not_applied(result, asked, "no_structured_output")
+            if requested.projection.required:
+                return CallOutcome(error_result(_required_error("no_structured_output"), envelope_of(result)))
+            return _not_applied(result, requested, "no_structured_output")
         try:
-            kept = await keep(entry, asked.projection, output)
+            kept = await apply_projection(entry, requested.projection, output)
             if not kept.is_valid:
                 # The server may have changed the tool since it was last listed.
                 entry = await self._tools.refresh(entry.name, request, call_next) or entry
-                entry.check(asked.projection)
-                kept = await keep(entry, asked.projection, output)
+                entry.check(requested.projection)
+                kept = await apply_projection(entry, requested.projection, output)
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
             note = None
-            if asked.by == "argument":
-                if kept.by.plan.is_inferred:
+            if requested.requested_by == "argument":
+                if kept.ready_plan.plan.is_inferred:
                     wrapper = output.wrapper or entry.text_wrapper
-                    look = partial(note_by_value, output.value, asked.projection, wrapper)
-                    note = await aside(output.value, look)
+                    make_note = partial(note_by_value, output.value, requested.projection, wrapper)
+                    note = await run_in_thread(output.value, make_note)
                 else:
-                    note = note_by_schema(entry, asked.projection)
+                    note = note_by_schema(entry, requested.projection)
         except LouverError as error:
-            if asked.by == "argument":
-                raise RefusedArgument(error, asked.argument) from None
-            return Answered(error_result(error, envelope_of(result)))
+            if requested.requested_by == "argument":
+                raise RefusedArgument(error, requested.argument) from None
+            return CallOutcome(error_result(error, envelope_of(result)))
         # The server's own result stays as it came.
         result, dropped = dict(result), 0
         if entry.content == "keep" and output.seat == "structured":
             result["structuredContent"] = kept.value
         else:
-            dropped = write_output(result, output, kept.value, keep_blocks=asked.projection.mode == "exclude")
+            dropped = write_output(result, output, kept.value, keep_blocks=requested.projection.mode == "exclude")
             if len(result["content"][0]["text"]) > MAX_READ_ON_LOOP:
                 # The text is serialised once more for the wire: let other tasks run first.
                 await checkpoint()
-        self._schemas.remember(kept.by)
-        said = receipt(kept.by, asked.projection, kept.is_partial, dropped)
-        is_program = asked.by != "argument" and recipient_of(request).is_program
-        answer = _with_receipt(result, asked, said, is_brief=not is_program)
-        return Answered(answer, asked, kept.by, kept.is_partial, () if note is None else (note,))
+        self._schemas.remember(kept.ready_plan)
+        applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped)
+        is_program = requested.requested_by != "argument" and recipient_of(request).is_program
+        answer = _with_receipt(result, requested, applied, is_brief=not is_program)
+        return CallOutcome(answer, requested, kept.ready_plan, kept.is_partial, () if note is None else (note,))
 
 
-def left_alone(result: dict[str, Any]) -> Reason | None:
+def skip_reason(result: dict[str, Any]) -> Reason | None:
     """Why a result is not projected, if it is not: an error stays that error, an incomplete result has no output."""
     if result.get("isError"):
         return "error_result"
@@ -194,25 +194,25 @@ def left_alone(result: dict[str, Any]) -> Reason | None:
 
 
 def _with_receipt(
-    result: dict[str, Any], asked: Asked, said: Applied | NotApplied, *, is_brief: bool = False
+    result: dict[str, Any], requested: ProjectionRequest, outcome: Applied | NotApplied, *, is_brief: bool = False
 ) -> dict[str, Any]:
-    if not said.applied and asked.by == "default view":
+    if not outcome.applied and requested.requested_by == "default view":
         # Neither requested nor applied: no receipt.
         return result
-    receipt = said.to_wire()
-    return {**result, "_meta": {**members(result.get("_meta")), asked.key: brief(receipt) if is_brief else receipt}}
+    receipt = outcome.to_wire()
+    return {**result, "_meta": {**members(result.get("_meta")), requested.key: brief(receipt) if is_brief else receipt}}
 
 
-def _not_applied(result: dict[str, Any], asked: Asked, reason: Reason) -> Answered:
-    return Answered(_with_receipt(result, asked, NotApplied(reason=reason)), asked)
+def _not_applied(result: dict[str, Any], requested: ProjectionRequest, reason: Reason) -> CallOutcome:
+    return CallOutcome(_with_receipt(result, requested, NotApplied(reason=reason)), requested)
 
 
-def _required(reason: Reason) -> ProjectionRequired:
-    why = {
+def _required_error(reason: Reason) -> ProjectionRequired:
+    explanations = {
         "not_supported": "this server does not project for clients that do not declare the extension",
         "no_structured_output": "the tool's output is neither structured nor JSON text",
     }
-    return ProjectionRequired(f"a projection is required, and not possible: {why[reason]}", reason=reason)
+    return ProjectionRequired(f"a projection is required, and not possible: {explanations[reason]}", reason=reason)
 
 
 def _without_argument(request: Request, argument: str | None) -> Request:

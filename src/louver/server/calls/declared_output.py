@@ -10,14 +10,14 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.concurrency.offload import aside
+from louver.concurrency.offload import run_in_thread
 from louver.core.json import is_object, members
 from louver.core.projection.request import Projection
 from louver.core.wrapper import WRAPPER, as_object, text_wrapper_in
 from louver.errors import OutputInvalid
 from louver.limits import MAX_LOG_LINE
 from louver.protocol.output import find_output, texts_of
-from louver.server.calls.call import left_alone
+from louver.server.calls.call import skip_reason
 from louver.server.refusals import error_result
 from louver.server.wire import envelope_of
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.server.request import Next, Request
     from louver.server.tools.listing import Listing
-    from louver.server.tools.registry import Tools
+    from louver.server.tools.registry import ToolRegistry
 
 logger = logging.getLogger(__name__)
 
 _EVERYTHING: Final = Projection.include("*")
 
 
-class DeclaredAnswers:
-    def __init__(self, tools: Tools, listing: Listing) -> None:
+class DeclaredOutput:
+    def __init__(self, tools: ToolRegistry, listing: Listing) -> None:
         self._tools = tools
         self._listing: Listing = listing
 
-    def before(self, call_next: Next) -> Next:
+    def wrap(self, call_next: Next) -> Next:
         """A handler that adds structured content to the answers of `call_next`."""
         schemas = self._tools.views.schemas
         if not schemas:
@@ -50,17 +50,17 @@ class DeclaredAnswers:
             if request.method != "tools/call" or not isinstance(name, str):
                 return result
             schemas.refresh()
-            if schemas.find(name) is None or left_alone(result):
+            if schemas.find(name) is None or skip_reason(result):
                 return result
             entry = await self._tools.find_if_listed(name, request, call_next)
             if entry is None or entry.declared is None:
                 return result
             looked_at = [*texts_of(result), result.get("structuredContent")]
-            return await aside(looked_at, partial(self._structured, result, entry))
+            return await run_in_thread(looked_at, partial(self._add_structured, result, entry))
 
         return answered
 
-    def _structured(self, result: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    def _add_structured(self, result: dict[str, Any], entry: Entry) -> dict[str, Any]:
         """The answer with its output as structured content, or the error that nothing fits."""
         text = None if entry.text_wrapper else text_wrapper_in(result.get("structuredContent"))
         output = find_output(result, text)
@@ -75,7 +75,7 @@ class DeclaredAnswers:
         return {**result, "structuredContent": value}
 
 
-def _invalid(result: dict[str, Any], entry: Entry, why: str) -> dict[str, Any]:
-    logger.warning("tool %r: a file declares its output, and an answer %s", entry.name[:MAX_LOG_LINE], why)
-    error = OutputInvalid(f"the output of this tool is declared by a file of the gateway, and its answer {why}")
+def _invalid(result: dict[str, Any], entry: Entry, reason: str) -> dict[str, Any]:
+    logger.warning("tool %r: a file declares its output, and an answer %s", entry.name[:MAX_LOG_LINE], reason)
+    error = OutputInvalid(f"the output of this tool is declared by a file of the gateway, and its answer {reason}")
     return error_result(error, envelope_of(result))

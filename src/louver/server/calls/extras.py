@@ -32,18 +32,18 @@ class Extras:
     def joined(self, other: Extras) -> Extras:
         return Extras((*self.texts, *other.texts), {**self.meta, **other.meta}, (*self.written, *other.written))
 
-    def beside(self, result: dict[str, Any], recipient: Recipient, *, admitted: bool) -> dict[str, Any]:
+    def apply_to(self, result: dict[str, Any], recipient: Recipient, *, admitted: bool) -> dict[str, Any]:
         """The answer with the notes; `admitted` means that the listed output schema admits the member."""
         structured: Any = result.get("structuredContent")
         fits = admitted and recipient.reads_structured and is_object(structured) and EXTRAS not in structured
         are_texts_needed = recipient.reads_text or not fits
         if fits:
-            shown = {**structured, EXTRAS: [*self.written, *self.texts]}
-            if _is_spelled_out(result, structured):
+            with_extras = {**structured, EXTRAS: [*self.written, *self.texts]}
+            if _is_repeated_in_text(result, structured):
                 # The text still equals the structured content, so hosts that show only the first text show the notes.
-                result = {**result, "content": [{"type": "text", "text": compact(shown)}]}
+                result = {**result, "content": [{"type": "text", "text": compact(with_extras)}]}
                 are_texts_needed = False
-            result = {**result, "structuredContent": shown}
+            result = {**result, "structuredContent": with_extras}
         if are_texts_needed:
             blocks = [{"type": "text", "text": text} for text in self.texts]
             result = {**result, "content": [*(result.get("content") or []), *blocks]}
@@ -52,7 +52,7 @@ class Extras:
         return result
 
 
-def _is_spelled_out(result: dict[str, Any], structured: dict[str, Any]) -> bool:
+def _is_repeated_in_text(result: dict[str, Any], structured: dict[str, Any]) -> bool:
     """Whether the content is one text that repeats the structured content."""
     content: Any = result.get("content")
     return is_array(content) and len(content) == 1 and members(content[0]).get("text") == compact(structured)

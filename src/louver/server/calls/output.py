@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from louver.concurrency.offload import aside
+from louver.concurrency.offload import run_in_thread
 from louver.core import json
 from louver.core.json import is_array, is_object
 from louver.protocol.output import blocks, find_output, may_be_output
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from louver.protocol.output import Output
 
 
-_SPACED = ("\n", " ", "\t", "\r")
+_WHITE_SPACE = ("\n", " ", "\t", "\r")
 
 
 def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blocks: bool) -> int:
@@ -35,17 +35,17 @@ def write_output(result: dict[str, Any], output: Output, kept: Json, *, keep_blo
 
 async def without_white_space(result: dict[str, Any]) -> dict[str, Any]:
     """The result with compact text, if its text only repeats the structured content."""
-    structured, text = _both(result)
+    structured, text = _structured_and_text(result)
     if text is None or not _is_spaced(text):
         return result
-    short = await aside(structured, lambda: json.unspaced(text))
-    if short == text or short != json.compact(structured):
+    compact = await run_in_thread(structured, lambda: json.unspaced(text))
+    if compact == text or compact != json.compact(structured):
         return result
     (block,) = result["content"]
-    return {**result, "content": [{**block, "text": short}]}
+    return {**result, "content": [{**block, "text": compact}]}
 
 
-def _both(result: dict[str, Any]) -> tuple[Json, str | None]:
+def _structured_and_text(result: dict[str, Any]) -> tuple[Json, str | None]:
     """The structured content and the only text block; no text if there are none or several."""
     content: Any = result.get("content") if is_object(result) else None
     if not is_array(content) or len(content) != 1 or not is_object(content[0]):
@@ -57,12 +57,12 @@ def _both(result: dict[str, Any]) -> tuple[Json, str | None]:
 def _is_spaced(text: str) -> bool:
     if not text.startswith("{"):
         return False
-    if text[1:2] in _SPACED:
+    if text[1:2] in _WHITE_SPACE:
         return True
     colon = text.find('":')
-    return colon >= 0 and text[colon + 2 : colon + 3] in _SPACED
+    return colon >= 0 and text[colon + 2 : colon + 3] in _WHITE_SPACE
 
 
-async def found_output(result: dict[str, Any], wrapper: str | None) -> Output | None:
+async def find_output_in_thread(result: dict[str, Any], wrapper: str | None) -> Output | None:
     """The output that can be projected, if any; the string in the property `wrapper` may be JSON text."""
-    return await aside(may_be_output(result, wrapper), partial(find_output, result, wrapper))
+    return await run_in_thread(may_be_output(result, wrapper), partial(find_output, result, wrapper))

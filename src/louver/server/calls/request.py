@@ -21,16 +21,16 @@ from louver.server.refusals import protocol_error
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
 
-By = Literal["_meta", "argument", "default view"]
+RequestedBy = Literal["_meta", "argument", "default view"]
 
 # The tools that take the argument: those with fields to leave out or with a view; all; or none.
 Argument = Literal["projectable", "all", "off"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProjectionRequest:
     projection: Projection
-    by: By  # how it was requested
+    requested_by: RequestedBy  # how it was requested
     key: str = PROJECTION_LITERAL  # the key of its receipt in `_meta`
     argument: str = ARGUMENT  # the name of the argument, if that requested it
 
@@ -45,23 +45,23 @@ class RefusedArgument(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestOptions:
     """How calls of one server can request projections."""
 
     argument: Argument  # which tools take the argument
     defaults: Mapping[str, str]  # tool name -> the view for calls without a request
-    ready: tuple[str, ...] = ()  # prefixes of tools that may have a default view of their own
+    shipped_prefixes: tuple[str, ...] = ()  # prefixes of tools that may have a default view of their own
     name: str = ARGUMENT  # of the argument, unless the tool has an argument of that name
 
     def __post_init__(self) -> None:
         check_choice("argument", self.argument, get_args(Argument))
 
-    def concerns(self, name: str, params: Mapping[str, Any]) -> bool:
+    def can_request(self, name: str, params: Mapping[str, Any]) -> bool:
         """Whether a call may request a projection; otherwise the server answers untouched."""
         meta, arguments = params.get("_meta"), params.get("arguments")
         by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        by_argument = self.argument != "off" and is_object(arguments) and self._is_among(arguments)
-        return by_meta or by_argument or name in self.defaults or name.startswith(self.ready)
+        by_argument = self.argument != "off" and is_object(arguments) and self._has_argument(arguments)
+        return by_meta or by_argument or name in self.defaults or name.startswith(self.shipped_prefixes)
 
     def default_view(self, entry: Entry) -> str | None:
         """The view for calls without a request, if the caller may know of it."""
@@ -75,7 +75,7 @@ class Asking:
         is_known = entry.output_schema is not None or bool(entry.leaf_fields) or self._has_view(entry)
         return entry.free_argument(self.name) if is_known or self.argument == "all" else None
 
-    def offers_argument(self, entry: Entry) -> bool:
+    def lists_argument(self, entry: Entry) -> bool:
         """Whether the argument is listed: only where naming fields can pay."""
         return self.argument == "all" or entry.has_much_to_leave_out or self._has_view(entry)
 
@@ -87,25 +87,25 @@ class Asking:
         learned = entry.output_schema is None
         return argument_schema(entry.leaf_fields, entry.views.named, self.default_view(entry), learned=learned)
 
-    def read(self, entry: Entry, params: Mapping[str, Any]) -> Asked | None:
+    def read(self, entry: Entry, params: Mapping[str, Any]) -> ProjectionRequest | None:
         try:
             by_meta, compact = requested(params.get("_meta")), is_compact(params.get("_meta"))
         except LouverError as error:
             raise protocol_error(error) from None
-        by_argument = self._by_argument(entry, params.get("arguments"))
+        by_argument = self._read_argument(entry, params.get("arguments"))
         if by_meta is not None:
             projection, key = by_meta
-            return Asked(projection, "_meta", key)
+            return ProjectionRequest(projection, "_meta", key)
         if by_argument is not None:
-            return Asked(by_argument, "argument", argument=self.argument_of(entry) or self.name)
+            return ProjectionRequest(by_argument, "argument", argument=self.argument_of(entry) or self.name)
         default = self.default_view(entry) if compact else None
-        return None if default is None else Asked(Projection.view(default), "default view")
+        return None if default is None else ProjectionRequest(Projection.view(default), "default view")
 
-    def _is_among(self, arguments: Mapping[str, Any]) -> bool:
+    def _has_argument(self, arguments: Mapping[str, Any]) -> bool:
         return any(name.startswith(self.name) for name in arguments)
 
-    def _by_argument(self, entry: Entry, arguments: object) -> Projection | None:
-        if not is_object(arguments) or not self._is_among(arguments) or (name := self.argument_of(entry)) is None:
+    def _read_argument(self, entry: Entry, arguments: object) -> Projection | None:
+        if not is_object(arguments) or not self._has_argument(arguments) or (name := self.argument_of(entry)) is None:
             return None
         try:
             return requested_by_argument(arguments.get(name))
@@ -113,8 +113,8 @@ class Asking:
             raise RefusedArgument(error, name) from None
 
 
-def refuse(error: LouverError, asked: Asked) -> NoReturn:
+def refuse(error: LouverError, request: ProjectionRequest) -> NoReturn:
     """Raise the refusal that fits the origin: RefusedArgument for a model's argument, otherwise MCPError."""
-    if asked.by == "argument":
-        raise RefusedArgument(error, asked.argument) from None
+    if request.requested_by == "argument":
+        raise RefusedArgument(error, request.argument) from None
     raise protocol_error(error) from None

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
     from louver.server.request import Next, Request
 
-Scope = Literal["public", "private"]  # caches that may store an answer: any, or only the caller's own
+CacheScope = Literal["public", "private"]  # caches that may store an answer: any, or only the caller's own
 
 _DAY_MS = 86_400_000
-_EMPTY = {
+_LIST_KEYS = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
     "prompts/list": "prompts",
@@ -34,13 +34,13 @@ _EMPTY = {
 class ProjectedSchemas:
     """The schemas that recent answers named; their scope is `private` if they reveal what one caller may see."""
 
-    def __init__(self, scope: Scope = "public") -> None:
-        self.scope: Scope = scope
+    def __init__(self, scope: CacheScope = "public") -> None:
+        self.scope: CacheScope = scope
         self._schemas: OrderedDict[str, Schema] = OrderedDict()
 
-    def remember(self, ready: ReadyPlan) -> None:
-        self._schemas[ready.digest] = ready.schema
-        self._schemas.move_to_end(ready.digest)
+    def remember(self, ready_plan: ReadyPlan) -> None:
+        self._schemas[ready_plan.digest] = ready_plan.schema
+        self._schemas.move_to_end(ready_plan.digest)
         if len(self._schemas) > MAX_KEPT_SCHEMAS:
             self._schemas.popitem(last=False)
 
@@ -58,17 +58,17 @@ def is_projected_schema(request: Request) -> bool:
     return request.method == "resources/read" and isinstance(uri, str) and uri.startswith(SCHEMAS_URI)
 
 
-def cached(result: dict[str, Any], envelope: dict[str, Any], scope: Scope = "public") -> dict[str, Any]:
+def with_cache_hints(result: dict[str, Any], envelope: dict[str, Any], scope: CacheScope = "public") -> dict[str, Any]:
     """A result that never changes, with cache hints where the protocol revision has them."""
     caching = {"ttlMs": _DAY_MS, "cacheScope": scope} if "resultType" in envelope else {}
     return {**envelope, **caching, **result}
 
 
-async def own_list(request: Request, call_next: Next, envelope: dict[str, Any]) -> dict[str, Any]:
+async def list_or_empty(request: Request, call_next: Next, envelope: dict[str, Any]) -> dict[str, Any]:
     """The server's own list of resources, templates or prompts; an empty one if it has none."""
     try:
         return await call_next(request)
     except MCPError as error:
         if error.code != METHOD_NOT_FOUND:
             raise
-    return cached({_EMPTY[request.method]: []}, envelope)
+    return with_cache_hints({_LIST_KEYS[request.method]: []}, envelope)

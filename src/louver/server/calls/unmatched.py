@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def unmatched_in(receipt: Mapping[str, Any]) -> list[str]:
     """A clause for each of the first unmatched fields in a receipt on the wire."""
-    names, meant = strings(receipt.get("unmatched")), members(receipt.get("suggestions"))
-    return _clauses(names, meant)
+    names, suggestions = strings(receipt.get("unmatched")), members(receipt.get("suggestions"))
+    return _clauses(names, suggestions)
 
 
 def note_by_schema(entry: Entry, projection: Projection) -> str | None:
@@ -36,7 +36,7 @@ def note_by_schema(entry: Entry, projection: Projection) -> str | None:
         return None
     plan = entry.plan(projection).plan
     if projection.mode == "include" and len(plan.unmatched) == len(plan.fields):
-        raise _nothing(plan.unmatched, plan.suggestions, entry.leaf_fields)
+        raise _no_match_error(plan.unmatched, plan.suggestions, entry.leaf_fields)
     return _note(plan.unmatched, plan.suggestions)
 
 
@@ -47,30 +47,32 @@ def note_by_value(value: Json, projection: Projection, wrapper: str | None) -> s
     fields = within_text(wrapper, projection.fields)
     missing = unmatched(infer([value]), fields, ())
     names = [str(path) for path in missing]
-    meant = {str(path): str(near) for path, near in missing.items() if near is not None}
+    suggestions = {str(path): str(suggestion) for path, suggestion in missing.items() if suggestion is not None}
     if len(names) == len(fields):
         leaves = sorted((weight for weight in weigh(value) if weight.is_leaf), key=lambda weight: -weight.bytes)
-        raise _nothing(names, meant, [str(weight.path) for weight in leaves])
-    return _note(names, meant)
+        raise _no_match_error(names, suggestions, [str(weight.path) for weight in leaves])
+    return _note(names, suggestions)
 
 
-def _note(names: Sequence[str], meant: Mapping[str, str]) -> str | None:
-    return f"NOTE: {'; '.join(_clauses(names, meant))}" if names else None
+def _note(names: Sequence[str], suggestions: Mapping[str, str]) -> str | None:
+    return f"NOTE: {'; '.join(_clauses(names, suggestions))}" if names else None
 
 
-def _nothing(names: Sequence[str], meant: Mapping[str, str], fields: Sequence[str]) -> UnknownField:
-    shown = ", ".join(fields[:MAX_NAMED_FIELDS])
+def _no_match_error(names: Sequence[str], suggestions: Mapping[str, str], fields: Sequence[str]) -> UnknownField:
+    listed = ", ".join(fields[:MAX_NAMED_FIELDS])
     more = f" and {len(fields) - MAX_NAMED_FIELDS} more" if len(fields) > MAX_NAMED_FIELDS else ""
-    told = "; ".join(_clauses(names, meant))
-    end = "" if told.endswith("?") else "."
-    return UnknownField(f"{told}{end} Its fields: {shown}{more}" if fields else f"{told}, nor any other")
+    text = "; ".join(_clauses(names, suggestions))
+    end = "" if text.endswith("?") else "."
+    return UnknownField(f"{text}{end} Its fields: {listed}{more}" if fields else f"{text}, nor any other")
 
 
-def _clauses(names: Sequence[str], meant: Mapping[str, str]) -> list[str]:
-    told = [f"the output has no field {name!r}{_meant(meant.get(name))}" for name in names[:MAX_TOLD_PATHS]]
-    more = len(names) - len(told)
-    return [*told, *([f"nor {more} more that were asked for"] if more else [])]
+def _clauses(names: Sequence[str], suggestions: Mapping[str, str]) -> list[str]:
+    clauses = [
+        f"the output has no field {name!r}{_suggestion(suggestions.get(name))}" for name in names[:MAX_TOLD_PATHS]
+    ]
+    more = len(names) - len(clauses)
+    return [*clauses, *([f"nor {more} more that were asked for"] if more else [])]
 
 
-def _meant(name: str | None) -> str:
+def _suggestion(name: str | None) -> str:
     return "" if name is None else f"; did you mean {name!r}?"

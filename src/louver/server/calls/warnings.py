@@ -48,26 +48,26 @@ class Warnings:
 
     def of(self, result: dict[str, Any], value: Json) -> list[dict[str, Any]]:
         """The warnings for an answer; `value` is its output, or its texts. `less` gives the advice."""
-        said: list[dict[str, Any]] = []
+        found: list[dict[str, Any]] = []
         largest = longest(value, within_arrays=True)
         if largest is not None and (items := len(largest.items)) > self.items:
-            where = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
-            message = f"{where} has {items:,} elements, more than {self.items:,}."
-            said.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=self.items))
+            location = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
+            message = f"{location} has {items:,} elements, more than {self.items:,}."
+            found.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=self.items))
         if (characters := _characters(result)) > self.characters:
             tokens = ceil(characters / CHARACTERS_A_TOKEN)
             message = f"About {tokens:,} tokens ({characters:,} characters), over {self.characters:,} characters."
-            counted = {"characters": characters, "tokens": tokens, "limit": self.characters}
-            said.append(_warning("TOKEN_WARNING", message, **counted))
-        return said
+            sizes = {"characters": characters, "tokens": tokens, "limit": self.characters}
+            found.append(_warning("TOKEN_WARNING", message, **sizes))
+        return found
 
 
-def less(by: Sequence[str], *, has_views: bool = False) -> str:
+def reduction_advice(options: Sequence[str], *, has_views: bool = False) -> str:
     """Advice for a smaller answer; `by` lists the ways to name fields in a call, then views if they differ."""
-    if not by:
+    if not options:
         return "Narrow the arguments."
-    what = "the fields that you need, or a view," if has_views else "the fields that you need"
-    return f"Name {what} by {' or '.join(by if has_views else by[:1])}; or narrow the arguments."
+    selection = "the fields that you need, or a view," if has_views else "the fields that you need"
+    return f"Name {selection} by {' or '.join(options if has_views else options[:1])}; or narrow the arguments."
 
 
 def has_fields(value: Json) -> bool:
@@ -84,7 +84,7 @@ def has_fields(value: Json) -> bool:
     return False
 
 
-def text_of(warning: dict[str, Any]) -> str:
+def warning_text(warning: dict[str, Any]) -> str:
     return f"{warning['code']}: {warning['message']}"
 
 

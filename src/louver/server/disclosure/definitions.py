@@ -14,70 +14,70 @@ from weakref import WeakValueDictionary
 import anyio
 
 from louver.catalogue.files.descriptions import Described
-from louver.concurrency.offload import by_turns
+from louver.concurrency.offload import yielding
 from louver.limits import DEFINITIONS_S
 from louver.protocol.results import READ_RESULT
-from louver.server.tools.registry import Sight, Sights, all_tools
+from louver.server.tools.registry import CallerTools, ListedTools, all_tools
 
 if TYPE_CHECKING:
     from louver.catalogue.files.descriptions import DescriptionFiles
     from louver.server.request import Next, Request
 
 
-class Definitions:
+class ToolDefinitions:
     def __init__(self, files: DescriptionFiles) -> None:
         self._files = files
         # Weak: a tool that no caller sees any more is forgotten.
         self._latest: WeakValueDictionary[str, Described] = WeakValueDictionary()
-        self._seen = Sights(_Seen)
-        self._changes = 0
+        self._by_caller = CallerTools(_CachedDefinitions)
+        self._change_count = 0
         # Learning a list yields to other tasks: the lock keeps lists in the order of arrival.
-        self._in_order = anyio.Lock(fast_acquire=True)
+        self._lock = anyio.Lock(fast_acquire=True)
 
-    def changed(self) -> None:
+    def invalidate(self) -> None:
         """Treat the last lists as outdated: the server announced a change."""
-        self._changes += 1
+        self._change_count += 1
 
     async def learn(self, request: Request, tools: list[dict[str, Any]], *, first: bool, last: bool) -> list[Described]:
         """The tools of one page that passes; `first` and `last` say whether a list begins or ends with it."""
         self._files.refresh()
-        async with self._in_order:
-            described = [self._described(tool) async for tool in by_turns(tools)]
-            seen = self._seen.listed_to(request.identity.caller)
-            seen.learn({each.name: each for each in described}, first=first, last=last)
+        async with self._lock:
+            described = [self._describe(tool) async for tool in yielding(tools)]
+            cached = self._by_caller.get_or_create(request.identity.caller)
+            cached.learn({each.name: each for each in described}, first=first, last=last)
         return described
 
-    def knows(self, request: Request, name: str) -> bool:
-        seen = self._seen.find(request.identity.caller)
+    def has(self, request: Request, name: str) -> bool:
+        seen = self._by_caller.find(request.identity.caller)
         return seen is not None and name in seen.tools
 
     async def all(self, request: Request, call_next: Next) -> dict[str, Described]:
         """All tools that the caller sees, by name, from a new list."""
-        changes, at = self._changes, monotonic()
+        change_count, listed_at = self._change_count, monotonic()
         self._files.refresh()
         # `read_result` is ours, and listed in full.
         listed = [tool async for tool in all_tools(request, call_next) if tool != READ_RESULT]
-        async with self._in_order:
-            tools = {tool["name"]: self._described(tool) async for tool in by_turns(listed)}
-            seen = self._seen.listed_to(request.identity.caller)
-            seen.learn(tools, first=True, last=True)
-            seen.changes, seen.at = changes, at
+        async with self._lock:
+            tools = {tool["name"]: self._describe(tool) async for tool in yielding(listed)}
+            cached = self._by_caller.get_or_create(request.identity.caller)
+            cached.learn(tools, first=True, last=True)
+            cached.change_count, cached.listed_at = change_count, listed_at
         return tools
 
     async def find(self, name: str, request: Request, call_next: Next) -> Described | None:
-        seen = self._seen.find(request.identity.caller)
-        if seen is None or not self._is_current(seen) or name not in seen.tools:
+        cached = self._by_caller.find(request.identity.caller)
+        if cached is None or not self._is_current(cached) or name not in cached.tools:
             return (await self.all(request, call_next)).get(name)
-        known = seen.tools[name]
+        described = cached.tools[name]
         # Files are not reloaded here: a folder can hold one per tool.
-        if known.file != self._files.find(name):
-            known = seen.tools[name] = self._described(known.tool)
-        return known
+        if described.file != self._files.find(name):
+            described = cached.tools[name] = self._describe(described.tool)
+        return described
 
-    def _is_current(self, seen: _Seen) -> bool:
-        return seen.changes == self._changes and monotonic() < seen.at + DEFINITIONS_S
+    def _is_current(self, cached: _CachedDefinitions) -> bool:
+        return cached.change_count == self._change_count and monotonic() < cached.listed_at + DEFINITIONS_S
 
-    def _described(self, tool: dict[str, Any]) -> Described:
+    def _describe(self, tool: dict[str, Any]) -> Described:
         """The tool in both stages; the same object if nothing has changed."""
         name = tool["name"]
         file = self._files.find(name)
@@ -87,10 +87,10 @@ class Definitions:
         return latest
 
 
-class _Seen(Sight[Described]):
+class _CachedDefinitions(ListedTools[Described]):
     """The tools of one caller, with the change count and the time, in seconds, before they were listed."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.changes = 0
-        self.at = -inf
+        self.change_count = 0
+        self.listed_at = -inf

@@ -26,46 +26,48 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.descriptions import Described
     from louver.catalogue.grants import Grants
-    from louver.server.disclosure.definitions import Definitions
-    from louver.server.disclosure.read_limits import Reads
+    from louver.server.disclosure.definitions import ToolDefinitions
+    from louver.server.disclosure.read_limits import ReadLimits
     from louver.server.request import Next, Request
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Descriptions:
     text: str
     meta: dict[str, Any]  # for the `_meta` of the result
 
 
-class Describing:
+class DescriptionReader:
     """Answers reads of descriptions; without `grants` calls need none."""
 
     def __init__(
         self,
-        definitions: Definitions,
+        definitions: ToolDefinitions,
         grants: Grants | None,
-        reads: Reads,
+        read_limits: ReadLimits,
         envelope: Callable[[Request], dict[str, Any]],
     ) -> None:
         self._definitions = definitions
         self._grants = grants
-        self._reads = reads
+        self._read_limits = read_limits
         self._envelope = envelope
 
     async def read(self, request: Request, call_next: Next) -> dict[str, Any]:
         validate_client_request(request.method, request.revision, request.params)
         uri: str = request.params["uri"]
         try:
-            self._reads.admit(request.counted_as)
+            self._read_limits.admit(request.counted_as)
             names = asked_by(uri)
             tools = await self._definitions.all(request, call_next)
-            answer = self._answer(names, tools, request) if names else _Answer(compact(_nothing_named()), {})
+            descriptions = (
+                self._describe(names, tools, request) if names else _Descriptions(compact(_no_tool_error()), {})
+            )
         except LouverError as error:
             raise protocol_error(error) from None
         envelope = self._envelope(request)
-        meta = {**envelope.get("_meta", {}), **answer.meta}
+        meta = {**envelope.get("_meta", {}), **descriptions.meta}
         caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
-        contents = [{"uri": uri, "mimeType": "application/json", "text": answer.text}]
+        contents = [{"uri": uri, "mimeType": "application/json", "text": descriptions.text}]
         return {**envelope, **caching, "contents": contents, **({"_meta": meta} if meta else {})}
 
     async def call(self, request: Request, call_next: Next) -> dict[str, Any] | None:
@@ -73,27 +75,27 @@ class Describing:
         validate_client_request(request.method, request.revision, request.params)
         envelope = self._envelope(request)
         try:
-            self._reads.admit(request.counted_as)
+            self._read_limits.admit(request.counted_as)
             tools = await self._definitions.all(request, call_next)
             if DESCRIPTIONS_TOOL in tools:
                 return None
             names = _names_in(members(request.params.get("arguments")).get("tools"))
             if not names:
                 raise no_tool_named()
-            answer = self._answer(names, tools, request)
+            descriptions = self._describe(names, tools, request)
         except LouverError as error:
             return error_result(error, envelope)
-        content = [{"type": "text", "text": answer.text}]
-        return {**envelope, "content": content, "_meta": {**envelope.get("_meta", {}), **answer.meta}}
+        content = [{"type": "text", "text": descriptions.text}]
+        return {**envelope, "content": content, "_meta": {**envelope.get("_meta", {}), **descriptions.meta}}
 
-    def _answer(self, names: Sequence[str], tools: dict[str, Described], request: Request) -> _Answer:
+    def _describe(self, names: Sequence[str], tools: dict[str, Described], request: Request) -> _Descriptions:
         """The descriptions of the named tools, which may be called from now on."""
-        wanted = dict.fromkeys(part for name in names for part in _meant(name, tools))
+        wanted = dict.fromkeys(part for name in names for part in _split_names(name, tools))
         if len(wanted) > MAX_TOOLS_READ:
             message = f"{len(wanted)} tools are named: at most {MAX_TOOLS_READ} descriptions are read at once"
             raise TooManyTools(message, limit=MAX_TOOLS_READ)
         found = {name: tools[name] for name in wanted if name in tools}
-        self._reads.note(request.counted_as, found, len(wanted) - len(found), len(tools))
+        self._read_limits.count_read(request.counted_as, found, len(wanted) - len(found), len(tools))
         versions = {name: described.version for name, described in found.items()}
         meta: dict[str, Any] = {VERSIONS: versions} if found else {}
         grants, who = self._grants, request.identity.key
@@ -105,14 +107,14 @@ class Describing:
             for name, version in versions.items():
                 # One grant per tool: a model must copy it, and a grant for all would be repeated in each.
                 entries[name] = found[name].granting(grants.seal(who, {name: version}))
-        return _Answer(compact(entries), meta)
+        return _Descriptions(compact(entries), meta)
 
 
 def _unknown(name: str, tools: Collection[str]) -> dict[str, Any]:
-    return unknown_tool(name, nearest(name, tools))
+    return unknown_tool(name, similar_tools(name, tools))
 
 
-def _nothing_named() -> dict[str, Any]:
+def _no_tool_error() -> dict[str, Any]:
     return {"error": no_tool_named().to_json()}
 
 
@@ -122,18 +124,18 @@ def _names_in(value: object) -> list[str]:
     return [name for name in value if name]
 
 
-def _meant(name: str, tools: Collection[str]) -> list[str]:
+def _split_names(name: str, tools: Collection[str]) -> list[str]:
     """The name; or the names in it, if the commas between them were escaped."""
     return [name] if name in tools else [part for part in name.split(",") if part]
 
 
-def nearest(name: str, tools: Collection[str]) -> list[str]:
+def similar_tools(name: str, tools: Collection[str]) -> list[str]:
     """Existing tools that an unknown name may have meant, by shared words; all of them if there are few."""
     if len(tools) <= MAX_AVAILABLE_TOOLS:
         return list(tools)
     words = _words(name)
-    known = list(tools)[:MAX_SUGGESTION_NAMES]
-    return sorted(known, key=lambda other: len(words & _words(other)), reverse=True)[:MAX_AVAILABLE_TOOLS]
+    candidates = list(tools)[:MAX_SUGGESTION_NAMES]
+    return sorted(candidates, key=lambda other: len(words & _words(other)), reverse=True)[:MAX_AVAILABLE_TOOLS]
 
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")

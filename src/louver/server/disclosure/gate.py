@@ -38,10 +38,10 @@ class Gate:
 
     async def call(self, described: Described | None, request: Request, call_next: Next) -> dict[str, Any]:
         """The tool's answer, or the error on its description; the server refuses tools that the caller does not see."""
-        grants, inner = _taken_off(request, as_argument=described is None or described.takes_grant)
+        grants, inner = _split_grants(request, as_argument=described is None or described.takes_grant)
         if described is not None and not self._admits(described, grants, request):
-            refused = ToolDescriptionRequired(described.name, uri_of(described.name))
-            return error_result(refused, self._envelope(request))
+            error = ToolDescriptionRequired(described.name, uri_of(described.name))
+            return error_result(error, self._envelope(request))
         if self._on_error and described is not None:
             arguments = inner.params.get("arguments")
             if not described.takes({} if arguments is None else arguments):
@@ -49,16 +49,16 @@ class Gate:
                 return {**self._envelope(request), "content": [{"type": "text", "text": text}], "isError": True}
         return await call_next(inner)
 
-    def _admits(self, described: Described, given: list[str], request: Request) -> bool:
+    def _admits(self, described: Described, presented: list[str], request: Request) -> bool:
         if self._grants is None:
             return True
         if (read := request.read_before()) is not None:
             return read.get(described.name) == described.version
-        grants, who = self._grants, request.identity.key
-        return any(grants.admits(grant, who, described.name, described.version) for grant in given)
+        grants, principal = self._grants, request.identity.key
+        return any(grants.admits(grant, principal, described.name, described.version) for grant in presented)
 
 
-def _taken_off(request: Request, *, as_argument: bool) -> tuple[list[str], Request]:
+def _split_grants(request: Request, *, as_argument: bool) -> tuple[list[str], Request]:
     """The grants of a call, and the call without them; with `as_argument` one may be among the arguments."""
     params = dict(request.params)
     found: list[Any] = []

@@ -19,7 +19,7 @@ from mcp_types.methods import validate_client_request
 from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.hosts import HOSTS, host_of
-from louver.concurrency.offload import aside
+from louver.concurrency.offload import run_in_thread
 from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
@@ -33,12 +33,12 @@ from louver.protocol.names import (
 )
 from louver.protocol.results import READ_RESULT
 from louver.server.calls.response import for_model
-from louver.server.calls.schema_resource import own_list
+from louver.server.calls.schema_resource import list_or_empty
 from louver.server.disclosure import texts
-from louver.server.disclosure.definitions import Definitions
-from louver.server.disclosure.describe import Describing
+from louver.server.disclosure.definitions import ToolDefinitions
+from louver.server.disclosure.describe import DescriptionReader
 from louver.server.disclosure.gate import Gate
-from louver.server.disclosure.read_limits import Reads
+from louver.server.disclosure.read_limits import ReadLimits
 from louver.server.recipient import client_name, recipient_of
 from louver.server.sdk import on_tools_published
 from louver.server.wire import envelope
@@ -56,24 +56,24 @@ logger = logging.getLogger(__name__)
 
 # When a tool that is listed by summary runs. `enforce`: after its description was read. `on-error`: if its arguments
 # fit; otherwise the error is its description. `advise`: always. With `off` all tools are listed in full.
-Mode = Literal["enforce", "on-error", "advise", "off"]
+DisclosureMode = Literal["enforce", "on-error", "advise", "off"]
 
 _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)  # error codes of servers for an unknown resource
 
 
-def disclosing_of(
+def build_disclosure(
     server: Server[Any],
-    mode: Mode,
+    mode: DisclosureMode,
     folder: str | PathLike[str] | None,
     keys: Sequence[bytes | str],
     reads_per_minute: int,
 ) -> Disclosure:
-    check_choice("disclosure", mode, get_args(Mode))
+    check_choice("disclosure", mode, get_args(DisclosureMode))
     files = DescriptionFiles({} if folder is None else {"": Path(folder)})
     grants = Grants(keys, audience=server.name) if mode == "enforce" else None
     subscribe = partial(on_tools_published, server)
     return Disclosure(
-        server.server_info_stamp, subscribe, files, grants, Reads(reads_per_minute), on_error=mode == "on-error"
+        server.server_info_stamp, subscribe, files, grants, ReadLimits(reads_per_minute), on_error=mode == "on-error"
     )
 
 
@@ -86,7 +86,7 @@ class Disclosure:
         subscribe: Callable[[Callable[[], None]], Callable[[], None]],
         files: DescriptionFiles,
         grants: Grants | None,
-        reads: Reads,
+        read_limits: ReadLimits,
         *,
         on_error: bool = False,
         hosts: Mapping[str, Host] = HOSTS,
@@ -96,12 +96,12 @@ class Disclosure:
         self._hosts = hosts
         self._files = files
         self._enforced = grants is not None
-        self._definitions = Definitions(files)
-        self._describing = Describing(self._definitions, grants, reads, self._envelope)
+        self._definitions = ToolDefinitions(files)
+        self._description_reader = DescriptionReader(self._definitions, grants, read_limits, self._envelope)
         self._gate = Gate(grants, self._envelope, on_error=on_error)
         self._methods = {
-            "initialize": self._opening,
-            "server/discover": self._opening,
+            "initialize": self._handshake,
+            "server/discover": self._handshake,
             "tools/list": self._list,
             "tools/call": self._call,
             "resources/list": self._resources,
@@ -109,7 +109,7 @@ class Disclosure:
             "prompts/list": self._prompts,
             "prompts/get": self._prompt,
         }
-        self._unsubscribe = subscribe(self._definitions.changed)
+        self._unsubscribe = subscribe(self._definitions.invalidate)
 
     def close(self) -> None:
         """Unsubscribe from the server's events, before another middleware replaces this one."""
@@ -122,30 +122,30 @@ class Disclosure:
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.method == "initialize" or request.lasts:
-            request.connection.on_tools_changed(self._definitions.changed)
+            request.connection.on_tools_changed(self._definitions.invalidate)
         method = self._methods.get(request.method)
         # Before the handshake the SDK refuses requests itself.
         if method is None or not (request.method == "initialize" or request.connection.is_open):
             return await call_next(request)
         return await method(request, call_next)
 
-    async def _opening(self, request: Request, call_next: Next) -> dict[str, Any]:
+    async def _handshake(self, request: Request, call_next: Next) -> dict[str, Any]:
         """The handshake result with the capability and instructions; a server without tools has nothing to disclose."""
-        said = await call_next(request)
-        capabilities = members(said.get("capabilities"))
+        handshake = await call_next(request)
+        capabilities = members(handshake.get("capabilities"))
         if capabilities.get("tools") is None:
-            return said
-        ours = DisclosureCapability(enforced=self._enforced).to_wire()
-        instructions = [text] if (text := said.get("instructions")) else []
+            return handshake
+        capability = DisclosureCapability(enforced=self._enforced).to_wire()
+        instructions = [text] if (text := handshake.get("instructions")) else []
         return {
-            **said,
+            **handshake,
             "capabilities": {
                 **capabilities,
                 "prompts": capabilities.get("prompts") or {},
                 "resources": capabilities.get("resources") or {},
-                "extensions": {**members(capabilities.get("extensions")), DISCLOSURE: ours},
+                "extensions": {**members(capabilities.get("extensions")), DISCLOSURE: capability},
             },
-            "instructions": "\n\n".join([*instructions, texts.GUIDANCE]),
+            "instructions": "\n\n".join([*instructions, texts.INSTRUCTIONS]),
         }
 
     async def _list(self, request: Request, call_next: Next) -> dict[str, Any]:
@@ -154,19 +154,19 @@ class Disclosure:
         params = request.params
         query: object = params.get("query")
         is_search = isinstance(query, str) and query.strip() != ""
-        is_part = is_search or SERVER in members(params.get("_meta"))
+        is_partial = is_search or SERVER in members(params.get("_meta"))
         is_end = not (is_search or result.get("nextCursor"))
-        first, last = not (is_part or params.get("cursor")), is_end and not is_part
+        first, last = not (is_partial or params.get("cursor")), is_end and not is_partial
         tools: list[dict[str, Any]] = result.get("tools") or []
-        ours = [tool for tool in tools if tool == READ_RESULT]
-        learnt = await self._definitions.learn(
+        built_in = [tool for tool in tools if tool == READ_RESULT]
+        described_tools = await self._definitions.learn(
             request, [tool for tool in tools if tool != READ_RESULT], first=first, last=last
         )
         # Hosts that load descriptions on demand themselves get the full list.
         if self._on_error and host_of(client_name(request), self._hosts).defers:
             return {**result, "tools": tools}
-        listed = await aside(tools, lambda: [*(described.listed for described in learnt), *ours])
-        if is_end and not self._definitions.knows(request, DESCRIPTIONS_TOOL):
+        listed = await run_in_thread(tools, lambda: [*(described.listed for described in described_tools), *built_in])
+        if is_end and not self._definitions.has(request, DESCRIPTIONS_TOOL):
             listed.append(texts.tool(enforced=self._enforced))
         return {**result, "tools": listed}
 
@@ -174,8 +174,8 @@ class Disclosure:
         name: object = request.params.get("name")
         if not isinstance(name, str):
             return await call_next(request)
-        if name == DESCRIPTIONS_TOOL and not self._definitions.knows(request, name):
-            answer = await self._describing.call(request, call_next)
+        if name == DESCRIPTIONS_TOOL and not self._definitions.has(request, name):
+            answer = await self._description_reader.call(request, call_next)
             if answer is not None:
                 return answer if recipient_of(request).is_program else await for_model(answer)
         described = None
@@ -185,31 +185,31 @@ class Disclosure:
         return answer if recipient_of(request).is_program else await for_model(answer)
 
     async def _resources(self, request: Request, call_next: Next) -> dict[str, Any]:
-        return await self._with_ours("resources", texts.resource(enforced=self._enforced), request, call_next)
+        return await self._with_added("resources", texts.resource(enforced=self._enforced), request, call_next)
 
     async def _prompts(self, request: Request, call_next: Next) -> dict[str, Any]:
-        return await self._with_ours("prompts", texts.PROMPT, request, call_next)
+        return await self._with_added("prompts", texts.PROMPT, request, call_next)
 
-    async def _with_ours(self, kind: str, ours: dict[str, Any], request: Request, call_next: Next) -> dict[str, Any]:
+    async def _with_added(self, kind: str, added: dict[str, Any], request: Request, call_next: Next) -> dict[str, Any]:
         """The server's own list, with our entry first on the first page."""
-        result = await own_list(request, call_next, self._envelope(request))
+        result = await list_or_empty(request, call_next, self._envelope(request))
         if request.params.get("cursor"):
             return result
-        return {**result, kind: [ours, *(result.get(kind) or [])]}
+        return {**result, kind: [added, *(result.get(kind) or [])]}
 
     async def _read(self, request: Request, call_next: Next) -> dict[str, Any]:
         uri: object = request.params.get("uri")
         if not isinstance(uri, str) or not is_about_descriptions(uri):
             return await call_next(request)
         if uri.startswith(DESCRIPTIONS_URI):
-            return await self._describing.read(request, call_next)
+            return await self._description_reader.read(request, call_next)
         try:
             # The server may have a resource with a URI that ends like ours.
             return await call_next(request)
         except MCPError as error:
             if error.code not in _NOT_FOUND:
                 raise
-        return await self._describing.read(request, call_next)
+        return await self._description_reader.read(request, call_next)
 
     async def _prompt(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.params.get("name") != DESCRIPTIONS_PROMPT:

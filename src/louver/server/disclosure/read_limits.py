@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from louver.limits import MANY_TOOLS, MANY_UNKNOWN_TOOLS, MAX_CALLERS, READS_PER_MINUTE
-from louver.server.rate_limit import Rates
+from louver.server.rate_limit import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,48 +22,48 @@ logger = logging.getLogger(__name__)
 _MINUTE_S = 60.0
 
 
-class Reads:
+class ReadLimits:
     def __init__(self, per_minute: int = READS_PER_MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rates = Rates("reads of descriptions", per_minute, clock)
+        self._limiter = RateLimiter("reads of descriptions", per_minute, clock)
         self._clock = clock
         self._minutes: OrderedDict[str, _Minute] = OrderedDict()
 
-    def admit(self, reader: str) -> None:
+    def admit(self, caller: str) -> None:
         """Count a read; raise RateLimited if there were too many within the last minute."""
-        self._rates.admit(reader)
+        self._limiter.admit(caller)
 
-    def note(self, reader: str, found: Iterable[str], unknown: int, visible: int) -> None:
+    def count_read(self, reader: str, found: Iterable[str], unknown: int, visible: int) -> None:
         """Count an answer to a read; `unknown` and `visible` are numbers of tools."""
         minute = self._minute(reader)
         minute.unknown += unknown
         minute.found.update(found)
-        if minute.unknown >= MANY_UNKNOWN_TOOLS and minute.says("unknown"):
+        if minute.unknown >= MANY_UNKNOWN_TOOLS and minute.should_log("unknown"):
             logger.warning("%s has asked for %d tools that are not there, within a minute", reader, minute.unknown)
-        if visible >= MANY_TOOLS and len(minute.found) >= visible and minute.says("all"):
+        if visible >= MANY_TOOLS and len(minute.found) >= visible and minute.should_log("all"):
             logger.warning("%s has read the descriptions of all %d tools, within a minute", reader, visible)
 
-    def _minute(self, reader: str) -> _Minute:
+    def _minute(self, caller: str) -> _Minute:
         now = self._clock()
-        minute = self._minutes.get(reader)
+        minute = self._minutes.get(caller)
         if minute is None or now >= minute.start + _MINUTE_S:
-            minute = self._minutes[reader] = _Minute(now)
-        self._minutes.move_to_end(reader)
+            minute = self._minutes[caller] = _Minute(now)
+        self._minutes.move_to_end(caller)
         if len(self._minutes) > MAX_CALLERS:
             self._minutes.popitem(last=False)
         return minute
 
 
 class _Minute:
-    __slots__ = ("_said", "found", "start", "unknown")
+    __slots__ = ("_logged", "found", "start", "unknown")
 
     def __init__(self, start: float) -> None:
         self.start = start
         self.unknown = 0
         self.found: set[str] = set()
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
-    def says(self, what: str) -> bool:
+    def should_log(self, kind: str) -> bool:
         """Whether to log this: only the first time."""
-        is_new = what not in self._said
-        self._said.add(what)
+        is_new = kind not in self._logged
+        self._logged.add(kind)
         return is_new

@@ -11,7 +11,7 @@ from louver.limits import MAX_TOOLS_READ
 from louver.protocol.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, GRANT_ARGUMENT
 
 # for a system prompt
-GUIDANCE = f"""\
+INSTRUCTIONS = f"""\
 The tools of this server are listed with a summary each. Use them in two steps.
 1. Choose a tool by its summary in the list of tools. Summaries are enough for that: read nothing to choose.
 2. Before you call a tool for the first time, read its full description, which has its parameters: read the resource \
@@ -84,5 +84,5 @@ PROMPT = {
 
 
 def prompt_result() -> dict[str, Any]:
-    message = {"role": "user", "content": {"type": "text", "text": GUIDANCE}}
+    message = {"role": "user", "content": {"type": "text", "text": INSTRUCTIONS}}
     return {"description": PROMPT["description"], "messages": [message]}

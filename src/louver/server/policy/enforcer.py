@@ -28,9 +28,9 @@ from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
 from louver.protocol.output import blocks, find_output
 from louver.server.calls.output import write_output
-from louver.server.policy.passthrough import info_of
+from louver.server.policy.passthrough import server_info
 from louver.server.policy.raw import Raw, Visible
-from louver.server.policy.visible_tools import SeenTools, apart, of_texts
+from louver.server.policy.visible_tools import VisibleTools, schema_unless_text, with_distinct_names
 from louver.server.refusals import error_result
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Json
     from louver.server.call_record import CallRecord
-    from louver.server.policy.visible_tools import Seen
+    from louver.server.policy.visible_tools import VisibleTool
 
 logger = logging.getLogger(__name__)
 
-_OF_OPENINGS: Final = ("protocolVersion", "supportedVersions", "resultType", "ttlMs")
+_HANDSHAKE_MEMBERS: Final = ("protocolVersion", "supportedVersions", "resultType", "ttlMs")
 # Members of results -> their allowed values: any other value could hold anything.
-_OF_RESULTS: Final = {"resultType": ("complete", "input_required"), "isError": (True, False)}
+_RESULT_VALUES: Final = {"resultType": ("complete", "input_required"), "isError": (True, False)}
 
-_OF_LISTS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
-_LISTS: Final = {
+_LIST_MEMBERS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
+_LIST_KEYS: Final = {
     "tools/list": "tools",
     "prompts/list": "prompts",
     "resources/list": "resources",
@@ -57,15 +57,15 @@ _LISTS: Final = {
 }
 
 
-class Policed(SeenTools):
+class PolicyEnforcer(VisibleTools):
     """Enforces the policy of one server."""
 
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(server, policy)
         # Scope of kept values: equal policies have the same one, different policies different ones.
-        self.id = _id(server, policy)
+        self.id = _policy_id(server, policy)
 
-    def opening(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
+    def visible_handshake(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
         said = raw.unpruned
         able = members(said.get("capabilities"))
         let = {"prompts": "prompts", "completions": "completion", "logging": "logging"}
@@ -74,63 +74,65 @@ class Policed(SeenTools):
             shown["resources"] = able["resources"]
         if "tools" in able:
             shown["tools"] = {"listChanged": members(able["tools"]).get("listChanged") is True}
-        kept = {key: said[key] for key in _OF_OPENINGS if key in said}
+        kept = {key: said[key] for key in _HANDSHAKE_MEMBERS if key in said}
         if "cacheScope" in said:
             kept["cacheScope"] = "private"
         if "serverInfo" in said:
-            kept["serverInfo"] = info_of(said["serverInfo"])
+            kept["serverInfo"] = server_info(said["serverInfo"])
         told = said.get("instructions")
         if isinstance(told, str) and "instructions" in self.policy.lets:
             kept["instructions"] = plain(told)
-        return Visible({**kept, "capabilities": shown, **self._meta(said)})
+        return Visible({**kept, "capabilities": shown, **self._allowed_meta(said)})
 
-    def listed(
+    def visible_list(
         self, method: str, raw: Raw[dict[str, Any]], principal: Principal, look: Callable[[], None]
     ) -> Visible[dict[str, Any]]:
         """The visible part of a list; `look` is called before each tool and raises once the request is cancelled."""
-        said, member = raw.unpruned, _LISTS[method]
+        said, member = raw.unpruned, _LIST_KEYS[method]
         listed: list[Any] = said.get(member) or []
         entries = [entry for entry in listed if is_object(entry)]
-        kept = {key: said[key] for key, kind in _OF_LISTS.items() if isinstance(said.get(key), kind)}
+        kept = {key: said[key] for key, kind in _LIST_MEMBERS.items() if isinstance(said.get(key), kind)}
         if "cacheScope" in said:
             kept["cacheScope"] = "private"
         if method == "tools/list":
             shown: list[Any] = []
-            for each in apart(entries):
+            for each in with_distinct_names(entries):
                 look()
-                if (tool := self.shown(each, principal)) is not None:
+                if (tool := self.listed_definition(each, principal)) is not None:
                     shown.append(tool)
         else:
-            shown = [self.entry(entry) for entry in entries if self.is_shown(method, entry)]
-        return Visible({**kept, member: shown, **self._meta(said)})
+            shown = [self.visible_entry(entry) for entry in entries if self.is_visible(method, entry)]
+        return Visible({**kept, member: shown, **self._allowed_meta(said)})
 
-    def let_through(self, raw: Raw[dict[str, Any]], record: CallRecord) -> Visible[dict[str, Any]]:
+    def visible_result(self, raw: Raw[dict[str, Any]], record: CallRecord) -> Visible[dict[str, Any]]:
         """The visible part of an answer that the policy allows as a whole."""
         said = raw.unpruned
         if said.get("resultType", "complete") != "complete":
-            return Visible(self._asking(said, self._meta(said), record))
+            return Visible(self._input_required(said, self._allowed_meta(said), record))
         if "contents" in said:
-            said = {**said, "contents": self.readable(said["contents"])}
-        shown = {key: self._without_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
-        return Visible({**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._meta(said)})
+            said = {**said, "contents": self.covered_contents(said["contents"])}
+        shown = {key: self._with_allowed_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
+        return Visible(
+            {**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._allowed_meta(said)}
+        )
 
-    def answered(
+    def visible_call_result(
         self, raw: Raw[dict[str, Any]], tool: dict[str, Any], principal: Principal, record: CallRecord
     ) -> Visible[dict[str, Any]]:
         """The visible part of the answer to a call; `tool` is the definition from the server's list."""
         said = raw.unpruned
         record.has_run = True
-        shown: dict[str, Any] = {key: said[key] for key, words in _OF_RESULTS.items() if said.get(key) in words}
-        shown |= self._meta(said)
+        shown: dict[str, Any] = {key: said[key] for key, words in _RESULT_VALUES.items() if said.get(key) in words}
+        shown |= self._allowed_meta(said)
         if said.get("resultType", "complete") != "complete":
-            return Visible(self._asking(said, shown, record))
+            return Visible(self._input_required(said, shown, record))
         if said.get("isError"):
             if self.policy.errors == "passthrough":
-                return Visible({**shown, "content": self.covered(said), "isError": True})
-            return Visible(error_result(self._failed(tool["name"], record), _without_error(shown)))
-        return Visible(self._output(said, shown, tool, principal, record))
+                return Visible({**shown, "content": self.covered_blocks(said), "isError": True})
+            return Visible(error_result(self._withheld_error(tool["name"], record), _without_error(shown)))
+        return Visible(self._visible_output(said, shown, tool, principal, record))
 
-    def _output(
+    def _visible_output(
         self,
         said: dict[str, Any],
         shown: dict[str, Any],
@@ -139,103 +141,113 @@ class Policed(SeenTools):
         record: CallRecord,
     ) -> dict[str, Any]:
         """The visible part of a successful answer; `shown` holds its other visible members."""
-        listed = self.seen(tool, principal)
+        listed = self.visible_tool(tool, principal)
         structured = said.get("structuredContent")
         # The value decides whether it is text, not its schema: SDKs list many schemas for text.
         lone = text_wrapper_in(structured)
         text = lone if lone is not None and listed.is_text(lone) else None
-        output = find_output(_told(structured) if isinstance(structured, str) else said, text)
+        output = find_output(_text_content(structured) if isinstance(structured, str) else said, text)
         in_text = output is not None and output.seat != "structured"
         # JSON text holds a wrapped output without its wrapper.
-        unwrapped = WRAPPER if is_wrapped(of_texts(tool.get("outputSchema"))) else None
-        seen = self.seen(tool, principal, (text or unwrapped) if in_text else None, in_text=in_text or text is not None)
+        unwrapped = WRAPPER if is_wrapped(schema_unless_text(tool.get("outputSchema"))) else None
+        seen = self.visible_tool(
+            tool, principal, (text or unwrapped) if in_text else None, in_text=in_text or text is not None
+        )
         if output is not None and record.is_wanted:
             record.fields = len(fields_of(output.value, seen.names))
-        if seen.sight.is_whole:
+        if seen.visibility.is_whole:
             whole = {"structuredContent": structured} if "structuredContent" in said else {}
-            return {**shown, **whole, "content": self.covered(said)}
-        if output is None or (text is not None and not in_text and not seen.sight.allows(text)):
-            return _prose(said, shown, text, listed, record)
+            return {**shown, **whole, "content": self.covered_blocks(said)}
+        if output is None or (text is not None and not in_text and not seen.visibility.allows(text)):
+            return _withhold_text(said, shown, text, listed, record)
         result = dict(shown)
-        write_output(result, output, seen.sight.of(output.value), keep_blocks=False)
+        write_output(result, output, seen.visibility.of(output.value), keep_blocks=False)
         if isinstance(structured, str):
             result["structuredContent"] = result["content"][0]["text"]
-        return _checked(result, shown, listed)
+        return _validated(result, shown, listed)
 
-    def _asking(self, said: dict[str, Any], shown: dict[str, Any], record: CallRecord) -> dict[str, Any]:
+    def _input_required(self, said: dict[str, Any], shown: dict[str, Any], record: CallRecord) -> dict[str, Any]:
         """An answer that requests input; a refusal is raised if the server may not."""
         questions = members(said.get("inputRequests"))
         may = said["resultType"] == "input_required"
         if not may or not all(
-            is_object(asked) and self.may_say(str(asked.get("method"))) for asked in questions.values()
+            is_object(asked) and self.allows_notification(str(asked.get("method"))) for asked in questions.values()
         ):
             raise self.refusal(MCPError(code=INVALID_PARAMS, message=""), record)
-        asked = {key: self._question(each) for key, each in questions.items()}
+        asked = {key: self._visible_request(each) for key, each in questions.items()}
         state = {key: said[key] for key in ("requestState",) if key in said}
         return {**shown, "resultType": "input_required", **({"inputRequests": asked} if asked else {}), **state}
 
-    def _question(self, asked: dict[str, Any]) -> dict[str, Any]:
-        params = self.said(asked["method"], members(asked.get("params")))
+    def _visible_request(self, asked: dict[str, Any]) -> dict[str, Any]:
+        params = self.visible_params(asked["method"], members(asked.get("params")))
         return {"method": asked["method"], **({} if params is None else {"params": params})}
 
     def refusal(self, error: MCPError, record: CallRecord) -> MCPError:
         if self.policy.errors == "passthrough":
             return error
-        withheld = self._failed(None, record)
+        withheld = self._withheld_error(None, record)
         return MCPError(code=error.error.code, message=withheld.message, data={"error": withheld.to_json()})
 
-    def _failed(self, tool: str | None, record: CallRecord) -> Withheld:
+    def _withheld_error(self, tool: str | None, record: CallRecord) -> Withheld:
         number = record.correlation = secrets.token_hex(8)
         logger.warning("server %r, tool %r: an error is withheld, correlation id %s", self.server, tool, number)
         return Withheld("the server has answered with an error, whose text is withheld", correlation_id=number)
 
 
-def _id(server: str, policy: Policy) -> str:
+def _policy_id(server: str, policy: Policy) -> str:
     """A digest of everything that decides visibility; it reveals nothing of the key of pseudonyms."""
     # Another version of Louver may show less under the same policy.
-    content = canonical([__version__, server, _plain(replace(policy, key=b"", file=None))])
+    content = canonical([__version__, server, _as_json(replace(policy, key=b"", file=None))])
     return hmac.new(policy.key, content, hashlib.sha256).hexdigest()
 
 
-def _plain(value: Any) -> Json:
+def _as_json(value: Any) -> Json:
     """A policy, or a part of it, as JSON that is equal in all processes: sets are sorted."""
     if is_dataclass(value):
-        return [[each.name, _plain(getattr(value, each.name))] for each in fields(value)]
+        return [[each.name, _as_json(getattr(value, each.name))] for each in fields(value)]
     if isinstance(value, Mapping):
-        return [[name, _plain(each)] for name, each in cast("Mapping[str, Any]", value).items()]
+        return [[name, _as_json(each)] for name, each in cast("Mapping[str, Any]", value).items()]
     if isinstance(value, tuple):
-        return [_plain(each) for each in cast("tuple[Any, ...]", value)]
+        return [_as_json(each) for each in cast("tuple[Any, ...]", value)]
     if isinstance(value, frozenset):
         return sorted(cast("frozenset[str]", value))
     return None if value == b"" else value
 
 
-def _prose(
-    said: dict[str, Any], shown: dict[str, Any], wrapper: str | None, listed: Seen, record: CallRecord
+def _withhold_text(
+    raw_result: dict[str, Any],
+    visible: dict[str, Any],
+    wrapper: str | None,
+    listed_tool: VisibleTool,
+    record: CallRecord,
 ) -> dict[str, Any]:
     """An answer without an output to prune. SDKs send text also as the only member of an object."""
-    in_root = isinstance(said.get("structuredContent"), str)
-    if wrapper is None and not in_root and not blocks(said):
-        return {**shown, "content": []}
+    in_root = isinstance(raw_result.get("structuredContent"), str)
+    if wrapper is None and not in_root and not blocks(raw_result):
+        return {**visible, "content": []}
     record.is_withheld = True
     withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
     note: Json = withheld.message if wrapper is None else {wrapper: withheld.message}
     structured = {} if wrapper is None and not in_root else {"structuredContent": note}
-    if listed.is_declared and not (structured and listed.is_valid(note)):
-        return error_result(withheld, _without_error(shown))
-    return {**shown, **structured, **_told(withheld.message)}
+    if listed_tool.is_declared and not (structured and listed_tool.is_valid(note)):
+        return error_result(withheld, _without_error(visible))
+    return {**visible, **structured, **_text_content(withheld.message)}
 
 
-def _checked(result: dict[str, Any], shown: dict[str, Any], listed: Seen) -> dict[str, Any]:
-    if "structuredContent" not in result or not listed.is_declared or listed.is_valid(result["structuredContent"]):
+def _validated(result: dict[str, Any], visible: dict[str, Any], listed_tool: VisibleTool) -> dict[str, Any]:
+    if (
+        "structuredContent" not in result
+        or not listed_tool.is_declared
+        or listed_tool.is_valid(result["structuredContent"])
+    ):
         return result
-    wrong = OutputInvalid("what may be seen of the tool's output does not satisfy the schema that is listed for it")
-    return error_result(wrong, _without_error(shown))
+    error = OutputInvalid("what may be seen of the tool's output does not satisfy the schema that is listed for it")
+    return error_result(error, _without_error(visible))
 
 
-def _told(text: str) -> dict[str, Any]:
+def _text_content(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _without_error(shown: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in shown.items() if key != "isError"}
+def _without_error(visible: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in visible.items() if key != "isError"}

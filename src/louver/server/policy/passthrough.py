@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy
     from louver.core.json import Json
 
-_OF_SERVERS: Final = ("name", "title", "version")
+_SERVER_INFO_KEYS: Final = ("name", "title", "version")
 # Method -> the word by which a policy allows it.
-_LET: Final = {
+_FEATURES: Final = {
     "prompts/list": "prompts",
     "prompts/get": "prompts",
     "completion/complete": "completion",
@@ -33,7 +33,7 @@ _LET: Final = {
 }
 
 # Always allowed for a server: these hold no data.
-_FREE: Final = frozenset(
+_ALWAYS_ALLOWED: Final = frozenset(
     {
         "notifications/tools/list_changed",
         "notifications/prompts/list_changed",
@@ -44,25 +44,25 @@ _FREE: Final = frozenset(
 )
 
 
-class Passing:
+class PassthroughFilter:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
 
-    def may_say(self, method: str, uri: object = None) -> bool:
+    def allows_notification(self, method: str, uri: object = None) -> bool:
         """Whether a notification or request of the server reaches clients."""
         if method == "notifications/resources/updated":
             return isinstance(uri, str) and self.policy.covers(uri)
-        return method in _FREE or _LET.get(method) in self.policy.lets
+        return method in _ALWAYS_ALLOWED or _FEATURES.get(method) in self.policy.lets
 
-    def said(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
+    def visible_params(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
         """The params of such a message as clients get them."""
-        if method in _FREE or params is None:
+        if method in _ALWAYS_ALLOWED or params is None:
             return None
         if method == "notifications/resources/updated":
             return {"uri": params["uri"]}
-        return self._without_meta(params)
+        return self._with_allowed_meta(params)
 
-    def check_may_ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    def check_client_request(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """Refuse a client's request that may not reach the server; return the answer to one that need not."""
         if method in ("tools/list", "tools/call", "resources/list", "resources/templates/list"):
             return None
@@ -70,7 +70,7 @@ class Passing:
             if not self.policy.covers(str(params.get("uri"))):
                 raise MCPError(code=INVALID_PARAMS, message="Unknown resource")
             return None
-        if _LET.get(method) in self.policy.lets:
+        if _FEATURES.get(method) in self.policy.lets:
             return None
         if method == "logging/setLevel":
             return {}
@@ -78,53 +78,56 @@ class Passing:
             return {"prompts": []}
         raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
-    def _meta(self, said: dict[str, Any]) -> dict[str, Any]:
+    def _allowed_meta(self, said: dict[str, Any]) -> dict[str, Any]:
         meta = members(said.get("_meta"))
         kept = {key: meta[key] for key in sorted(self.policy.meta) if key in meta}
         if SERVER_INFO_META_KEY in meta:
-            kept[SERVER_INFO_META_KEY] = info_of(meta[SERVER_INFO_META_KEY])
+            kept[SERVER_INFO_META_KEY] = server_info(meta[SERVER_INFO_META_KEY])
         return {"_meta": kept} if kept else {}
 
-    def _without_meta(self, said: Json) -> Any:
+    def _with_allowed_meta(self, said: Json) -> Any:
         """An allowed message, with only the allowed keys of each `_meta` in it."""
         if is_array(said):
-            return [self._without_meta(each) for each in said]
+            return [self._with_allowed_meta(each) for each in said]
         if not is_object(said):
             return said
         return {
-            **{key: self._without_meta(each) for key, each in said.items() if key != "_meta"},
-            **self._meta(said),
+            **{key: self._with_allowed_meta(each) for key, each in said.items() if key != "_meta"},
+            **self._allowed_meta(said),
         }
 
-    def entry(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {**_plainly({key: value for key, value in entry.items() if key != "_meta"}), **self._meta(entry)}
+    def visible_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **_sanitized({key: value for key, value in entry.items() if key != "_meta"}),
+            **self._allowed_meta(entry),
+        }
 
-    def is_shown(self, method: str, entry: dict[str, Any]) -> bool:
+    def is_visible(self, method: str, entry: dict[str, Any]) -> bool:
         if method == "prompts/list":
             return True
         return self.policy.covers(str(entry.get("uri", entry.get("uriTemplate"))))
 
-    def readable(self, contents: Json) -> list[Json]:
+    def covered_contents(self, contents: Json) -> list[Json]:
         found = contents if is_array(contents) else []
         return [each for each in found if is_object(each) and self.policy.covers(str(each.get("uri")))]
 
-    def covered(self, said: dict[str, Any]) -> list[Any]:
+    def covered_blocks(self, said: dict[str, Any]) -> list[Any]:
         """The content blocks, without resources that the policy does not cover."""
         covered = [block for block in blocks(said) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
-        return self._without_meta(covered)
+        return self._with_allowed_meta(covered)
 
 
-def info_of(said: Any) -> dict[str, Any]:
+def server_info(info: Any) -> dict[str, Any]:
     """A server's name, title and version alone."""
-    return {key: plain(text) for key in _OF_SERVERS if isinstance(text := members(said).get(key), str)}
+    return {key: plain(text) for key in _SERVER_INFO_KEYS if isinstance(text := members(info).get(key), str)}
 
 
-def _plainly(said: Json) -> Any:
-    if is_array(said):
-        return [_plainly(each) for each in said]
-    if is_object(said):
-        return {key: _plainly(each) for key, each in said.items()}
-    return plain(said) if isinstance(said, str) else said
+def _sanitized(value: Json) -> Any:
+    if is_array(value):
+        return [_sanitized(each) for each in value]
+    if is_object(value):
+        return {key: _sanitized(each) for key, each in value.items()}
+    return plain(value) if isinstance(value, str) else value
 
 
 def _uri_of(block: dict[str, Any]) -> str | None:

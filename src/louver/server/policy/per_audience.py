@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from louver.server.request import Next, Request, Step
 
     # middleware, the outermost first, and what closes it
-    Stacked = tuple[Sequence[Step], Callable[[], None]]
+    MiddlewareStack = tuple[Sequence[Step], Callable[[], None]]
 
 
-class Audiences:
+class PerAudience:
     """The middleware; `audience` is that of a principal, and `make` builds a new stack."""
 
-    def __init__(self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], Stacked]) -> None:
+    def __init__(self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], MiddlewareStack]) -> None:
         self._audience = audience
         self._make = make
-        self._stacks: OrderedDict[Hashable, Stacked] = OrderedDict()
+        self._stacks: OrderedDict[Hashable, MiddlewareStack] = OrderedDict()
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
-        return await in_order(self._of(request.identity.principal), call_next)(request)
+        return await in_order(self._middleware_for(request.identity.principal), call_next)(request)
 
     def close(self) -> None:
         while self._stacks:
             self._stacks.popitem()[1][1]()
 
-    def _of(self, principal: Principal) -> Sequence[Step]:
+    def _middleware_for(self, principal: Principal) -> Sequence[Step]:
         audience = self._audience(principal)
         stack = self._stacks.get(audience)
         if stack is None:

@@ -13,21 +13,21 @@ from typing import Any, Generic, TypeVar
 from louver.core.size import is_heavier
 from louver.limits import MAX_READ_ON_LOOP
 
-_Said = TypeVar("_Said")
+_Message = TypeVar("_Message")
 
 
 @dataclass(frozen=True, slots=True)
-class Raw(Generic[_Said]):
+class Raw(Generic[_Message]):
     """A message before its policy; only `louver.server.policy.enforcer` reads it."""
 
-    unpruned: _Said = field(repr=False)
+    unpruned: _Message = field(repr=False)
 
     @property
     def is_large(self) -> bool:
-        said: Any = self.unpruned
-        return is_heavier(said, MAX_READ_ON_LOOP)
+        message: Any = self.unpruned
+        return is_heavier(message, MAX_READ_ON_LOOP)
 
 
 @dataclass(frozen=True, slots=True)
-class Visible(Generic[_Said]):
-    value: _Said
+class Visible(Generic[_Message]):
+    value: _Message

@@ -24,7 +24,7 @@ from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, text_wrapper
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_SIGHTS
-from louver.server.policy.passthrough import Passing
+from louver.server.policy.passthrough import PassthroughFilter
 
 if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy, ToolPolicy
@@ -37,17 +37,17 @@ logger = logging.getLogger(__name__)
 _ANNOTATIONS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
-class SeenTools(Passing):
+class VisibleTools(PassthroughFilter):
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(policy)
         self.server = server
         self._lock = Lock()
-        self._checked: OrderedDict[str, tuple[dict[str, Any], ToolPolicy | None]] = OrderedDict()
-        self._sights: OrderedDict[tuple[Any, ...], tuple[Schema | None, Seen]] = OrderedDict()
+        self._checked_tools: OrderedDict[str, tuple[dict[str, Any], ToolPolicy | None]] = OrderedDict()
+        self._visible_tools: OrderedDict[tuple[Any, ...], tuple[Schema | None, VisibleTool]] = OrderedDict()
 
-    def seen(
+    def visible_tool(
         self, tool: dict[str, Any], principal: Principal, wrapper: str | None = None, *, in_text: bool = False
-    ) -> Seen:
+    ) -> VisibleTool:
         """The visible part of a tool's output; `wrapper` holds it as text, `in_text` means that no schema applies."""
         said = self.policy.of(tool["name"])
         assert said is not None, "a tool without rules is not there"
@@ -56,92 +56,92 @@ class SeenTools(Passing):
         key = (tool["name"], tuple(rule.name for rule in rules), wrapper, in_text)
         # Lists and large answers are processed in threads.
         with self._lock:
-            known = self._sights.get(key)
+            known = self._visible_tools.get(key)
             if known is None or known[0] != declared:
-                schema = None if in_text else of_texts(declared)
-                seen = Seen(Sight([rule.fields for rule in rules], schema, self.policy.key, wrapper), declared)
-                known = self._sights[key] = (declared, seen)
-                if len(self._sights) > MAX_SIGHTS:
-                    self._sights.popitem(last=False)
-            self._sights.move_to_end(key)
+                schema = None if in_text else schema_unless_text(declared)
+                seen = VisibleTool(Sight([rule.fields for rule in rules], schema, self.policy.key, wrapper), declared)
+                known = self._visible_tools[key] = (declared, seen)
+                if len(self._visible_tools) > MAX_SIGHTS:
+                    self._visible_tools.popitem(last=False)
+            self._visible_tools.move_to_end(key)
             return known[1]
 
     def hides(self, tool: str, principal: Principal, path: FieldPath) -> bool:
-        definition = self._served(tool)
-        return definition is None or self.seen(definition, principal).sight.hides(path)
+        definition = self._served_definition(tool)
+        return definition is None or self.visible_tool(definition, principal).visibility.hides(path)
 
-    def names_besides(self, tool: str, principal: Principal) -> Names | None:
+    def hidden_names(self, tool: str, principal: Principal) -> Names | None:
         """The names that texts about a tool must not reveal to a caller; `None` if the tool is not served."""
-        definition = self._served(tool)
-        return None if definition is None else self.seen(definition, principal).names_besides(definition)
+        definition = self._served_definition(tool)
+        return None if definition is None else self.visible_tool(definition, principal).hidden_names(definition)
 
-    def knows(self, tool: str) -> bool:
-        return self._served(tool) is not None
+    def is_served(self, tool: str) -> bool:
+        return self._served_definition(tool) is not None
 
     def names_of(self, tool: str, principal: Principal) -> frozenset[str]:
         """The names in a tool's output schema, as far as the tool was listed."""
-        definition = self._served(tool)
-        return frozenset() if definition is None else self.seen(definition, principal).names
+        definition = self._served_definition(tool)
+        return frozenset() if definition is None else self.visible_tool(definition, principal).names
 
     def rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
         """The rules of a tool; `None` if it is not served, which is logged if the policy does not fit it."""
         name: str = tool["name"]
-        said = self.policy.of(name)
-        if said is None:
+        tool_policy = self.policy.of(name)
+        if tool_policy is None:
             return None
         with self._lock:
-            checked = self._checked.get(name)
+            checked = self._checked_tools.get(name)
         if checked is None or checked[0] != tool:
-            if (problem := said.misfit(tool)) is not None:
+            if (problem := tool_policy.misfit(tool)) is not None:
                 logger.error("server %r: tool %r is not served: %s", self.server, name, problem)
-            checked = (tool, said if problem is None else None)
+            checked = (tool, tool_policy if problem is None else None)
         with self._lock:
-            self._checked[name] = checked
-            self._checked.move_to_end(name)
-            if len(self._checked) > MAX_SIGHTS:
-                self._checked.popitem(last=False)
+            self._checked_tools[name] = checked
+            self._checked_tools.move_to_end(name)
+            if len(self._checked_tools) > MAX_SIGHTS:
+                self._checked_tools.popitem(last=False)
         return checked[1]
 
-    def _served(self, tool: str) -> dict[str, Any] | None:
+    def _served_definition(self, tool: str) -> dict[str, Any] | None:
         """The definition of a served tool, as far as it was listed and is still cached."""
         with self._lock:
-            definition, rules = self._checked.get(tool, (None, None))
+            definition, rules = self._checked_tools.get(tool, (None, None))
         return None if rules is None else definition
 
-    def shown(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
+    def listed_definition(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
         """A tool as a caller is listed it, if it is served."""
         if self.rules_of(tool) is None:
             return None
         try:
-            seen = self.seen(tool, principal)
-            if seen.listed is None or seen.listed[0] != tool:
-                seen.listed = (tool, self._definition(tool, seen))
+            seen = self.visible_tool(tool, principal)
+            if seen.last_listed is None or seen.last_listed[0] != tool:
+                seen.last_listed = (tool, self._visible_definition(tool, seen))
         except ProjectionLimit as error:
             logger.error("server %r: tool %r is not served: %s", self.server, tool["name"], error.message)
             return None
-        return seen.listed[1]
+        return seen.last_listed[1]
 
-    def _definition(self, tool: dict[str, Any], seen: Seen) -> dict[str, Any]:
-        names = seen.names_besides(tool)
+    def _visible_definition(self, tool: dict[str, Any], seen: VisibleTool) -> dict[str, Any]:
+        names = seen.hidden_names(tool)
         shown: dict[str, Any] = {"name": tool["name"]}
         for key in ("title", "description"):
             if isinstance(text := tool.get(key), str) and (told := untold(text, names)):
                 shown[key] = told
         shown["inputSchema"] = untold_schema(tool["inputSchema"], names)
-        if (schema := seen.shown_schema) is not None:
+        if (schema := seen.listed_schema) is not None:
             shown["outputSchema"] = schema
         hints = members(tool.get("annotations"))
         if said := {key: hints[key] for key in _ANNOTATIONS if isinstance(hints.get(key), bool)}:
             shown["annotations"] = said
-        return {**shown, **self._meta(tool)}
+        return {**shown, **self._allowed_meta(tool)}
 
 
-class Seen:
-    def __init__(self, sight: Sight, declared: Schema | None) -> None:
-        self.sight = sight
+class VisibleTool:
+    def __init__(self, visibility: Sight, declared: Schema | None) -> None:
+        self.visibility = visibility
         self._declared = declared
         # The definition that was listed last, and the listed form.
-        self.listed: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self.last_listed: tuple[dict[str, Any], dict[str, Any]] | None = None
 
     @property
     def is_declared(self) -> bool:
@@ -152,15 +152,15 @@ class Seen:
 
     def is_text(self, name: str) -> bool:
         """Whether the lone string of a member is text, and no rule decides on the member as a whole."""
-        return of_texts(self._declared) is None or self.sight.fate(FieldPath((name,))) == "seen"
+        return schema_unless_text(self._declared) is None or self.visibility.fate(FieldPath((name,))) == "seen"
 
-    def names_besides(self, tool: dict[str, Any]) -> Names:
+    def hidden_names(self, tool: dict[str, Any]) -> Names:
         """The names that texts about a tool must not reveal, unless an argument has the name."""
-        return self.sight.unseen_besides(tool["inputSchema"])
+        return self.visibility.unseen_besides(tool["inputSchema"])
 
     @cached_property
     def names(self) -> frozenset[str]:
-        return self.sight.names
+        return self.visibility.names
 
     @cached_property
     def schema(self) -> Schema:
@@ -168,13 +168,15 @@ class Seen:
         if (wrapper := text_wrapper(self._declared)) is not None:
             return {"type": "object", "properties": {wrapper: {"type": "string"}}, "required": [wrapper]}
         if self._declared is None:
-            return self.sight.schema
-        return with_texts(self.sight.schema, self._declared, [name for name in TEXT_WRAPPERS if self.is_text(name)])
+            return self.visibility.schema
+        return with_texts(
+            self.visibility.schema, self._declared, [name for name in TEXT_WRAPPERS if self.is_text(name)]
+        )
 
     @property
-    def shown_schema(self) -> Schema | None:
+    def listed_schema(self) -> Schema | None:
         declared: Any = self._declared
-        if declared is None or self.sight.is_whole:
+        if declared is None or self.visibility.is_whole:
             return declared
         rooted = is_object(declared) and declared.get("type") == "object"
         return {**members(self.schema), "type": "object"} if rooted else self.schema
@@ -184,13 +186,13 @@ class Seen:
         return validator(self.schema)
 
 
-def apart(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_distinct_names(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tools with names that are no variants of another tool's name."""
     keys = [key_of(str(tool.get("name"))) for tool in tools]
-    named = Counter(keys)
-    return [tool for tool, key in zip(tools, keys, strict=True) if named[key] == 1]
+    counts = Counter(keys)
+    return [tool for tool, key in zip(tools, keys, strict=True) if counts[key] == 1]
 
 
-def of_texts(schema: Schema | None) -> Schema | None:
+def schema_unless_text(schema: Schema | None) -> Schema | None:
     """The schema; `None` if it only declares a text, which may be JSON."""
     return None if text_wrapper(schema) is not None else schema

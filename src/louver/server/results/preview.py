@@ -29,20 +29,20 @@ class Preview:
     seconds: float  # how long it is kept
     wrapped: bool  # structured content only wraps the output in `result`
 
-    def instead_of(self, result: dict[str, Any], output: Output, *, by_tool: bool) -> tuple[dict[str, Any], Extras]:
+    def as_preview(self, result: dict[str, Any], output: Output, *, by_tool: bool) -> tuple[dict[str, Any], Extras]:
         """The answer that the client gets, and its extras; `by_tool` if a model reads the result by a tool."""
-        said = fitted(preview(output.value, self.size))
+        summary = fitted(preview(output.value, self.size))
         blocks: list[Any] = result.get("content") or []
         others = [block for block in blocks if is_object(block) and block.get("type") != "text"]
-        told = {"uri": self.uri, "expiresInSeconds": round(self.seconds), "bytes": self.size, **said}
-        text = self._text(said, by_tool=by_tool)
+        meta = {"uri": self.uri, "expiresInSeconds": round(self.seconds), "bytes": self.size, **summary}
+        text = self._text(summary, by_tool=by_tool)
         links = [] if by_tool else [self._link()]
-        shown = {**result, "content": [{"type": "text", "text": text}, *links, *others]}
+        answer = {**result, "content": [{"type": "text", "text": text}, *links, *others]}
         if output.seat == "structured":
-            shown["structuredContent"] = scalars(output.value, wrapped=self.wrapped)
+            answer["structuredContent"] = scalars(output.value, wrapped=self.wrapped)
         elif output.seat == "wrapped text":
-            shown["structuredContent"] = {output.wrapper: compact(scalars(output.value))}
-        return shown, Extras(meta={RESULT: told}, written=(text,))
+            answer["structuredContent"] = {output.wrapper: compact(scalars(output.value))}
+        return answer, Extras(meta={RESULT: meta}, written=(text,))
 
     def _link(self) -> dict[str, Any]:
         name = f"result of {self.tool}"[:100]
@@ -54,9 +54,9 @@ class Preview:
             "size": self.size,
         }
 
-    def _text(self, said: dict[str, Any], *, by_tool: bool) -> str:
-        elements = f" in {said['elements']:,} elements" if "elements" in said else ""
-        by = f"with the tool {RESULT_TOOL}" if by_tool else "by these resources"
+    def _text(self, summary: dict[str, Any], *, by_tool: bool) -> str:
+        elements = f" in {summary['elements']:,} elements" if "elements" in summary else ""
+        means = f"with the tool {RESULT_TOOL}" if by_tool else "by these resources"
         handle = self.uri.removeprefix(RESULTS_URI)
         forms = (
             [f'{{"handle": "{handle}", "fields": [PATH, PATH]}}', f'{{"handle": "{handle}", "page": 1}}']
@@ -65,12 +65,12 @@ class Preview:
         )
         lines = [
             f"This answer has {self.size:,} bytes{elements}, too many to send at once. It is kept for "
-            f"{self.seconds / 60:.3g} minutes. Read what you need {by}; the first tool does not run again:",
+            f"{self.seconds / 60:.3g} minutes. Read what you need {means}; the first tool does not run again:",
             *forms,
             "Or call the tool for less. Fields:",
-            *(f"- {_field(field)}" for field in said["fields"]),
+            *(f"- {_field(field)}" for field in summary["fields"]),
         ]
-        return "\n".join([*lines, *([f"- and {said['moreFields']} more"] if "moreFields" in said else [])])
+        return "\n".join([*lines, *([f"- and {summary['moreFields']} more"] if "moreFields" in summary else [])])
 
 
 def can_be_kept(output: Output) -> bool:
@@ -81,5 +81,5 @@ def can_be_kept(output: Output) -> bool:
     return is_object(value) or is_array(value)
 
 
-def _field(said: dict[str, Any]) -> str:
-    return f"{said['path']} ({' | '.join(said['types'])}): {said['bytes']:,} bytes"
+def _field(field: dict[str, Any]) -> str:
+    return f"{field['path']} ({' | '.join(field['types'])}): {field['bytes']:,} bytes"

@@ -23,7 +23,7 @@ from louver.core.json import canonical, compact
 from louver.errors import LouverError, UnknownResult
 from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES, SWEEP_AFTER_S
 from louver.protocol.names import RESULTS_URI
-from louver.server.results.store import MEMORY, store_at
+from louver.server.results.store import MEMORY, open_store
 
 if TYPE_CHECKING:
     import os
@@ -69,12 +69,12 @@ class KeptResults:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ResultInfo:
     tool: str  # the tool that answered
     schema: Schema | None = None  # of the value, if any was declared
     wrapper: str | None = None  # property that held it as JSON text, if any; paths may begin with it
     partial: bool = False  # parts of the tool's output were left out before
-    elsewhere: str | None = None  # the upstream that keeps the value; then only the handle is here
+    upstream: str | None = None  # the upstream that keeps the value; then only the handle is here
 
 
 class Results:
@@ -82,53 +82,53 @@ class Results:
 
     def __init__(self, options: KeptResults) -> None:
         self.options = options
-        self._store = store_at(options.store, options.clock)
-        self._sweeping = Sweeping(self._store, options.clock)
+        self._store = open_store(options.store, options.clock)
+        self._expiry = ExpiryTimer(self._store, options.clock)
         self._scope: Callable[[Request], str] = _everybody
 
-    def within(self, scope: Callable[[Request], str]) -> Results:
+    def scoped_to(self, scope: Callable[[Request], str]) -> Results:
         """The same store, limited to callers with an equal scope; `scope` gives that of the current request."""
         scoped = copy(self)
         scoped._scope = scope
         return scoped
 
-    async def keep(self, text: str, about: About, request: Request) -> str | None:
+    async def keep(self, text: str, info: ResultInfo, request: Request) -> str | None:
         """Keep a value, given as JSON, for the caller; return its URI, or `None` if it is too large."""
         handle = secrets.token_urlsafe(HANDLE_BYTES)
-        is_kept = await self._put(self._key(handle, request), self.options.seconds, about, text)
+        is_kept = await self._put(self._key(handle, request), self.options.seconds, info, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
 
     async def keep_handle(self, uri: str, seconds: float, server: str, request: Request) -> None:
         """Remember, for the caller, a result of an upstream, which `server` names, also after a restart."""
         key = self._key(uri.removeprefix(RESULTS_URI), request)
-        await self._put(key, seconds, About("", elsewhere=server), "null")
+        await self._put(key, seconds, ResultInfo("", upstream=server), "null")
 
-    async def find(self, handle: str, request: Request) -> tuple[About, Json]:
+    async def find(self, handle: str, request: Request) -> tuple[ResultInfo, Json]:
         """The kept value; UnknownResult if there is none, or if it is not the caller's."""
         key = self._key(handle, request)
         # Other processes may have left results in the file.
-        self._sweeping.sweep_in(self.options.seconds)
+        self._expiry.schedule(self.options.seconds)
 
-        def found() -> tuple[About, Json]:
+        def load() -> tuple[ResultInfo, Json]:
             stored = self._store.get(key)
             if stored is None:
                 raise UnknownResult
-            about, value = (json.loads(part.decode("utf-8", "surrogatepass")) for part in stored)
-            return About(**about), value
+            info, value = (json.loads(part.decode("utf-8", "surrogatepass")) for part in stored)
+            return ResultInfo(**info), value
 
-        return await in_thread(found)
+        return await in_thread(load)
 
     def _key(self, handle: str, request: Request) -> str:
         return hashlib.sha256(canonical([handle, request.holder, self._scope(request)])).hexdigest()
 
-    async def _put(self, key: str, seconds: float, about: About, text: str) -> bool:
+    async def _put(self, key: str, seconds: float, info: ResultInfo, text: str) -> bool:
         expires = self.options.clock() + seconds
 
         def put() -> bool:
-            return self._store.put(key, expires, (_bytes(compact(asdict(about))), _bytes(text)))
+            return self._store.put(key, expires, (_bytes(compact(asdict(info))), _bytes(text)))
 
         is_kept = await in_thread(put)
-        self._sweeping.sweep_in(seconds)
+        self._expiry.schedule(seconds)
         return is_kept
 
 
@@ -145,14 +145,14 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-class Sweeping:
+class ExpiryTimer:
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def sweep_in(self, seconds: float) -> None:
+    def schedule(self, seconds: float) -> None:
         """Remove expired results in so many seconds, unless an earlier sweep is due."""
         loop = asyncio.get_running_loop()
         due = loop.time() + seconds + SWEEP_AFTER_S
@@ -166,8 +166,8 @@ class Sweeping:
     def _sweep(self) -> None:
         # Results kept from here on set a new timer: the sweep below may miss them.
         self._timer = None
-        asyncio.get_running_loop().run_in_executor(None, self._store.sweep).add_done_callback(self._swept)
+        asyncio.get_running_loop().run_in_executor(None, self._store.sweep).add_done_callback(self._on_swept)
 
-    def _swept(self, swept: asyncio.Future[float | None]) -> None:
+    def _on_swept(self, swept: asyncio.Future[float | None]) -> None:
         if (due := swept.result()) is not None:
-            self.sweep_in(max(0.0, due - self._clock()))
+            self.schedule(max(0.0, due - self._clock()))

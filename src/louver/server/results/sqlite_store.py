@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.errors import LouverError
 from louver.limits import MAX_RESULTS, MAX_RESULTS_BYTES, SWEEP_AGAIN_S
-from louver.server.results.store import weight
+from louver.server.results.store import stored_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_TABLE: Final = """
+_CREATE_TABLE: Final = """
 CREATE TABLE IF NOT EXISTS results (
     number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE NOT NULL, expires REAL NOT NULL,
     bytes INTEGER NOT NULL, about BLOB NOT NULL, value BLOB NOT NULL)
 """
 
-_NEW: Final = "INSERT OR IGNORE INTO results (key, expires, bytes, about, value) VALUES (?, ?, ?, ?, ?)"
+_INSERT: Final = "INSERT OR IGNORE INTO results (key, expires, bytes, about, value) VALUES (?, ?, ?, ?, ?)"
 
-_EXPIRED: Final = "DELETE FROM results WHERE expires <= ?"
+_DELETE_EXPIRED: Final = "DELETE FROM results WHERE expires <= ?"
 
-_OLDEST: Final = """
+_DELETE_OLDEST: Final = """
 DELETE FROM results WHERE number IN (
     SELECT number FROM (
         SELECT number, row_number() OVER newest AS place, sum(bytes) OVER newest AS weight
@@ -52,7 +52,7 @@ class FileStore:
         try:
             _check_private(path)
             with closing(self._connect()) as database, database:
-                database.execute(_TABLE)
+                database.execute(_CREATE_TABLE)
             self.sweep()
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no database of results"
@@ -60,24 +60,24 @@ class FileStore:
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
         """Keep a value; a failed write keeps nothing."""
-        if weight(stored) > MAX_RESULTS_BYTES:
+        if stored_size(stored) > MAX_RESULTS_BYTES:
             return False
-        row = (key, expires, weight(stored), *stored)
+        row = (key, expires, stored_size(stored), *stored)
         try:
             with closing(self._connect()) as database, database:
-                database.execute(_EXPIRED, (self._clock(),))
-                database.execute(_NEW, row)
-                database.execute(_OLDEST, (MAX_RESULTS, MAX_RESULTS_BYTES))
+                database.execute(_DELETE_EXPIRED, (self._clock(),))
+                database.execute(_INSERT, row)
+                database.execute(_DELETE_OLDEST, (MAX_RESULTS, MAX_RESULTS_BYTES))
         except sqlite3.Error as error:
             logger.error("a result is not kept: %s", error.sqlite_errorname)
             return False
         return True
 
     def get(self, key: str) -> Stored | None:
-        question = "SELECT about, value FROM results WHERE key = ? AND expires > ?"
+        query = "SELECT about, value FROM results WHERE key = ? AND expires > ?"
         try:
             with closing(self._connect()) as database:
-                return database.execute(question, (key, self._clock())).fetchone()
+                return database.execute(query, (key, self._clock())).fetchone()
         except sqlite3.Error as error:
             logger.error("a result is not found: %s", error.sqlite_errorname)
             return None
@@ -86,7 +86,7 @@ class FileStore:
         """Remove expired values; return when the next one expires, or when to try again after a failure."""
         try:
             with closing(self._connect()) as database, database:
-                database.execute(_EXPIRED, (self._clock(),))
+                database.execute(_DELETE_EXPIRED, (self._clock(),))
                 return database.execute("SELECT min(expires) FROM results").fetchone()[0]
         except sqlite3.Error as error:
             logger.error("results that have expired are not removed: %s", error.sqlite_errorname)
@@ -101,18 +101,18 @@ class FileStore:
 
 def _check_private(path: Path) -> None:
     """Create a file for its owner alone; refuse an existing one that others can use."""
-    number = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        found = os.fstat(number)
+        status = os.fstat(descriptor)
     finally:
-        os.close(number)
+        os.close(descriptor)
     if os.name != "posix":
         # File modes mean nothing on this platform.
         return
     # Not corrected here: the owner may have shared the file on purpose.
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise _unusable(path, "it is somebody else's file")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         raise _unusable(path, "others than its owner can use it: chmod 600")
 
 

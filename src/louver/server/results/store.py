@@ -35,13 +35,13 @@ class Store(Protocol):
         ...
 
 
-def store_at(place: str | os.PathLike[str], clock: Callable[[], float]) -> Store:
-    if place == MEMORY:
+def open_store(location: str | os.PathLike[str], clock: Callable[[], float]) -> Store:
+    if location == MEMORY:
         return MemoryStore(clock)
     # Imported only now: without a file SQLite is not needed.
     from louver.server.results.sqlite_store import FileStore
 
-    return FileStore(Path(place), clock)
+    return FileStore(Path(location), clock)
 
 
 class MemoryStore:
@@ -52,7 +52,7 @@ class MemoryStore:
         self._lock = Lock()
 
     def put(self, key: str, expires: float, stored: Stored) -> bool:
-        size = weight(stored)
+        size = stored_size(stored)
         if size > MAX_RESULTS_BYTES:
             return False
         self.sweep()
@@ -73,13 +73,13 @@ class MemoryStore:
     def sweep(self) -> float | None:
         with self._lock:
             now = self._clock()
-            for old in [old for old, (until, _) in self._kept.items() if until <= now]:
-                self._drop(old)
+            for expired in [old for old, (expires, _) in self._kept.items() if expires <= now]:
+                self._drop(expired)
             return min((until for until, _ in self._kept.values()), default=None)
 
     def _drop(self, key: str) -> None:
-        self._bytes -= weight(self._kept.pop(key)[1])
+        self._bytes -= stored_size(self._kept.pop(key)[1])
 
 
-def weight(stored: Stored) -> int:
+def stored_size(stored: Stored) -> int:
     return sum(map(len, stored))

@@ -26,9 +26,9 @@ def listed_tool(
     """The tool as clients see it, with the argument (name, schema); without an output schema nothing else is added."""
     listed = dict(tool)
     if argument is not None:
-        name, described = argument
+        name, argument_schema = argument
         schema = tool["inputSchema"]
-        properties: dict[str, Any] = {**(schema.get("properties") or {}), name: described}
+        properties: dict[str, Any] = {**(schema.get("properties") or {}), name: argument_schema}
         listed["inputSchema"] = {**schema, "properties": properties}
     if entry.output_schema is None:
         return listed

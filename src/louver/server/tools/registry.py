@@ -16,7 +16,7 @@ from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.entry import Entry
-from louver.concurrency.offload import found_or_made
+from louver.concurrency.offload import find_or_compute
 from louver.core.json import members
 from louver.limits import MAX_CALLERS
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL, SERVER
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from louver.server.tools.views import ToolViews
 
 
-class Tools:
+class ToolRegistry:
     def __init__(self, views: ToolViews) -> None:
         self.views = views
         # Held while a list is learnt, which takes a while: lists are learnt in the order of arrival.
-        self.in_order = anyio.Lock(fast_acquire=True)
+        self.learn_lock = anyio.Lock(fast_acquire=True)
         # Weak: a tool that no caller sees any more is forgotten.
         self._latest: WeakValueDictionary[str, Entry] = WeakValueDictionary()
-        self._seen: Sights[Sight[Entry]] = Sights(Sight[Entry])
+        self._by_caller: CallerTools[ListedTools[Entry]] = CallerTools(ListedTools[Entry])
 
     async def learn(
         self, request: Request, tools: list[dict[str, Any]], *, first: bool = True, last: bool = True
     ) -> list[Entry]:
         """The entries of listed tools, which stay the same if nothing has changed; the caller holds `in_order`."""
-        entries = await found_or_made(tools, self._known, self._made)
-        named = {entry.name: entry for entry in entries}
-        self._latest.update(named)
-        self._seen.listed_to(request.identity.caller).learn(named, first=first, last=last)
+        entries = await find_or_compute(tools, self._find_current, self._make_entry)
+        by_name = {entry.name: entry for entry in entries}
+        self._latest.update(by_name)
+        self._by_caller.get_or_create(request.identity.caller).learn(by_name, first=first, last=last)
         return entries
 
     def has(self, name: str) -> bool:
@@ -58,8 +58,8 @@ class Tools:
 
     async def find(self, name: str, request: Request, call_next: Next) -> Entry | None:
         self.views.refresh()
-        seen = self._seen.find(request.identity.caller)
-        entry = None if seen is None else seen.tools.get(name)
+        listed = self._by_caller.find(request.identity.caller)
+        entry = None if listed is None else listed.tools.get(name)
         if entry is not None and self.views.are_current(entry):
             return entry
         return await self.refresh(name, request, call_next)
@@ -74,22 +74,22 @@ class Tools:
     async def refresh(self, name: str, request: Request, call_next: Next) -> Entry | None:
         """As `find`, from a new list."""
         tools = [tool async for tool in all_tools(request, call_next)]
-        async with self.in_order:
+        async with self.learn_lock:
             entries = await self.learn(request, tools)
         return next((entry for entry in reversed(entries) if entry.name == name), None)
 
-    def _known(self, tool: dict[str, Any]) -> Entry | None:
+    def _find_current(self, tool: dict[str, Any]) -> Entry | None:
         entry = self._latest.get(tool["name"])
         return entry if entry is not None and entry.is_of(tool) and self.views.are_current(entry) else None
 
-    def _made(self, tool: dict[str, Any]) -> Entry:
+    def _make_entry(self, tool: dict[str, Any]) -> Entry:
         return self.views.entry(tool, self._latest.get(tool["name"]))
 
 
 async def all_tools(request: Request, call_next: Next) -> AsyncGenerator[dict[str, Any]]:
     """The tools of all pages, as listed to the caller; none if the server has no list."""
     try:
-        async for listed in listings(request, call_next):
+        async for listed in tool_list_pages(request, call_next):
             for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
                 yield tool
     except MCPError as error:
@@ -98,61 +98,61 @@ async def all_tools(request: Request, call_next: Next) -> AsyncGenerator[dict[st
             raise
 
 
-def listings(request: Request, call_next: Next) -> AsyncGenerator[dict[str, Any]]:
+def tool_list_pages(request: Request, call_next: Next) -> AsyncGenerator[dict[str, Any]]:
     """The pages of the server's own list of tools for the current caller, whatever its request is."""
-    said = members(request.params.get("_meta"))
+    request_meta = members(request.params.get("_meta"))
     # A call's projection may be malformed, and its `SERVER` does not choose the listed server.
-    ours = (
+    removed = (
         (PROJECTION, PROJECTION_LITERAL) if request.method == "tools/list" else (PROJECTION, PROJECTION_LITERAL, SERVER)
     )
-    meta = {key: value for key, value in said.items() if key not in ours}
+    meta = {key: value for key, value in request_meta.items() if key not in removed}
 
-    async def ask(place: dict[str, Any]) -> dict[str, Any]:
+    async def request_page(place: dict[str, Any]) -> dict[str, Any]:
         params = {**({"_meta": meta} if meta else {}), **place}
         return await call_next(replace(request, method="tools/list", params=params))
 
-    return pages(ask)
+    return pages(request_page)
 
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Sight(Generic[T]):
+class ListedTools(Generic[T]):
     """The tools that one caller sees, by name."""
 
     def __init__(self) -> None:
         self.tools: dict[str, T] = {}
-        self._since: dict[str, T] | None = None
+        self._new_list: dict[str, T] | None = None
 
     def learn(self, tools: Mapping[str, T], *, first: bool, last: bool) -> None:
         """Add one page of a list; `first` and `last` say whether the list begins or ends with it."""
         if first:
-            self._since = {}
+            self._new_list = {}
         self.tools.update(tools)
-        if self._since is None:
+        if self._new_list is None:
             return
-        self._since.update(tools)
+        self._new_list.update(tools)
         if last:
-            self.tools, self._since = self._since, None
+            self.tools, self._new_list = self._new_list, None
 
 
-class Sights(Generic[S]):
+class CallerTools(Generic[S]):
     """Visible tools by caller; the least recently listed caller is forgotten."""
 
     def __init__(self, make: Callable[[], S]) -> None:
         self._make = make
-        self._of: OrderedDict[Hashable, S] = OrderedDict()
+        self._by_caller: OrderedDict[Hashable, S] = OrderedDict()
 
     def find(self, caller: Hashable) -> S | None:
-        return self._of.get(caller)
+        return self._by_caller.get(caller)
 
-    def listed_to(self, caller: Hashable) -> S:
+    def get_or_create(self, caller: Hashable) -> S:
         """The caller's tools, created on first use, and marked as recent."""
-        sight = self._of.get(caller)
+        sight = self._by_caller.get(caller)
         if sight is None:
-            sight = self._of[caller] = self._make()
-        self._of.move_to_end(caller)
-        if len(self._of) > MAX_CALLERS:
-            self._of.popitem(last=False)
+            sight = self._by_caller[caller] = self._make()
+        self._by_caller.move_to_end(caller)
+        if len(self._by_caller) > MAX_CALLERS:
+            self._by_caller.popitem(last=False)
         return sight

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SHOWN = 8  # views that an error names
+_MAX_NAMED_VIEWS = 8  # views that an error names
 
 
 class ToolViews:
@@ -39,7 +39,7 @@ class ToolViews:
         views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
         defaults: Mapping[str, str],
         folders: Mapping[str, Path] | None = None,  # prefix of tool names -> folder; its files omit the prefix
-        ready: Mapping[str, Callable[[], str | None]] | None = None,  # prefix -> the server's name for itself
+        shipped: Mapping[str, Callable[[], str | None]] | None = None,  # prefix -> the server's name for itself
         hides: Callable[[str, FieldPath], bool] | None = None,  # whether the caller may not know a tool's path
         schemas: SchemaFiles | None = None,
         learned: Callable[[str], tuple[str, ...]] | None = None,  # fields in earlier answers of a tool
@@ -50,10 +50,10 @@ class ToolViews:
         self._folders = {prefix: ViewFolder(folder) for prefix, folder in (folders or {}).items()}
         if isinstance(views, str | os.PathLike):
             self._folders[""] = ViewFolder(Path(views))
-        given: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
-        self._given = {tool: Views.read(named) for tool, named in given.items()}
+        configured: Mapping[str, Mapping[str, Any]] = views if isinstance(views, Mapping) else {}
+        self._configured = {tool: Views.read(by_name) for tool, by_name in configured.items()}
         self._defaults = defaults
-        self._ready = ready or {}
+        self._shipped = shipped or {}
         self.plans = Plans()
 
     def refresh(self) -> None:
@@ -66,32 +66,32 @@ class ToolViews:
             entry.declares_itself or self.schemas.find(entry.name) is entry.declared
         )
 
-    def entry(self, tool: dict[str, Any], before: Entry | None) -> Entry:
+    def entry(self, tool: dict[str, Any], previous: Entry | None) -> Entry:
         """The entry of a listed tool; views that do not fit are logged and left out."""
         # Looked up once: during the check files may be reloaded.
         file, declared = self._file(tool["name"]), self.schemas.declaring(tool)
         try:
-            return self._checked(tool, file, declared)
+            return self._build_entry(tool, file, declared)
         except InvalidView as error:
             logger.error("the views of tool %r are not used: %s", tool["name"], error)
-            is_known = before is not None and before.is_of(tool) and before.declared is declared
-            views = before.views if before is not None and is_known else Views()
-            learned = self._fields_learned(tool["name"])
+            is_known = previous is not None and previous.is_of(tool) and previous.declared is declared
+            views = previous.views if previous is not None and is_known else Views()
+            learned = self._learned_fields(tool["name"])
             return Entry(tool, views, file=file, plans=self.plans, declared=declared, learned=learned)
 
     def check(self, tool: dict[str, Any]) -> Entry:
         """As `entry`, but views that do not fit raise InvalidView."""
-        return self._checked(tool, self._file(tool["name"]), self.schemas.declaring(tool))
+        return self._build_entry(tool, self._file(tool["name"]), self.schemas.declaring(tool))
 
-    def _checked(self, tool: dict[str, Any], file: ViewFile | None, declared: SchemaFile | None) -> Entry:
+    def _build_entry(self, tool: dict[str, Any], file: ViewFile | None, declared: SchemaFile | None) -> Entry:
         name: str = tool["name"]
         schema = tool.get("outputSchema") if declared is None else declared.schema
         hinted, content = read_hint(tool.get("_meta"))
-        sources = [hinted, self._given.get(name, Views()), file.views if file is not None else Views()]
+        sources = [hinted, self._configured.get(name, Views()), file.views if file is not None else Views()]
         if self._hides is not None:
             # Where the whole tool is visible, views were checked already.
             views = self._visible(tool, sources)
-            default = COMPACT if file is not None and file is self._ready_file(name) else None
+            default = COMPACT if file is not None and file is self._shipped_file(name) else None
             return Entry(tool, views, content, file, self.plans, default, hides_views=True)
         if file is not None and schema is not None:
             file.check(schema)
@@ -100,52 +100,54 @@ class ToolViews:
                 raise InvalidView(f"tool {name!r}: {problem.message}")
         merged = sources[0].joined(sources[1]).joined(sources[2])
         if name in self._defaults and self._defaults[name] not in merged.named:
-            has = _few(sorted(merged.named))
-            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {has}")
-        default = COMPACT if file is not None and file is self._ready_file(name) and COMPACT in merged.named else None
+            available = _list_views(sorted(merged.named))
+            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {available}")
+        default = COMPACT if file is not None and file is self._shipped_file(name) and COMPACT in merged.named else None
         return Entry(
-            tool, merged, content, file, self.plans, default, declared=declared, learned=self._fields_learned(name)
+            tool, merged, content, file, self.plans, default, declared=declared, learned=self._learned_fields(name)
         )
 
-    def _fields_learned(self, tool: str) -> tuple[str, ...]:
+    def _learned_fields(self, tool: str) -> tuple[str, ...]:
         return () if self._learned is None else self._learned(tool)
 
     def check_names(self, tools: set[str]) -> None:
         """Raise InvalidView if views are given for a tool that does not exist; for files, only log it."""
-        for name in (*self._given, *self._defaults):
+        for name in (*self._configured, *self._defaults):
             if name not in tools:
                 raise InvalidView(f"views are given for a tool {name!r}, which the server does not have")
-        for name in self.in_files():
+        for name in self.tools_in_files():
             if name not in tools:
                 logger.warning("a file holds views of a tool %r, which the server does not have", name)
 
-    def in_files(self) -> list[str]:
+    def tools_in_files(self) -> list[str]:
         return [prefix + name for prefix, folder in self._folders.items() for name in folder.tools()]
 
     def _visible(self, tool: dict[str, Any], sources: list[Views]) -> Views:
         """The views without paths hidden from the caller, as far as they fit the schema that it sees."""
         hides: Any = self._hides
-        left = sources[0].joined(sources[1]).joined(sources[2]).without(partial(hides, tool["name"]))
+        visible = sources[0].joined(sources[1]).joined(sources[2]).without(partial(hides, tool["name"]))
         schema = tool.get("outputSchema")
         if schema is None:
-            return left
-        always = left.always if misfit(Views({}, left.always), schema) is None else ()
-        unfit = {found.place for found in misfits(Views(left.named, always), schema)}
-        return Views({name: view for name, view in left.named.items() if ("views", name) not in unfit}, always)
+            return visible
+        always = visible.always if misfit(Views({}, visible.always), schema) is None else ()
+        mismatched = {mismatch.place for mismatch in misfits(Views(visible.named, always), schema)}
+        return Views({name: view for name, view in visible.named.items() if ("views", name) not in mismatched}, always)
 
     def _file(self, tool: str) -> ViewFile | None:
         for prefix, folder in self._folders.items():
             if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
                 return file
-        return self._ready_file(tool)
+        return self._shipped_file(tool)
 
-    def _ready_file(self, tool: str) -> ViewFile | None:
-        for prefix, name in self._ready.items():
+    def _shipped_file(self, tool: str) -> ViewFile | None:
+        for prefix, name in self._shipped.items():
             if tool.startswith(prefix) and (views := ready_views(name())) is not None:
                 return views.find(tool.removeprefix(prefix))
         return None
 
 
-def _few(names: list[str]) -> str:
-    shown = ", ".join(map(repr, names[:_SHOWN])) or "none"
-    return f"its views are {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+def _list_views(names: list[str]) -> str:
+    listed = ", ".join(map(repr, names[:_MAX_NAMED_VIEWS])) or "none"
+    return f"its views are {listed}" + (
+        f" and {len(names) - _MAX_NAMED_VIEWS} more" if len(names) > _MAX_NAMED_VIEWS else ""
+    )
