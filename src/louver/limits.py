@@ -227,6 +227,17 @@ MAX_ABANDONED = 1000
 MAX_ROUNDS = 10
 """Rounds of `input_required` within one call."""
 
+MAX_LISTENERS = 1024
+MAX_UNHEARD_EVENTS = 1024
+"""Streams of `subscriptions/listen`, and changes that wait for one of them; over it the stream is ended."""
+
+MAX_HTTP_SESSIONS = 10_000
+HTTP_SESSION_IDLE_S = 1800.0
+"""Sessions of 2025-11-25 over HTTP, and how long one lasts without an open request or stream, in seconds."""
+
+CLOSING_S = 5.0
+"""How long the end of a connection may take, in seconds."""
+
 MAX_EVENTS = 10_000
 MAX_EVENT_BYTES = 1024 * 1024
 """HTTP events that are kept for clients that resume a stream, and their bytes; the latest event is always kept."""
@@ -235,7 +246,7 @@ RETRY_MS = 500
 """When a client with a closed stream should reconnect, in milliseconds."""
 
 PING_S = 15.0
-"""Silence after which an HTTP answer becomes a stream with pings, in seconds, as in the SDK."""
+"""Silence after which an HTTP answer becomes a stream with pings, in seconds."""
 
 CLIENT_SILENCE_S = 30.0
 """How long an HTTP client may be silent before its request is complete, in seconds; then the connection is closed."""
@@ -250,7 +261,7 @@ FOLLOWED_S = 1.0
 """How often the configuration file is checked for changes, in seconds."""
 
 MAX_CLIENT_LINE = 4 * 1024 * 1024
-"""Largest message of a client over stdio, in bytes; over HTTP the SDK has the same bound."""
+"""Largest message of a client, in bytes."""
 
 MAX_CLIENT_VALUES = 200_000
 MAX_CLIENT_CONTAINERS = 100_000

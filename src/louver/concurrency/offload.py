@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from anyio import from_thread, to_thread
 from anyio.lowlevel import checkpoint
@@ -16,7 +16,7 @@ from louver.core.size import is_heavier
 from louver.limits import MAX_READ_ON_LOOP, MAX_TURN_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
 
     from anyio import CapacityLimiter
 
@@ -98,26 +98,40 @@ async def yielding(items: Iterable[T]) -> AsyncGenerator[T]:
 
 
 class Cancellation:
-    """Cancels the task that makes it, but not within `unhurried`: there the task ends after that block.
+    """Cancels work of the task that makes it, but not within `deferred_cancellation`: there it ends after that block.
 
-    with Cancellation() as cancellation: ...    in the task
-    cancellation.give_up()                      anywhere else
+    await Cancellation().run(work)    in the task
+    cancellation.cancel()             anywhere else
     """
 
     def __init__(self) -> None:
         task = asyncio.current_task()
         assert task is not None, "only tasks are cancelled"
         self.task = task
+        self.is_cancelled = False
         self.unhurried: Event | None = None
 
-    def __enter__(self) -> Self:
-        self._token = _CANCELLATION.set(self)
-        return self
+    async def run(self, work: Awaitable[T]) -> T | None:
+        """The result of the work; None if it was cancelled meanwhile."""
+        token = _CANCELLATION.set(self)
+        try:
+            result = await work
+            if self.is_cancelled:
+                # A cancellation that came after the last wait is raised here.
+                await asyncio.sleep(0)
+            return result
+        except asyncio.CancelledError:
+            # Another may have cancelled the task too.
+            if not self.is_cancelled or self.task.uncancel():
+                raise
+            return None
+        finally:
+            _CANCELLATION.reset(token)
 
-    def __exit__(self, *_raised: object) -> None:
-        _CANCELLATION.reset(self._token)
-
-    def give_up(self) -> None:
+    def cancel(self) -> None:
+        if self.is_cancelled:
+            return
+        self.is_cancelled = True
         if self.unhurried is None:
             self.task.cancel()
         else:

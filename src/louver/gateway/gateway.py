@@ -13,17 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from mcp import MCPError
-from mcp.server import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.subscriptions import event_from_wire
-from mcp_types import METHOD_NOT_FOUND
-
 from louver import __version__
 from louver.core.choices import check_choice
 from louver.errors import InvalidView, LouverError
 from louver.gateway.clients.client import Client, GatewayCaller
 from louver.gateway.clients.input_required import PendingCalls
+from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import Config, ExecuteLevel, Exposure
 from louver.gateway.pipeline import Files, Pipeline
@@ -34,12 +29,11 @@ from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.upstream import Terms, Upstream
-from louver.server.request import ANONYMOUS, Identity, in_order
-from louver.server.sdk import StepMiddleware, on_tools_published
+from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from louver.catalogue.files.output_schemas import SchemaFile
@@ -54,7 +48,9 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.policy_guard import Guard
     from louver.jsonrpc.codec import Params
     from louver.server.audit.writer import AuditWriter
-    from louver.server.request import Next, Request
+    from louver.server.request import Request
+
+SERVER_INFO: Final = {"name": "louver", "version": __version__}
 
 # Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
 LOGGER_PREFIX: Final = "louver.upstream."
@@ -72,10 +68,6 @@ class UpstreamState:
     projectable: int = 0  # tools with an output schema, from their server or from a file
 
 
-async def _method_not_found(request: Request) -> dict[str, Any]:
-    raise MCPError(METHOD_NOT_FOUND, "Method not found", request.method)
-
-
 class Gateway:
     """The upstreams, and the MCP server in front of them."""
 
@@ -89,7 +81,6 @@ class Gateway:
         ready_views: bool = False,  # every upstream gets shipped views
         on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         can_reload: bool = False,  # a reload may come: announce that lists can change
-        identity: Identity = ANONYMOUS,  # of clients without a token
     ) -> None:
         self._single_client = single_client
         self._exposure: Exposure | None = exposure
@@ -97,22 +88,12 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._pending_calls = PendingCalls()
-        self._bus = InMemorySubscriptionBus()
-        self.listen_handler = ListenHandler(self._bus)
+        self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
         self.upstreams: dict[str, Upstream] = {}
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._all_upstreams: dict[str, Upstream] = {}
-        self.server: Server[Any] = Server("louver", version=__version__, on_subscriptions_listen=self.listen_handler)
-        # Without the SDK's own, whose spans hold the messages of errors.
-        self.server.middleware[:] = [StepMiddleware([self.answer], identity)]
-        self._pipeline = Pipeline(
-            self.server.server_info_stamp,
-            partial(on_tools_published, self.server),
-            self._use_schemas,
-            on_opened,
-            self._remove_client,
-        )
+        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, self._use_schemas, on_opened, self._remove_client)
         self.find_schema: FindSchema | None = None  # tool name -> input schema, once tools were listed
         self._learned: dict[Path, LearnedFields] = {}
         self._audit: AuditWriter | None = None
@@ -120,13 +101,12 @@ class Gateway:
         self._config = Config(())
         self._apply(config)
 
-    async def answer(self, request: Request, call_next: Next = _method_not_found) -> dict[str, Any]:
-        """The result for a message of a client; what belongs to its connection goes to `call_next`."""
-        return await in_order(self._pipeline.steps, call_next)(request)
+    def answer(self, request: Request) -> Awaitable[dict[str, Any]]:
+        """The result for a message of a client; JsonRpcError is the error that it gets."""
+        return self._pipeline.answer(request)
 
-    def _use_schemas(self, find_schema: FindSchema | None) -> None:
-        # Without it the SDK lists all tools on every call of 2026-07-28 over HTTP.
-        self.server.get_tool_input_schema = self.find_schema = find_schema
+    def _use_schemas(self, find: FindSchema | None) -> None:
+        self.find_schema = find
 
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
@@ -305,9 +285,7 @@ class Gateway:
 
     async def _publish(self, method: str, params: Params) -> None:
         """Publish a change to 2026-07-28 clients; sessions notify handshake clients themselves."""
-        event = event_from_wire(method, params)
-        if event is not None:
-            await self._bus.publish(event)
+        self.listen_streams.publish(method, params)
 
     async def _state(self, config: model.UpstreamConfig) -> UpstreamState:
         version, has_tools = None, True
@@ -322,10 +300,10 @@ class Gateway:
             return UpstreamState(config.name, config.transport, version, tools, projectable=projectable)
         except LouverError as error:
             return UpstreamState(config.name, config.transport, version, [], upstream.problem or error.message)
-        except MCPError as error:
+        except JsonRpcError as error:
             # A server without tools may not know `tools/list`. The text of other errors is not repeated.
-            has_no_tools = not has_tools and error.error.code == METHOD_NOT_FOUND
-            problem = None if has_no_tools else f"'tools/list' fails with {error.error.code}"
+            has_no_tools = not has_tools and error.code == METHOD_NOT_FOUND
+            problem = None if has_no_tools else f"'tools/list' fails with {error.code}"
             return UpstreamState(config.name, config.transport, version, [], problem)
 
 

@@ -33,6 +33,7 @@ from louver.server.calls.response import NO_EXTRAS, ResponseExtras
 from louver.server.calls.schema_resource import ProjectedSchemas
 from louver.server.policy.per_audience import PerAudience
 from louver.server.projection import ProjectionStep
+from louver.server.request import in_order
 from louver.server.results.results import KeptResults, Results
 from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.principal import Principal
     from louver.core.paths.path import FieldPath
     from louver.gateway.clients.client import Client
+    from louver.gateway.clients.listen import ListenStreams
     from louver.gateway.config.model import Config, ExecuteLevel
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.middleware.built_in_tools import ToolProvider
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from louver.server.calls.request import Argument
     from louver.server.disclosure.middleware import Disclosure
     from louver.server.policy.enforcer import PolicyEnforcer
-    from louver.server.request import Request, Step
+    from louver.server.request import Next, Request, Step
     from louver.server.search import Search
 
     FindSchema = Callable[[str], dict[str, Any] | None]  # tool name -> input schema
@@ -190,16 +192,16 @@ class Pipeline:
     def __init__(
         self,
         server_info: dict[str, Any],
-        subscribe: Callable[[Callable[[], None]], Callable[[], None]],  # to changes of tools
+        listen_streams: ListenStreams,
         use_schemas: Callable[[FindSchema | None], None],  # of listed tools; None before a list
         on_opened: Callable[[], None],
         remove_client: Callable[[Client], Awaitable[None]],
     ) -> None:
         self.scripts: ScriptRunner | None = None
-        self.steps: list[Step] = []
+        self.answer: Next
         self._use_schemas = use_schemas
         self._server_info = server_info
-        self._subscribe = subscribe
+        self._listen_streams = listen_streams
         self._on_opened = on_opened
         self._remove_client = remove_client
         self._retained = RetainedState(None, None)
@@ -258,17 +260,22 @@ class Pipeline:
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
             self._argument = "off"
-        forward = Forward(routes, self._on_opened, self._remove_client, results=results)
-        innermost: list[Step] = [trace_request, forward]
+        forward = Forward(
+            routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
+        )
+
+        def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
+            steps, close = layers(views, principal)
+            return in_order([*steps, trace_request], forward), close
+
         self._use_schemas(None)
         if enforcers:
             per_audience = PerAudience(
-                audience, lambda principal: layers(files.visible_views(principal, enforcers), principal)
+                audience, lambda principal: handler(files.visible_views(principal, enforcers), principal)
             )
-            self.steps, self._close = [per_audience, *innermost], per_audience.close
+            self.answer, self._close = per_audience, per_audience.close
         else:
-            outermost, self._close = layers(files.views, NOBODY)
-            self.steps = [*outermost, *innermost]
+            self.answer, self._close = handler(files.views, NOBODY)
         return replaced_scripts
 
     def _layers(
@@ -338,7 +345,13 @@ class Pipeline:
         grants = None if on_error else self._retained.grants
         assert on_error or grants is not None, "they are there where descriptions have to be read"
         return Disclosure(
-            self._server_info, self._subscribe, files, grants, ReadLimits(), on_error=on_error, hosts=hosts
+            self._server_info,
+            self._listen_streams.on_tools_changed,
+            files,
+            grants,
+            ReadLimits(),
+            on_error=on_error,
+            hosts=hosts,
         )
 
     def _reconfigure_scripts(self, level: ExecuteLevel | None) -> list[ScriptRunner]:

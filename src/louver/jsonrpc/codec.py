@@ -13,11 +13,10 @@ import re
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
-from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from louver.core.json import is_object
 from louver.jsonrpc import strict_json
+from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError
 from louver.limits import MAX_READ_ON_LOOP
 
 # MCP forbids to cancel `initialize`, and an old server does not know what `server/discover` was.
@@ -41,10 +40,10 @@ class Message(NamedTuple):
     raw: bytes  # the text of the message
 
     def result(self) -> Result:
-        """The result of a response; an error response raises `MCPError`."""
+        """The result of a response; an error response raises `JsonRpcError`."""
         error, result = self.body.get("error"), self.body.get("result")
         if is_object(error) and _is_int(error.get("code")) and isinstance(error.get("message"), str):
-            raise MCPError(error["code"], error["message"], error.get("data"))
+            raise JsonRpcError(error["code"], error["message"], error.get("data"))
         if not is_object(result):
             raise strict_json.invalid_output("it answers with neither a result nor an error")
         return Result(result, self)
@@ -141,12 +140,12 @@ def response(request_id: RequestId, result: dict[str, Any]) -> bytes:
     return _bytes({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def error_response(request_id: RequestId, error: MCPError) -> bytes:
+def error_response(request_id: RequestId, error: JsonRpcError) -> bytes:
     """An error response; an error that cannot be written becomes an internal error."""
-    message = {"jsonrpc": "2.0", "id": request_id, "error": error.error.model_dump(exclude_none=True)}
+    message = {"jsonrpc": "2.0", "id": request_id, "error": error.to_json()}
     try:
         return _bytes(message)
-    except MCPError:
+    except JsonRpcError:
         return _bytes({**message, "error": {"code": INTERNAL_ERROR, "message": "Internal error"}})
 
 
@@ -166,4 +165,4 @@ def _bytes(message: dict[str, Any]) -> bytes:
     try:
         return _WRITER.encode(message).encode()
     except (ValueError, RecursionError):
-        raise MCPError(INVALID_PARAMS, "what is to be sent cannot be written as JSON") from None
+        raise JsonRpcError(INVALID_PARAMS, "what is to be sent cannot be written as JSON") from None

@@ -14,10 +14,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from mcp import MCPError
-from mcp_types import INVALID_REQUEST, PARSE_ERROR
-
 from louver.core.json import holds_more, is_deeper, is_object
+from louver.jsonrpc.errors import INVALID_REQUEST, PARSE_ERROR, JsonRpcError
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
 
 if TYPE_CHECKING:
@@ -28,18 +26,18 @@ def check(raw: bytes) -> None:
     """Refuse a message over the limits; the error quotes nothing of it."""
     if b"\0" in raw:
         # Python's parser takes it for UTF-16, in which nothing could be counted.
-        raise MCPError(PARSE_ERROR, "a message is JSON in UTF-8, which has no byte 0")
+        raise JsonRpcError(PARSE_ERROR, "a message is JSON in UTF-8, which has no byte 0")
     for marks, unit, limit in _LIMITS:
         if len(raw) > limit and holds_more(raw, marks, limit):
-            raise MCPError(INVALID_REQUEST, f"a message has at most {limit} {unit}, this one has more")
+            raise JsonRpcError(INVALID_REQUEST, f"a message has at most {limit} {unit}, this one has more")
     if is_deeper(raw, MAX_CLIENT_DEPTH):
         message = f"a message is nested at most {MAX_CLIENT_DEPTH} levels deep, this one is deeper"
-        raise MCPError(INVALID_REQUEST, message)
+        raise JsonRpcError(INVALID_REQUEST, message)
 
 
 def peek_request_id(raw: bytes) -> RequestId | None:
     """The id of a request; if it cannot be read, as far as its beginning or its end shows the id."""
-    with suppress(MCPError, ValueError, RecursionError):
+    with suppress(JsonRpcError, ValueError, RecursionError):
         check(raw)
         message = json.loads(raw.decode(errors="replace"))
         request_id = message.get("id") if is_object(message) and "method" in message else None

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
-
 from louver.catalogue.hosts import HOSTS, host_of
 from louver.core.json import members
+from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
 from louver.protocol.names import PROJECTION
 from louver.protocol.request import requested_keys
 

@@ -11,20 +11,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS
-
 from louver.errors import InvalidProjection, UnknownField, UnknownView
+from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
 from louver.protocol.names import ERROR
 
 if TYPE_CHECKING:
     from louver.errors import LouverError
 
 
-def protocol_error(error: LouverError) -> MCPError:
+def protocol_error(error: LouverError) -> JsonRpcError:
     """The protocol error of a request that is refused before the tool runs."""
     payload = error.to_json()
-    return MCPError(code=INVALID_PARAMS, message=payload["message"], data={"error": payload})
+    return JsonRpcError(code=INVALID_PARAMS, message=payload["message"], data={"error": payload})
 
 
 def model_error_result(error: LouverError, argument: str, envelope: dict[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.core.json import digest
 from louver.limits import MATCHES_A_PAGE
+from louver.protocol.mcp import MODERN_VERSIONS
 from louver.protocol.names import DISCLOSURE, RESULT
 from louver.server.call_record import CallRecord
 
@@ -80,7 +79,7 @@ class Connection(Protocol):
     async def ask(
         self, method: str, params: dict[str, Any] | None, request_id: int | str | None = None
     ) -> dict[str, Any]:
-        """The client's result; MCPError if it answers with an error, or cannot be asked."""
+        """The client's result; JsonRpcError if it answers with an error, or cannot be asked."""
         ...
 
     def on_tools_changed(self, callback: Callable[[], None]) -> None:
@@ -107,7 +106,7 @@ class Request:
 
     @property
     def is_modern(self) -> bool:
-        return self.revision in MODERN_PROTOCOL_VERSIONS
+        return self.revision in MODERN_VERSIONS
 
     @property
     def lasts(self) -> bool:

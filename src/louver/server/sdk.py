@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -13,19 +14,18 @@ from mcp.server.auth.provider import principal_components
 from mcp.server.connection import NotifyOnlyOutbound
 from mcp.server.subscriptions import ListenHandler, ToolsListChanged
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import INTERNAL_ERROR
 from pydantic import BaseModel, RootModel, ValidationError
 
 from louver.catalogue.policy.principal import Principal
 from louver.core.cached import cached_property
 from louver.core.json import members, strings
+from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError, invalid_params
 from louver.protocol.names import PREFIX
 from louver.server.request import ANONYMOUS, Identity, Request, in_order
 from louver.server.sdk_internals import bus_of, connection_of
-from louver.server.wire import result_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 
     from mcp.server import Server
     from mcp.server.auth.provider import AccessToken
@@ -53,7 +53,10 @@ class StepMiddleware:
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         request = self._request(ctx)
-        return await in_order(self.steps, partial(_handle, ctx, call_next, request))(request)
+        try:
+            return await in_order(self.steps, partial(_handle, ctx, call_next, request))(request)
+        except JsonRpcError as error:
+            raise MCPError(error.code, error.message, error.data) from None
 
     def _request(self, ctx: Context) -> Request:
         connection = SdkConnection(ctx, self._shared)
@@ -78,7 +81,27 @@ async def _handle(ctx: Context, call_next: CallNext, original: Request, request:
             kept = members(request.params.get("_meta"))
             meta = cast("Any", {key: value for key, value in meta.items() if key in kept})
         ctx = replace(ctx, method=request.method, params=request.params, meta=meta)
-    return result_dict(await call_next(ctx))
+    with _jsonrpc_errors():
+        return _result_dict(await call_next(ctx))
+
+
+@contextmanager
+def _jsonrpc_errors() -> Generator[None]:
+    """The SDK's errors as ours."""
+    try:
+        yield
+    except MCPError as error:
+        raise JsonRpcError(error.code, error.message, error.data) from None
+    except ValidationError:
+        # The details would quote the client's data.
+        raise invalid_params() from None
+
+
+def _result_dict(result: HandlerResult) -> dict[str, Any]:
+    """The wire object of a result: a new dict, so its top level may be changed."""
+    if isinstance(result, BaseModel):
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return dict(result or {})
 
 
 def identity_of(token: AccessToken) -> Identity:
@@ -158,9 +181,11 @@ class SdkConnection:
         message = cast("Any", _Message(method=method, params=params))
         try:
             answer = await self._ctx.session.send_request(message, _Result, metadata=metadata)
+        except MCPError as error:
+            raise JsonRpcError(error.code, error.message, error.data) from None
         except ValidationError:
             # The details would quote the client's data.
-            raise MCPError(code=INTERNAL_ERROR, message="the client's answer is not valid") from None
+            raise JsonRpcError(INTERNAL_ERROR, "the client's answer is not valid") from None
         return answer.root
 
     def on_tools_changed(self, callback: Callable[[], None]) -> None:

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import SERVER_INFO_META_KEY
-from pydantic import BaseModel
-
 from louver.limits import MAX_TOOL_PAGES
+from louver.protocol.mcp import SERVER_INFO_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from louver.server.request import Request
-
-
-def result_dict(result: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
-    """The wire object of a result: a new dict, so its top level may be changed."""
-    if isinstance(result, BaseModel):
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return dict(result or {})
 
 
 async def pages(request_page: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> AsyncGenerator[dict[str, Any]]:

@@ -14,8 +14,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header, x_mcp_header_map
-
 from louver.catalogue.files.folder import Folder, read_json
 from louver.catalogue.files.line_numbers import line_of
 from louver.catalogue.redacted_text import untold
@@ -25,6 +23,7 @@ from louver.core.json import digest, is_array, is_object, members, strings
 from louver.core.nearest import did_you_mean
 from louver.core.schema.validate import validator
 from louver.errors import InvalidDescription
+from louver.protocol.headers import HEADER_ANNOTATION, header_names
 from louver.protocol.names import GRANT_ARGUMENT, HINT
 
 if TYPE_CHECKING:
@@ -175,16 +174,14 @@ def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema that accepts everything, in few tokens, with just the properties that 2026-07-28 sends as headers."""
     # Some hosts expect `properties` in every object schema.
     minimal: dict[str, Any] = {"type": "object", "properties": {}}
-    if find_invalid_x_mcp_header(schema) is not None:
-        return minimal
-    for path, header in x_mcp_header_map(schema).items():
+    for path, header in header_names(schema).items():
         place, full = minimal, schema
         for name in path:
             full = full["properties"][name]
             place = place.setdefault("properties", {}).setdefault(name, {})
             if "type" in full:
                 place["type"] = full["type"]
-        place[X_MCP_HEADER_KEY] = header
+        place[HEADER_ANNOTATION] = header
     return minimal
 
 

@@ -28,13 +28,11 @@ from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.fast_path import FastPath
+from louver.gateway.serve.endpoint import Endpoint
 from louver.gateway.serve.http import bind_socket, serve
-from louver.gateway.serve.sessions import build_app, security_settings
 from louver.gateway.serve.stdio import serve_stdio
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
-from louver.server.sdk_internals import lowlevel_of
 
 if TYPE_CHECKING:
     import socket
@@ -86,7 +84,7 @@ def run(arguments: Namespace) -> int:
         can_reload=file is not None,
     )
     if address is None:
-        asyncio.run(_gateway_over_stdio(partial(make_gateway, identity=Identity(config.principal or NOBODY)), file))
+        asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     else:
         asyncio.run(_gateway_over_http(make_gateway, file, config.auth, address, hosts))
     return 0
@@ -100,7 +98,9 @@ def set_up_process() -> None:
     gc.set_threshold(10_000)
 
 
-async def _gateway_over_stdio(make_gateway: Callable[..., Gateway], file: ConfigFile | None) -> None:
+async def _gateway_over_stdio(
+    make_gateway: Callable[..., Gateway], file: ConfigFile | None, identity: Identity
+) -> None:
     report_task: asyncio.Task[None] | None = None
 
     def on_opened() -> None:
@@ -114,7 +114,11 @@ async def _gateway_over_stdio(make_gateway: Callable[..., Gateway], file: Config
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
     async with _gateway_lifetime(gateway, file) as exit_stack:
         await serve_stdio(
-            gateway.server, ready=by_signal, end_streams=gateway.listen_handler.close, close_upstreams=exit_stack.aclose
+            gateway.answer,
+            identity=identity,
+            ready=by_signal,
+            end_streams=gateway.listen_streams.close,
+            close_upstreams=exit_stack.aclose,
         )
 
 
@@ -131,7 +135,7 @@ async def _gateway_over_http(
             app = _asgi_app(gateway, auth, hosts)
             await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
             ready = partial(_report_address, address.host, server_socket)
-            end_streams = gateway.listen_handler.close
+            end_streams = gateway.listen_streams.close
             await serve(app, server_socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
 
 
@@ -151,12 +155,11 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
 def _asgi_app(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """The ASGI application; authentication, if there is any, comes before everything else."""
     if auth is None:
-        return FastPath(build_app(gateway.server, allowed_hosts=hosts), gateway)
+        return Endpoint(gateway, hosts)
     # Imported here: without tokens no cryptography is needed.
     from louver.gateway.auth.authenticated import AuthMiddleware, allowed_hosts
 
-    app = build_app(gateway.server, allowed_hosts=[*hosts, *allowed_hosts(auth)])
-    return AuthMiddleware(FastPath(app, gateway), auth)
+    return AuthMiddleware(Endpoint(gateway, [*hosts, *allowed_hosts(auth)]), auth)
 
 
 def _file(path: str) -> ConfigFile:
@@ -213,37 +216,15 @@ async def _wait_for_change(file: ConfigFile) -> None:
 
 
 def _serve_example(address: ListenAddress | None, hosts: Sequence[str], *, minimal: bool) -> None:
-    # Imported here: the gateway needs no example.
-    from louver import attach
-    from louver.example import build_server
-    from louver.shipped import folder
+    # Imported here: the gateway needs neither the example nor the SDK.
+    from louver.cli.example_server import example_server, serve_over_http, serve_over_stdio
 
-    server = build_server()
-    disclosure = "enforce" if minimal else "off"
-    attach(
-        server,
-        views=folder("views"),
-        argument=True,
-        disclosure=disclosure,
-        search=minimal,
-    )
+    server = example_server(minimal=minimal)
     if address is None:
-        asyncio.run(
-            serve_stdio(lowlevel_of(server), ready=by_signal, end_streams=_no_streams, close_upstreams=_no_cleanup)
-        )
+        serve_over_stdio(server)
         return
     with bind_socket(address.host, address.port) as server_socket:
-        ready = partial(_report_address, address.host, server_socket)
-        app = server.streamable_http_app(transport_security=security_settings(hosts))
-        asyncio.run(serve(app, server_socket, ready=ready, end_streams=_no_streams, close_upstreams=_no_cleanup))
-
-
-def _no_streams() -> None:
-    pass
-
-
-async def _no_cleanup() -> None:
-    pass
+        serve_over_http(server, server_socket, hosts, partial(_report_address, address.host, server_socket))
 
 
 async def _report_upstreams(gateway: Gateway) -> None:

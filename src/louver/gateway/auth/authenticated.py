@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from starlette.authentication import AuthenticationError
@@ -23,10 +22,11 @@ from louver.gateway.auth.introspection import IntrospectionVerifier
 from louver.gateway.auth.settings import Introspection, Jwks
 from louver.gateway.auth.signed import JwtVerifier
 from louver.gateway.auth.static import StaticTokenVerifier
+from louver.gateway.serve.exchange import IDENTITY
 from louver.limits import JWKS_RETRY_S
+from louver.server.sdk import identity_of
 
 if TYPE_CHECKING:
-    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import TokenVerifier
     from pydantic import AnyHttpUrl
     from starlette.authentication import AuthCredentials
@@ -46,7 +46,7 @@ class AuthMiddleware:
         routes, metadata = _metadata(auth)
         self._public_paths = {route.path for route in routes}
         self._metadata = Router(routes)
-        authorized = AuthContextMiddleware(RequireAuthMiddleware(app, list(auth.required_scopes), metadata))
+        authorized = RequireAuthMiddleware(self._identified, list(auth.required_scopes), metadata)
         self._protected = AuthenticationMiddleware(authorized, _Backend(build_verifier(auth)), _unavailable)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,6 +56,12 @@ class AuthMiddleware:
             await self._metadata(scope, receive, send)
         else:
             await self._protected(scope, receive, send)
+
+    async def _identified(self, scope: Scope, receive: Receive, send: Send) -> None:
+        user = scope["user"]
+        assert isinstance(user, AuthenticatedUser), "others are refused before"
+        scope[IDENTITY] = identity_of(user.access_token)
+        await self._app(scope, receive, send)
 
 
 def build_verifier(auth: Auth) -> TokenVerifier:

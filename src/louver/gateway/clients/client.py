@@ -10,22 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from mcp import MCPError
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    LOG_LEVEL_META_KEY,
-    METHOD_NOT_FOUND,
-)
-
 from louver.core.json import members
 from louver.errors import UpstreamUnavailable
 from louver.gateway.clients.outbox import Outbox
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.upstream.negotiation import ClientIdentity
+from louver.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import MAX_URI_PARTS
+from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY
 from louver.protocol.names import PREFIX
 from louver.server.call_record import CallRecord
 from louver.server.request import ANONYMOUS, Identity
@@ -105,11 +97,11 @@ class Client:
         if capability is None:
             return
         if capability not in self.identity.capabilities:
-            raise MCPError(code=METHOD_NOT_FOUND, message=f"the client has no capability {capability!r}")
+            raise JsonRpcError(code=METHOD_NOT_FOUND, message=f"the client has no capability {capability!r}")
         part, parts = _capability_part(method, params or {}), members(self.identity.capabilities[capability])
         # Without parts, `elicitation` means forms.
         if part is not None and part not in parts and (parts or part != "form"):
-            raise MCPError(code=INVALID_PARAMS, message=f"the client has no capability '{capability}.{part}'")
+            raise JsonRpcError(code=INVALID_PARAMS, message=f"the client has no capability '{capability}.{part}'")
 
     def accepts(self, method: str, params: Params, default: str | None = None) -> bool:
         if method == "notifications/message":
@@ -135,7 +127,7 @@ class Client:
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
         """Ask the client something that belongs to none of its requests."""
         if self._connection is None:
-            raise MCPError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
+            raise JsonRpcError(code=INVALID_REQUEST, message="no client can be asked outside of its requests")
         self.check_capability(method, params)
         return await self._connection.ask(method, params)
 
@@ -166,7 +158,7 @@ def modern_client(request: Request) -> Client:
 def client_of(request: Request) -> Client:
     client = modern_client(request) if request.is_modern else handshake_client(request)
     if client is None:
-        raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
+        raise JsonRpcError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
     return client
 
 
@@ -206,7 +198,7 @@ class GatewayCaller:
         """Nothing: no client's stream to close."""
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
-        raise MCPError(code=INVALID_REQUEST, message="there is no client to be asked")
+        raise JsonRpcError(code=INVALID_REQUEST, message="there is no client to be asked")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,8 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
-
 from louver.core.json import digest, is_object
+from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, JsonRpcError
 from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ async def resolve_input_required(
             wait_s, next_params = min(2 * wait_s, _LAST_WAIT_S), params
         if REQUEST_STATE in result:
             next_params = {**next_params, REQUEST_STATE: result[REQUEST_STATE]}
-    raise MCPError(code=INTERNAL_ERROR, message=f"the upstream has asked more than {MAX_ROUNDS} times in one call")
+    raise JsonRpcError(code=INTERNAL_ERROR, message=f"the upstream has asked more than {MAX_ROUNDS} times in one call")
 
 
 async def _ask_all(caller: Caller, input_requests: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +61,7 @@ async def _ask_all(caller: Caller, input_requests: dict[str, Any]) -> dict[str, 
 
 async def _ask(caller: Caller, input_request: Any) -> dict[str, Any]:
     if not is_object(input_request) or not isinstance(input_request.get("method"), str):
-        raise MCPError(code=INTERNAL_ERROR, message="the upstream asks something that is no question")
+        raise JsonRpcError(code=INTERNAL_ERROR, message="the upstream asks something that is no question")
     return await caller.ask(input_request["method"], input_request.get("params"))
 
 
@@ -120,7 +118,9 @@ class PendingCalls:
     def _pop(self, state: Any, request_digest: str, owner: object) -> _PendingCall:
         call = self._calls.get(state) if isinstance(state, str) else None
         if call is None or (call.request_digest, call.owner) != (request_digest, owner):
-            raise MCPError(code=INVALID_PARAMS, message="'requestState' is not that of a call which waits for answers")
+            raise JsonRpcError(
+                code=INVALID_PARAMS, message="'requestState' is not that of a call which waits for answers"
+            )
         del self._calls[state]
         return call
 
@@ -164,7 +164,7 @@ class _PendingCall:
             if is_object(answers.get(key)):
                 answer.set_result(answers[key])
             else:
-                answer.set_exception(MCPError(code=INVALID_REQUEST, message="the client has not answered"))
+                answer.set_exception(JsonRpcError(code=INVALID_REQUEST, message="the client has not answered"))
         if not self._input_requests:
             self._request_added.clear()
 
@@ -224,4 +224,4 @@ class _PendingCall:
         """Fail the open questions: the tasks that wait for them may not be cancelled with the call."""
         for answer in self._answers.values():
             if not answer.done():
-                answer.set_exception(MCPError(code=INVALID_REQUEST, message="the call is over"))
+                answer.set_exception(JsonRpcError(code=INVALID_REQUEST, message="the call is over"))

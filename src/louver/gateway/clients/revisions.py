@@ -11,20 +11,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_types import (
+from louver.core.json import is_object, members
+from louver.protocol.mcp import (
+    CACHEABLE_METHODS,
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
     LOG_LEVEL_META_KEY,
+    MODERN_VERSIONS,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
 )
-from mcp_types.methods import CACHEABLE_METHODS
-from mcp_types.version import (
-    LATEST_HANDSHAKE_VERSION,
-    MODERN_PROTOCOL_VERSIONS,
-)
-
-from louver.core.json import is_object, members
 
 if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
@@ -42,7 +40,7 @@ _MODERN_MEMBERS = ("resultType", "ttlMs", "cacheScope")
 
 def is_modern(version: str) -> bool:
     """Whether a protocol revision is stateless (2026-07-28)."""
-    return version in MODERN_PROTOCOL_VERSIONS
+    return version in MODERN_VERSIONS
 
 
 def with_envelope(params: Params, envelope: dict[str, Any]) -> dict[str, Any]:
@@ -97,9 +95,14 @@ def opening_for_modern(opening: dict[str, Any]) -> dict[str, Any]:
     return modern_result("server/discover", result, opening.get("serverInfo"))
 
 
+def negotiated_version(requested: str) -> str:
+    """The revision in which `initialize` is answered: the requested one, if it has a handshake."""
+    return requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE_VERSION
+
+
 def supported_versions() -> list[str]:
     """The revisions that a request may name; handshake revisions are agreed by `initialize`."""
-    return list(MODERN_PROTOCOL_VERSIONS)
+    return list(MODERN_VERSIONS)
 
 
 def _handshake_tool(tool: Any) -> Any:

@@ -9,16 +9,15 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import MCPError
-from mcp_types import METHOD_NOT_FOUND, SERVER_INFO_META_KEY
-
 from louver.concurrency.offload import yielding
 from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
 from louver.gateway.config.model import COMMAND_LINE_SERVER
 from louver.gateway.routing.aggregate import split_name
 from louver.gateway.routing.dispatch import opening_of
+from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import SERVER_LOOK_S
+from louver.protocol.mcp import SERVER_INFO_META_KEY
 from louver.protocol.names import COMPACT, ERROR, PROJECTION_LITERAL, SERVER
 from louver.server.wire import pages
 
@@ -79,10 +78,10 @@ class VisibleServers:
                     server_name, local_name = self._split_name(tool["name"])
                     if server_name in tools_by_server:
                         tools_by_server[server_name][local_name] = tool
-        except MCPError as error:
-            if server is None or error.error.code == METHOD_NOT_FOUND:
+        except JsonRpcError as error:
+            if server is None or error.code == METHOD_NOT_FOUND:
                 return tools_by_server
-            message = members(members(error.error.data).get("error")).get("message", f"error {error.error.code}")
+            message = members(members(error.data).get("error")).get("message", f"error {error.code}")
             raise UpstreamUnavailable(f"server {server!r} does not list its tools: {message}") from None
         if server is not None and not tools_by_server[server] and (status := await self.status(server)).state != READY:
             raise UpstreamUnavailable(f"server {server!r} is not there: {status.state}")
@@ -118,10 +117,10 @@ class VisibleServers:
         """Call a tool and raise `ToolFailed` for any error; `called` is the tool's name in the message."""
         try:
             result = await self.call(name, arguments, projection, compact=compact)
-        except MCPError as error:
-            error_data = members(members(error.error.data).get("error"))
-            content = [] if error_data else [{"type": "text", "text": error.error.message}]
-            raise _tool_failed(tool_name, error_data or {"code": error.error.code}, content) from None
+        except JsonRpcError as error:
+            error_data = members(members(error.data).get("error"))
+            content = [] if error_data else [{"type": "text", "text": error.message}]
+            raise _tool_failed(tool_name, error_data or {"code": error.code}, content) from None
         if result.get("isError") is True:
             error_data = members(members(result.get("_meta")).get(ERROR))
             raise _tool_failed(tool_name, error_data, [] if error_data else result.get("content") or [])
@@ -146,8 +145,8 @@ class VisibleServers:
             return ServerStatus(self._display_name(upstream), "it is being opened")
         except UpstreamError as error:
             return ServerStatus(self._display_name(upstream), upstream.problem or error.message)
-        except MCPError as error:
-            return ServerStatus(self._display_name(upstream), f"it answers with error {error.error.code}")
+        except JsonRpcError as error:
+            return ServerStatus(self._display_name(upstream), f"it answers with error {error.code}")
         info = opening.get("serverInfo") or members(opening.get("_meta")).get(SERVER_INFO_META_KEY)
         text = opening.get("instructions")
         return ServerStatus(

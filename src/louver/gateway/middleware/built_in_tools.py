@@ -14,17 +14,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from mcp import MCPError
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, INVALID_PARAMS
-from mcp_types.methods import validate_client_request
-
 from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidArguments, LouverError, ToolFailed
 from louver.gateway.clients.client import ClientRequest, client_of
 from louver.gateway.clients.revisions import ENVELOPE_KEYS
+from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
 from louver.limits import MATCHES_A_PAGE
 from louver.protocol.capability import not_searchable
+from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY
 from louver.protocol.names import PROJECTION, RESULT_TOOL
+from louver.protocol.requests import check_request
 from louver.protocol.results import READ_RESULT
 from louver.server.call_record import CallRecord
 from louver.server.refusals import error_result
@@ -154,7 +153,7 @@ class BuiltInTools:
         return {**others, "tools": [*(tool for tool in listed["tools"] if tool != READ_RESULT), *others["tools"]]}
 
     async def _tool_list(self, definitions: list[dict[str, Any]], request: Request) -> dict[str, Any]:
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         base_result = envelope(self._server_info, request)
         caching = {"ttlMs": 0, "cacheScope": "private"} if base_result else {}
         return {**base_result, **caching, "tools": definitions}
@@ -166,8 +165,8 @@ class BuiltInTools:
         if tool is not None and name not in await self._name_collisions([tool], request, call_next):
             return await self._projection(request, partial(self._answer, tool, tools, call_next))
         if not self._provider.can_call_upstreams(tools) and not (self._keeps_results and name == RESULT_TOOL):
-            validate_client_request(request.method, request.revision, request.params)
-            raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name}")
+            check_request(request.method, request.revision, request.params)
+            raise JsonRpcError(code=INVALID_PARAMS, message=f"Unknown tool: {name}")
         return await call_next(request)
 
     async def _name_collisions(self, tools: Sequence[BuiltInTool], request: Request, call_next: Next) -> set[str]:
@@ -187,7 +186,7 @@ class BuiltInTools:
         """The answer of a built-in tool; the projection may list tools first."""
         if request.method == "tools/list":
             return await self._tool_list([each.definition for each in tools], request)
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         base_result = envelope(self._server_info, request)
         caller = ClientRequest(client_of(request), request)
         async with caller:

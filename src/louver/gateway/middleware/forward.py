@@ -1,33 +1,32 @@
-"""The innermost middleware: every request goes to an upstream, and its answer comes back unchanged.
+"""The end of all steps: a request goes to an upstream, and its answer comes back unchanged.
 
-The SDK keeps what belongs to the connection: opening it, `ping`, and the stream of `subscriptions/listen`.
+Opening a connection, `ping`, and the stream of `subscriptions/listen` are the gateway's own.
 """
 
 from __future__ import annotations
 
-import marshal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
-from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
-
-from louver.core.json import is_object, members
+from louver.core.json import members
 from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.clients.client import Client, ClientRequest, client_of, handshake_client, open_client
-from louver.gateway.clients.revisions import supported_versions
+from louver.gateway.clients.revisions import negotiated_version, supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
-from louver.limits import MAX_REMEMBERED_META, MAX_REMEMBERED_METAS, MAX_WATCHED
+from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
+from louver.limits import MAX_WATCHED
 from louver.protocol.names import HINT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
+from louver.protocol.requests import check_request
 from louver.protocol.results import kept_at, kept_for
 from louver.server.refusals import protocol_error
+from louver.server.wire import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
+    from louver.gateway.clients.listen import ListenStreams
     from louver.gateway.routing.single import Routes
-    from louver.server.request import Next, Request
+    from louver.server.request import Request
     from louver.server.results.results import Results
 
 
@@ -42,33 +41,35 @@ class Forward:
     def __init__(
         self,
         routes: Routes,
+        listen_streams: ListenStreams,
+        server_info: dict[str, Any],
         on_opened: Callable[[], None],
-        remove_client: Callable[
-            [Client], Awaitable[None]
-        ],  # a handshake client has gone; a reload may have changed the routes
+        # A handshake client has gone. Not of the routes: a reload may have changed them.
+        remove_client: Callable[[Client], Awaitable[None]],
         *,
         results: Results | None = None,  # set if reads of kept results are answered here
     ) -> None:
         self._routes = routes
+        self._listen_streams = listen_streams
+        self._server_info = server_info
         self._on_opened = on_opened
         self._remove_client = remove_client
         self._results = results
-        self._validator = RequestValidator()
 
-    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+    async def __call__(self, request: Request) -> dict[str, Any]:
         try:
             if request.id is None:
-                return await self._forward_notification(request, call_next)
+                return await self._forward_notification(request)
+            check_request(request.method, request.revision, request.params)
             if request.method == "initialize":
-                return await self._initialize(request, call_next)
+                return await self._initialize(request)
             if request.method == "ping":
-                return await call_next(request)
-            self._validator.check(request.method, request.revision, request.params)
+                return {}
             caller = ClientRequest(client_of(request), request)
             if request.method == "server/discover":
                 return {**await self._opening(caller.client), "supportedVersions": supported_versions()}
             if request.method == "subscriptions/listen":
-                return await self._listen(caller, request, call_next)
+                return await self._listen(caller, request)
             async with caller:
                 result = await self._answer(caller, request)
                 request.record.received = result
@@ -91,9 +92,8 @@ class Forward:
             raise UnknownResult
         return await self._routes.answer_from(about.upstream, caller, request.method, params)
 
-    async def _initialize(self, request: Request, call_next: Next) -> dict[str, Any]:
-        result = await call_next(request)
-        version: str = result["protocolVersion"]
+    async def _initialize(self, request: Request) -> dict[str, Any]:
+        version = negotiated_version(request.params["protocolVersion"])
         if handshake_client(request) is None:
             request.connection.when_closed(partial(self._on_connection_closed, request))
         else:
@@ -117,14 +117,16 @@ class Forward:
         self._on_opened()
         return opening
 
-    async def _listen(self, caller: ClientRequest, request: Request, call_next: Next) -> dict[str, Any]:
+    async def _listen(self, caller: ClientRequest, request: Request) -> dict[str, Any]:
         """Serve `subscriptions/listen`; its resources are watched at the upstreams meanwhile."""
         wanted: dict[str, Any] = request.params.get("notifications") or {}
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         if len(uris) > MAX_WATCHED:
-            raise MCPError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
+            raise JsonRpcError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
         async with self._routes.watching(caller, uris):
-            return await call_next(request)
+            meta = await self._listen_streams.serve(request)
+        result = envelope(self._server_info, request)
+        return {**result, "_meta": {**result["_meta"], **meta}}
 
     async def _record_kept_result(self, request: Request, result: dict[str, Any]) -> None:
         """Remember for which caller an upstream keeps a result: no other caller's reads go to it."""
@@ -132,12 +134,11 @@ class Forward:
             server_id = self._routes.server_id_of(request.params["name"])
             await self._results.keep_handle(uri, kept_for(result), server_id, request)
 
-    async def _forward_notification(self, request: Request, call_next: Next) -> dict[str, Any]:
-        result = await call_next(request)
+    async def _forward_notification(self, request: Request) -> dict[str, Any]:
         client = None if request.is_modern else handshake_client(request)
         if client is not None and request.method not in _LOCAL_NOTIFICATIONS:
             await self._routes.notify(client, request.method, dict(request.params) if request.params else None)
-        return result
+        return {}
 
 
 def _forwarded_params(request: Request) -> dict[str, Any]:
@@ -148,47 +149,3 @@ def _forwarded_params(request: Request) -> dict[str, Any]:
         meta = {key: value for key, value in request_meta.items() if key not in _LOCAL_META_KEYS}
         params = {key: value for key, value in params.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
     return params
-
-
-_PLAIN_KEYS: Final = frozenset({"name", "arguments", "_meta"})
-_VARYING_META_KEYS: Final = ("progressToken", "traceparent")
-
-
-class RequestValidator:
-    """Remembers valid requests, so that later ones like them need no check."""
-
-    def __init__(self) -> None:
-        self._valid: dict[bytes, None] = {}
-
-    def check(self, method: str, version: str, params: Mapping[str, Any] | None) -> None:
-        """Raise if a request is not valid in its revision; methods of no specification pass."""
-        if method not in SPEC_CLIENT_METHODS:
-            return
-        key = _key(version, params) if method == "tools/call" else None
-        if key is not None and key in self._valid:
-            return
-        try:
-            validate_client_request(method, version, params)
-        except KeyError:
-            raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method) from None
-        if key is not None:
-            if len(self._valid) >= MAX_REMEMBERED_METAS:
-                del self._valid[next(iter(self._valid))]
-            self._valid[key] = None
-
-
-def _key(version: str, params: Mapping[str, Any] | None) -> bytes | None:
-    """The key of a valid call; `None` if more than `_meta` can be wrong, or `_meta` is new each time."""
-    if params is None or not params.keys() <= _PLAIN_KEYS:
-        return None
-    if not isinstance(params.get("name"), str) or not is_object(params.get("arguments", {})):
-        return None
-    meta = params.get("_meta")
-    if not members(meta).keys().isdisjoint(_VARYING_META_KEYS):
-        return None
-    try:
-        # In marshal version 2 equal values give equal bytes, and 1, 1.0 and `True` different ones.
-        key = marshal.dumps((version, meta), 2)
-    except ValueError:  # nested too deeply
-        return None
-    return key if len(key) <= MAX_REMEMBERED_META else None

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS
 from opentelemetry.propagate import extract
 from opentelemetry.trace import (
     ProxyTracerProvider,
@@ -18,9 +16,9 @@ from opentelemetry.trace import (
     get_tracer,
     get_tracer_provider,
 )
-from pydantic import ValidationError
 
 from louver.core.json import members
+from louver.jsonrpc.errors import JsonRpcError
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -46,7 +44,7 @@ async def trace_request(request: Request, call_next: Next) -> dict[str, Any]:
         except Exception as error:
             error_type = _error_type(error)
             span.set_attribute("error.type", error_type)
-            if isinstance(error, MCPError | ValidationError):
+            if isinstance(error, JsonRpcError):
                 span.set_attribute("rpc.response.status_code", error_type)
             span.set_status(StatusCode.ERROR)
             raise
@@ -57,9 +55,7 @@ async def trace_request(request: Request, call_next: Next) -> dict[str, Any]:
 
 
 def _error_type(error: Exception) -> str:
-    if isinstance(error, MCPError):
-        return str(error.error.code)
-    return str(INVALID_PARAMS) if isinstance(error, ValidationError) else type(error).__qualname__
+    return str(error.code) if isinstance(error, JsonRpcError) else type(error).__qualname__
 
 
 def _span_attributes(request: Request, name: object) -> dict[str, Any]:

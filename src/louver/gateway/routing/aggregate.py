@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import anyio
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from louver import __version__
 from louver.concurrency.background import BackgroundTasks
@@ -31,6 +29,7 @@ from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.routing.task_owners import TaskOwners, task_id_of
 from louver.gateway.upstream.list_cache import change_notification
+from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import LEFT_OUT_S
 from louver.protocol.names import SERVER
 from louver.protocol.results import kept_at
@@ -136,7 +135,7 @@ class AggregateRoutes:
         if method == "logging/setLevel":
             await asyncio.gather(*(self._set_level(each, caller, params) for each in self._upstreams.values()))
             return {}
-        raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
+        raise JsonRpcError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
     def server_id_of(self, tool: str) -> str:
         return self._server_ids[self._by_name(tool, "tools/call")[0].name]
@@ -174,7 +173,7 @@ class AggregateRoutes:
 
     async def _list(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("cursor") is not None:
-            raise MCPError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
+            raise JsonRpcError(code=INVALID_PARAMS, message="there is but one page, and no cursor to another")
         member, key = _LISTS[method]
         upstreams = self._requested_upstreams(params)
         lists: dict[str, UpstreamList] = {}
@@ -243,8 +242,8 @@ class AggregateRoutes:
             async for page in pages(ask):
                 listed: list[Any] = page.get(member) or []
                 entries += [entry for entry in listed if is_object(entry) and isinstance(entry.get(key), str)]
-        except MCPError as error:
-            if error.error.code != METHOD_NOT_FOUND:
+        except JsonRpcError as error:
+            if error.code != METHOD_NOT_FOUND:
                 logger.warning("upstream %r does not answer %r", upstream.name, method)
                 if is_unavailable(error):
                     upstream.notify_when_available(caller.client)
@@ -262,7 +261,7 @@ class AggregateRoutes:
         upstream = self._upstreams.get(server)
         if not separator or upstream is None:
             kind = "tool" if method == "tools/call" else "prompt"
-            raise MCPError(code=INVALID_PARAMS, message=f"Unknown {kind}: {name}")
+            raise JsonRpcError(code=INVALID_PARAMS, message=f"Unknown {kind}: {name}")
         return upstream, rest
 
     async def _route_by_uri(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -276,39 +275,39 @@ class AggregateRoutes:
         if method == "resources/unsubscribe":
             # It may be watched since before a reload, and not listed again.
             known = [each for each in self._upstreams.values() if each.is_watched(caller.client, uri)] or known
-        refused: MCPError | None = None
+        refused: JsonRpcError | None = None
         for upstream in known:
             try:
                 return await self._dispatcher.send(upstream, caller, method, params)
-            except MCPError as error:
+            except JsonRpcError as error:
                 refused = refused or error
         if refused is not None and not self._resource_owners.forget_read(uri):
             raise refused
         for upstream in self._upstreams.values():
             if not await _is_available(upstream, caller.client):
                 continue
-            with suppress(MCPError):
+            with suppress(JsonRpcError):
                 result = await self._dispatcher.send(upstream, caller, method, params)
                 if method == "resources/read":
                     self._resource_owners.record_read(uri, upstream)
                 return result
-        raise MCPError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
+        raise JsonRpcError(code=INVALID_PARAMS, message=f"Unknown resource: {uri}")
 
     async def _route_by_task(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Route by task: to the upstream that made it, else to the first that has it."""
         task_id, caller_key = params.get("taskId"), _caller_key(caller)
         if not isinstance(task_id, str):
-            raise MCPError(code=INVALID_PARAMS, message="'taskId' is no text")
+            raise JsonRpcError(code=INVALID_PARAMS, message="'taskId' is no text")
         if (known := self._task_owners.owner_of(caller_key, task_id)) is not None:
             return await self._dispatcher.send(known, caller, method, params)
         for upstream in self._upstreams.values():
             if not await _is_available(upstream, caller.client):
                 continue
-            with suppress(MCPError):
+            with suppress(JsonRpcError):
                 result = await self._dispatcher.send(upstream, caller, method, params)
                 self._task_owners.record(caller_key, task_id, upstream)
                 return result
-        raise MCPError(code=INVALID_PARAMS, message="Unknown task")
+        raise JsonRpcError(code=INVALID_PARAMS, message="Unknown task")
 
     def _record_kept_result(self, upstream: Upstream, result: dict[str, Any]) -> None:
         """Remember which upstream keeps a result."""
@@ -323,7 +322,7 @@ class AggregateRoutes:
             return await self._dispatcher.send(upstream, caller, "completion/complete", completion_params)
         known = await self._owners_of(caller, [reference.get("uri", "")])
         if not known:
-            raise MCPError(code=INVALID_PARAMS, message="no resource or template has this address")
+            raise JsonRpcError(code=INVALID_PARAMS, message="no resource or template has this address")
         (upstream,) = known.values()
         return await self._dispatcher.send(upstream, caller, "completion/complete", params)
 
@@ -350,7 +349,7 @@ class AggregateRoutes:
             return
         try:
             await self._dispatcher.send(upstream, caller, "logging/setLevel", params)
-        except MCPError:
+        except JsonRpcError:
             # The upstream has no log.
             logger.debug("upstream %r has no log level", upstream.name)
 

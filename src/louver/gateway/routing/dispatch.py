@@ -9,15 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import INTERNAL_ERROR
-from mcp_types.methods import INPUT_REQUIRED_METHODS
-
 from louver.core.json import members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.input_required import REQUEST_STATE, resolve_input_required
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.upstream.subscriptions import Subscriptions
+from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
+from louver.protocol.mcp import INPUT_REQUIRED_METHODS
 from louver.server.policy.raw import Raw
 from louver.server.refusals import error_result
 
@@ -139,14 +137,14 @@ async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
     return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)
 
 
-def is_unavailable(error: MCPError) -> bool:
+def is_unavailable(error: JsonRpcError) -> bool:
     """Whether an error of `upstream_problem` says that the upstream is unavailable."""
-    return members(members(error.error.data).get("error")).get("code") == UpstreamUnavailable.code
+    return members(members(error.data).get("error")).get("code") == UpstreamUnavailable.code
 
 
-def upstream_problem(error: UpstreamError) -> MCPError:
+def upstream_problem(error: UpstreamError) -> JsonRpcError:
     """The protocol error for an upstream that failed."""
-    return MCPError(code=INTERNAL_ERROR, message=error.message, data={"error": error.to_json()})
+    return JsonRpcError(code=INTERNAL_ERROR, message=error.message, data={"error": error.to_json()})
 
 
 def _failure_answer(error: UpstreamError, caller: Caller, method: str) -> dict[str, Any]:

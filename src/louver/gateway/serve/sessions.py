@@ -1,63 +1,277 @@
-"""HTTP sessions of the handshake revisions; each session can resume its own streams and no others.
+"""Sessions of 2025-11-25 and earlier over HTTP.
 
-    POST {"id": 7, ...}           -> stream "7" of this session, its first event 41; another session may have a "7" too
-    GET, Last-Event-ID: 41        -> the later events of that stream; none if event 41 is another session's
+    POST initialize         -> a stream with the response, and `Mcp-Session-Id`
+    POST a request          -> a stream of its own: its notifications, questions of the server, then the response
+    POST another message    -> 202
+    GET                     -> the stream of messages that belong to no request, or the rest of one (`Last-Event-ID`)
+    DELETE                  -> the end of the session
 
-The SDK names a stream by the id of its request, and would use one event store for all sessions.
+A call goes on if its stream breaks: its events are stored, and the client resumes the stream.
 """
 
 from __future__ import annotations
 
+import asyncio
+import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.applications import Starlette
-from starlette.routing import Route
-
-from louver.gateway.serve.event_store import EventBuffer
-from louver.gateway.serve.request_body import BodyLimitMiddleware
-from louver.limits import RETRY_MS
+from louver.concurrency.deadlines import Deadlines
+from louver.gateway.serve.connections import HandshakeConnection
+from louver.gateway.serve.event_store import EventStore
+from louver.gateway.serve.exchange import PING, event
+from louver.gateway.serve.respond import error_text
+from louver.jsonrpc.errors import INTERNAL_ERROR, REQUEST_CANCELLED, JsonRpcError
+from louver.limits import HTTP_SESSION_IDLE_S, MAX_HTTP_SESSIONS, PING_S, RETRY_MS
+from louver.protocol.mcp import LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine
 
-    from mcp.server import Server
-    from mcp.server.streamable_http import EventStore
+    from louver.gateway.serve.event_store import SessionEvents
+    from louver.gateway.serve.exchange import Exchange
+    from louver.jsonrpc.codec import RequestId
+    from louver.server.request import Next
 
-# The hosts that the SDK treats as the loopback.
-LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-
-
-def build_app(server: Server[Any], *, allowed_hosts: Sequence[str] = ()) -> Starlette:
-    """Build the HTTP app of a server at `/mcp`; `known_as` lists allowed hosts in addition to the loopback."""
-    sessions = _SessionManager(server, security_settings(allowed_hosts))
-    route = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
-    return Starlette(routes=[route], lifespan=lambda _: sessions.run())
+_STANDALONE: Final = "standalone"
+_STREAM_TYPE: Final = "text/event-stream"
+_RESUMABLE_VERSION: Final = "2025-11-25"
+_NOT_FOUND: Final = "Session not found"
 
 
-def security_settings(allowed_hosts: Sequence[str]) -> TransportSecuritySettings:
-    """Return the allowed hosts and origins, against DNS rebinding and cross-origin requests from browsers."""
-    return TransportSecuritySettings(
-        # Clients omit port 80 from the Host header.
-        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *allowed_hosts],
-        allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
-    )
+class Sessions:
+    def __init__(self, answer: Next) -> None:
+        self._answer = answer
+        self._sessions: dict[str, Session] = {}
+        self._events = EventStore()
+        self._idle = Deadlines[Session](HTTP_SESSION_IDLE_S, self._expire)
+        self._silent = Deadlines[Stream](PING_S, self._ping)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def post(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        """Serve a message."""
+        session = self._find(exchange)
+        is_opening = SESSION_HEADER not in exchange.headers
+        if is_opening:
+            if message.get("method") != "initialize" or "id" not in message:
+                await exchange.refuse(400, "Bad Request: Missing session ID")
+                return
+            if len(self._sessions) >= MAX_HTTP_SESSIONS:
+                await exchange.refuse(503, "Too many open sessions", code=INTERNAL_ERROR)
+                return
+            session = self._open(exchange)
+        if session is None:
+            await exchange.refuse(404, _NOT_FOUND)
+            return
+        try:
+            await self._serve(session, session.post(exchange, message))
+        finally:
+            if is_opening and not session.connection.is_open:
+                await self._close(session)
+
+    async def get(self, exchange: Exchange) -> None:
+        """Serve the stream of a session, or the rest of one."""
+        session = self._find(exchange)
+        if session is None:
+            await self._refuse_unknown(exchange)
+        elif not exchange.accepts(_STREAM_TYPE):
+            await exchange.refuse(406, "Not Acceptable: Client must accept text/event-stream", session.header)
+        else:
+            await self._serve(session, session.get(exchange))
+
+    async def delete(self, exchange: Exchange) -> None:
+        """End a session."""
+        session = self._find(exchange)
+        if session is None:
+            await self._refuse_unknown(exchange)
+            return
+        await self._close(session)
+        await exchange.respond(200, b"", session.header)
+
+    async def close(self) -> None:
+        """End all sessions."""
+        await asyncio.gather(*map(self._close, list(self._sessions.values())), *self._tasks)
+
+    def _find(self, exchange: Exchange) -> Session | None:
+        session = self._sessions.get(exchange.headers.get(SESSION_HEADER, ""))
+        # To another caller it does not exist.
+        return None if session is None or session.owner != exchange.identity.key else session
+
+    async def _refuse_unknown(self, exchange: Exchange) -> None:
+        if SESSION_HEADER in exchange.headers:
+            await exchange.refuse(404, _NOT_FOUND)
+        else:
+            await exchange.refuse(400, "Bad Request: Missing session ID")
+
+    def _open(self, exchange: Exchange) -> Session:
+        session_id = secrets.token_hex(16)
+        events = self._events.open_session()
+        session = self._sessions[session_id] = Session(session_id, self._answer, events, self._silent, exchange)
+        return session
+
+    async def _serve(self, session: Session, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work of a request; the session does not expire meanwhile."""
+        session.requests += 1
+        self._idle.cancel(session)
+        try:
+            await work
+        finally:
+            session.requests -= 1
+            if session.requests == 0 and session.session_id in self._sessions:
+                self._idle.set(session)
+
+    def _expire(self, session: Session) -> None:
+        self._start(self._close(session))
+
+    def _ping(self, stream: Stream) -> None:
+        self._silent.set(stream)
+        self._start(stream.ping())
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _close(self, session: Session) -> None:
+        self._sessions.pop(session.session_id, None)
+        self._idle.cancel(session)
+        self._events.close_session(session.events)
+        await session.close()
 
 
-class _SessionManager(StreamableHTTPSessionManager):
-    """Gives each session its own event store: the SDK reads the attribute `event_store` once per session."""
+class Session:
+    def __init__(
+        self, session_id: str, answer: Next, events: SessionEvents, silent: Deadlines[Stream], exchange: Exchange
+    ) -> None:
+        self.session_id = session_id
+        self.header = (SESSION_HEADER.encode(), session_id.encode())
+        self.owner = exchange.identity.key
+        self.requests = 0  # that are open
+        self.connection = HandshakeConnection(answer, self._send, exchange.identity, exchange.address)
+        self.events = events
+        self._silent = silent
+        self._streams: dict[str, Stream] = {}
 
-    def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
-        self._events = EventBuffer()
-        super().__init__(server, retry_interval=RETRY_MS, security_settings=security)
-        # Inside the SDK's size limit, which delivers whole bodies.
-        self.asgi_app.app = BodyLimitMiddleware(self.asgi_app.app)
+    async def post(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        if "method" not in message or "id" not in message:
+            # Served after the response, which says no more than that it has arrived.
+            await exchange.respond(202, b"", self.header)
+            await self.connection.receive(message)
+            return
+        request_id = message["id"]
+        name = str(request_id)
+        can_resume = self._version(exchange, message) >= _RESUMABLE_VERSION
+        stream = Stream(exchange, self._silent)
+        self._streams[name] = stream
+        try:
+            await exchange.start_stream(self.header)
+            if can_resume:
+                await exchange.write(_first_event(self.events.store(name, None)))
+            response = await self.connection.respond(message, partial(self._pause, name) if can_resume else None)
+            if response is None:
+                # The stream ends only with a response, also for who resumes it.
+                response = error_text(request_id, JsonRpcError(REQUEST_CANCELLED, "Request cancelled"))
+            await self._write(name, response, is_response=True)
+        finally:
+            await stream.end()
+            if self._streams.get(name) is stream:
+                del self._streams[name]
 
-    @property
-    def event_store(self) -> EventStore:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._events.session_store()
+    async def get(self, exchange: Exchange) -> None:
+        last = exchange.headers.get(LAST_EVENT_HEADER)
+        if last:
+            await self._resume(exchange, int(last) if last.isascii() and last.isdigit() and len(last) < 16 else 0)
+        elif _STANDALONE in self._streams:
+            await exchange.refuse(409, "Conflict: Only one SSE stream is allowed per session", self.header)
+        else:
+            await exchange.start_stream(self.header)
+            await self._hold(_STANDALONE, Stream(exchange, self._silent))
 
-    @event_store.setter
-    def event_store(self, _: EventStore | None) -> None:
-        pass
+    async def close(self) -> None:
+        await self.connection.close()
+        for stream in list(self._streams.values()):
+            await stream.end()
+
+    async def _resume(self, exchange: Exchange, last: int) -> None:
+        """Send what was missed, and then what comes."""
+        await exchange.start_stream(self.header)
+        while (missed := self.events.since(last)) is not None and missed.events:
+            # More may be stored while this is written.
+            last = missed.events[-1][0]
+            await exchange.write(b"".join(event(text, number) for number, text in missed.events))
+        if missed is None or missed.is_ended:
+            await exchange.end()
+            return
+        can_resume = exchange.headers.get(VERSION_HEADER, "") >= _RESUMABLE_VERSION
+        first = _first_event(self.events.store(missed.stream, None)) if can_resume else b""
+        await self._hold(missed.stream, Stream(exchange, self._silent), first)
+
+    async def _hold(self, name: str, stream: Stream, first: bytes = b"") -> None:
+        """Keep a stream open until it is ended, or the client has gone."""
+        before, self._streams[name] = self._streams.get(name), stream
+        try:
+            if before is not None:
+                await before.end()
+            if first:
+                await stream.write(first)
+            await stream.until_ended()
+        finally:
+            await stream.end()
+            if self._streams.get(name) is stream:
+                del self._streams[name]
+
+    async def _send(self, message: bytes, request_id: RequestId | None) -> None:
+        await self._write(_STANDALONE if request_id is None else str(request_id), message)
+
+    async def _write(self, name: str, message: bytes, *, is_response: bool = False) -> None:
+        number = self.events.store(name, message, is_response=is_response)
+        stream = self._streams.get(name)
+        if stream is not None:
+            await (stream.end if is_response else stream.write)(event(message, number))
+
+    async def _pause(self, name: str) -> None:
+        """End the stream of a request that is still being answered: its client resumes it."""
+        stream = self._streams.pop(name, None)
+        if stream is not None:
+            await stream.end()
+
+    def _version(self, exchange: Exchange, message: dict[str, Any]) -> str:
+        if message["method"] == "initialize":
+            params: dict[str, Any] = message.get("params") or {}
+            return str(params.get("protocolVersion", ""))
+        return exchange.headers.get(VERSION_HEADER, "")
+
+
+class Stream:
+    """An event stream to a client; a silent one is pinged, so that a proxy keeps it open."""
+
+    def __init__(self, exchange: Exchange, silent: Deadlines[Stream]) -> None:
+        self._exchange = exchange
+        self._silent = silent
+        self._ended = asyncio.Event()
+        silent.set(self)
+
+    async def write(self, part: bytes) -> None:
+        await self._exchange.write(part)
+
+    async def ping(self) -> None:
+        await self._exchange.write(PING)
+
+    async def end(self, part: bytes = b"") -> None:
+        self._silent.cancel(self)
+        self._ended.set()
+        await self._exchange.end(part)
+
+    async def until_ended(self) -> None:
+        """Wait until it is ended, or the client disconnects."""
+        waiting = [asyncio.create_task(self._exchange.left()), asyncio.create_task(self._ended.wait())]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+
+def _first_event(number: int) -> bytes:
+    """The event without a message by which a client can resume a stream of which it got nothing else."""
+    return b"id: %d\r\ndata: \r\nretry: %d\r\n\r\n" % (number, RETRY_MS)

@@ -4,223 +4,203 @@
     SIGTERM, SIGINT         reading stops; open calls continue for at most `DRAIN_S`
     output is closed        the process ends at once
 
-The SDK drops open requests at the end of its input, so the end of input reaches it only after they are answered.
+The first request decides the revision, except that `initialize` may follow a probe with `server/discover`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import anyio
-import mcp_types as types
-from mcp import MCPError
-from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from pydantic import ValidationError
 
-from louver.core.json import compact
+from louver.gateway.serve.connections import HandshakeConnection, InFlightRequests, StatelessConnection
+from louver.gateway.serve.envelope import check_envelope, has_envelope, unsupported_version
+from louver.gateway.serve.respond import error_text, forward_notification, respond
 from louver.gateway.serve.stdio_streams import OversizedLine, claim_stdio, lines_from, lines_to
-from louver.jsonrpc import codec, inbound_limits
-from louver.jsonrpc.inbound_limits import check
+from louver.jsonrpc import codec, inbound, inbound_limits
+from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
 from louver.limits import DRAIN_S, MAX_CLIENT_LINE, UPSTREAM_GOODBYE_SECONDS
+from louver.protocol.mcp import LATEST_MODERN_VERSION
+from louver.server.request import ANONYMOUS, Request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from anyio.abc import TaskGroup
-    from mcp.server import Server
-
+    from louver.jsonrpc.codec import RequestId
+    from louver.server.request import Identity, Next
 
 logger = logging.getLogger(__name__)
 
-_NO_RESPONSE: Final = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client answers no more")
-
 
 async def serve_stdio(
-    server: Server[Any],
+    answer: Next,
     *,
     ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
     close_upstreams: Callable[[], Coroutine[Any, Any, None]],
+    identity: Identity = ANONYMOUS,
 ) -> None:
-    """Serve until the client disconnects; `ready` gets what ends it earlier, and `end_behind` closes the upstreams."""
+    """Serve until the client disconnects; `ready` gets what ends it earlier."""
     source, sink = claim_stdio()
     with anyio.CancelScope() as scope:
-        async with (
-            lines_from(source) as read_line,
-            lines_to(sink, scope.cancel) as write_line,
-            anyio.create_task_group() as tasks,
-        ):
-            connection = _StdioConnection(read_line, write_line, end_streams, close_upstreams, tasks)
-            ready(connection.stop)
-            await connection.serve(server)
+        async with lines_from(source) as read_line, lines_to(sink, scope.cancel) as write_line:
+            server = _StdioServer(answer, identity, read_line, write_line)
+            ready(server.end)
+            await server.serve(end_streams, close_upstreams)
 
 
-class _StdioConnection:
-    """Carries messages between the lines and the server, and ends both in order."""
-
+class _StdioServer:
     def __init__(
         self,
+        answer: Next,
+        identity: Identity,
         read_line: Callable[[], Awaitable[bytes]],
         write_line: Callable[[bytes], Awaitable[None]],
-        end_streams: Callable[[], None],
-        close_upstreams: Callable[[], Coroutine[Any, Any, None]],
-        tasks: TaskGroup,
     ) -> None:
+        self._answer = answer
+        self._identity = identity
         self._read_line = read_line
         self._write_line = write_line
-        self._end_streams = end_streams
-        self._close_upstreams = close_upstreams
-        self._tasks = tasks
-        self._client_messages, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        self._outgoing, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
-        self._is_restarting = False
-        self._has_only_discovered: bool | None = None
-        # Open requests by id. A client may use an id twice, and the SDK answers both.
-        self._open_calls: Counter[types.RequestId | None] = Counter()
-        self._open_streams: Counter[types.RequestId | None] = Counter()
-        self._server_requests: set[types.RequestId] = set()
-        self._on_answered = asyncio.Event()
-        self._read_scope = anyio.CancelScope()
-        self._drain_scope = anyio.CancelScope()
-        self._is_stopping = self._is_input_read = False
+        self._write_lock = asyncio.Lock()
+        self._handshake = HandshakeConnection(answer, self._send, identity)
+        self._is_modern: bool | None = None  # None before the first request
+        self._has_only_discovered = True
+        self._shared: dict[str, Any] = {}  # by the requests of 2026-07-28
+        self._in_flight = InFlightRequests()
+        self._calls: dict[asyncio.Task[None], RequestId] = {}
+        self._streams: dict[asyncio.Task[None], RequestId] = {}
+        self._notifications: set[asyncio.Task[None]] = set()
+        self._reading = anyio.CancelScope()
+        self._draining = anyio.CancelScope()
+        self._is_ended = False
 
-    def stop(self) -> None:
-        self._is_stopping = True
-        self._read_scope.cancel()
-        self._drain_scope.deadline = min(self._drain_scope.deadline, asyncio.get_running_loop().time() + DRAIN_S)
+    def end(self) -> None:
+        self._is_ended = True
+        self._reading.cancel()
+        self._draining.deadline = min(self._draining.deadline, asyncio.get_running_loop().time() + DRAIN_S)
 
-    async def serve(self, server: Server[Any]) -> None:
-        self._tasks.start_soon(self._read)
-        self._tasks.start_soon(self._write)
-        await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
-        while self._is_restarting:
-            self._is_restarting = False
-            await server.run(self._incoming, self._outgoing.clone(), server.create_initialization_options())
-        await self._outgoing.aclose()
-        # The client gets the last responses if it reads them in time.
-        self._tasks.cancel_scope.deadline = anyio.current_time() + UPSTREAM_GOODBYE_SECONDS
-
-    # From the client
-
-    async def _read(self) -> None:
+    async def serve(
+        self, end_streams: Callable[[], None], close_upstreams: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        closing: asyncio.Task[None] | None = None
         try:
-            with self._drain_scope:
+            with self._draining:
                 while line := await self._next_line():
-                    await self._handle_line(line)
-                self._is_input_read = True
-                for request_id in self._server_requests:
-                    self._tasks.start_soon(self._refuse, request_id)
-                await self._wait_answered(self._open_calls)
-            self._end_streams()
+                    await self._take(line)
+                self._handshake.stop_asking("the client answers no more")
+                await _all_done(self._calls)
+            end_streams()
             # In a task: closing upstreams takes time, and it also answers the calls that are still open.
-            self._tasks.start_soon(self._close_upstreams)
+            closing = asyncio.create_task(close_upstreams())
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS):
-                await self._wait_answered(self._open_calls)
-                await self._wait_answered(self._open_streams)
+                await _all_done(self._calls)
+                await _all_done(self._streams)
         finally:
-            await self._client_messages.aclose()
+            with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS, shield=True):
+                await self._refuse_open()
+                await self._handshake.close()
+                if closing is not None:
+                    await closing
+
+    async def _refuse_open(self) -> None:
+        """Cancel what is open; the client gets an error if it still reads."""
+        unanswered = {**self._calls, **self._streams}
+        for task in (*unanswered, *self._notifications):
+            task.cancel()
+        for request_id in unanswered.values():
+            await self._send(error_text(request_id, JsonRpcError(CONNECTION_CLOSED, "Connection closed")))
 
     async def _next_line(self) -> bytes:
         """Return the next line; empty at the end of input and after a signal."""
-        with anyio.CancelScope() as self._read_scope:
-            if not self._is_stopping:
+        with anyio.CancelScope() as self._reading:
+            if not self._is_ended:
                 return await self._read_line()
         return b""
 
-    async def _handle_line(self, line: bytes) -> None:
+    async def _take(self, line: bytes) -> None:
         if not line.strip():
             return
         try:
-            message = parse_line(line)
-        except MCPError as error:
-            await self._handle_invalid(line, error.error)
+            if isinstance(line, OversizedLine):
+                raise JsonRpcError(INVALID_REQUEST, f"a message has at most {MAX_CLIENT_LINE} bytes, this one has more")
+            message = inbound.read(line)
+        except JsonRpcError as error:
+            await self._take_unreadable(line, error)
             return
-        metadata = None
-        if isinstance(message, types.JSONRPCRequest):
-            if message.method == "initialize" and self._has_only_discovered:
-                await self._restart()
-            self._has_only_discovered = message.method == "server/discover" and self._has_only_discovered is not False
-            open_requests = self._open_streams if message.method == "subscriptions/listen" else self._open_calls
-            open_requests[message.id] += 1
-            # The SDK sends no response to a cancelled request.
-            metadata = ServerMessageMetadata(on_request_unanswered=partial(self._mark_answered, message.id))
-        elif not isinstance(message, types.JSONRPCNotification):
-            self._server_requests.discard(codec.normalized_id(message.id))
-        await self._client_messages.send(SessionMessage(message, metadata))
+        if "method" not in message:
+            self._handshake.resolve(message["id"], message)
+        elif "id" not in message:
+            task = asyncio.create_task(self._notify(message))
+            self._notifications.add(task)
+            task.add_done_callback(self._notifications.discard)
+        else:
+            await self._take_request(message)
 
-    async def _restart(self) -> None:
-        # A client that probes with `server/discover` may time out and then send `initialize`. The SDK fixes the
-        # protocol revision by the first request, so it must run again.
-        self._is_restarting = True
-        self._open_calls.clear()
-        old_stream = self._client_messages
-        self._client_messages, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        await old_stream.aclose()
+    async def _take_request(self, message: dict[str, Any]) -> None:
+        is_initialize = message["method"] == "initialize"
+        if self._is_modern is None or (is_initialize and self._has_only_discovered):
+            self._is_modern = not is_initialize and has_envelope(message)
+        self._has_only_discovered = self._has_only_discovered and message["method"] == "server/discover"
+        task = asyncio.create_task(self._serve_request(message))
+        tasks = self._streams if message["method"] == "subscriptions/listen" else self._calls
+        tasks[task] = message["id"]
+        task.add_done_callback(lambda task: tasks.pop(task, None))
+        if is_initialize:
+            # The next request may not wait for the response, but is one of an open connection.
+            await asyncio.wait({task})
 
-    async def _handle_invalid(self, line: bytes, error: types.ErrorData) -> None:
+    async def _serve_request(self, message: dict[str, Any]) -> None:
+        request_id = message["id"]
+        try:
+            response = await (self._respond_modern(message) if self._is_modern else self._respond_handshake(message))
+        except JsonRpcError as error:
+            response = error_text(request_id, error)
+        if response is not None:
+            # A cancelled request has no response.
+            await self._send(response, request_id)
+
+    async def _respond_handshake(self, message: dict[str, Any]) -> bytes | None:
+        if message["method"] != "initialize" and has_envelope(message):
+            raise JsonRpcError(
+                INVALID_REQUEST, "this connection was opened by 'initialize': requests of 2026-07-28 need their own"
+            )
+        return await self._handshake.respond(message)
+
+    async def _respond_modern(self, message: dict[str, Any]) -> bytes | None:
+        params: dict[str, Any] = message.get("params") or {}
+        if message["method"] == "initialize":
+            raise unsupported_version(str(params.get("protocolVersion")))
+        version = check_envelope(message)
+        connection = StatelessConnection(self._send, self._shared)
+        request = Request(message["method"], params, message["id"], version, connection, self._identity)
+        response = await self._in_flight.run(message["id"], respond(self._answer, request))
+        return None if response is None else response[0]
+
+    async def _notify(self, message: dict[str, Any]) -> None:
+        if not self._is_modern:
+            await self._handshake.receive(message)
+            return
+        params: dict[str, Any] = message.get("params") or {}
+        if message["method"] == "notifications/cancelled":
+            self._in_flight.cancel(params.get("requestId"))
+        connection = StatelessConnection(self._send, self._shared)
+        request = Request(message["method"], params, None, LATEST_MODERN_VERSION, connection, self._identity)
+        await forward_notification(self._answer, request)
+
+    async def _take_unreadable(self, line: bytes, error: JsonRpcError) -> None:
         logger.warning("a message of the client is not read: %s", error.message)
         if (request_id := inbound_limits.peek_request_id(line)) is not None:
-            self._open_calls[request_id] += 1
-            await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)))
-        elif (response_id := codec.peek_response_id(line)) in self._server_requests:
-            self._server_requests.discard(response_id)
-            await self._refuse(response_id, error)
+            await self._send(error_text(request_id, error))
+        elif (question := codec.peek_response_id(line)) is not None:
+            self._handshake.resolve(question, error)
 
-    async def _refuse(self, request_id: types.RequestId, error: types.ErrorData = _NO_RESPONSE) -> None:
-        refusal = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self._client_messages.send(SessionMessage(refusal))
-
-    # To the client
-
-    async def _write(self) -> None:
-        async with self._from_server:
-            async for each in self._from_server:
-                message = each.message
-                if isinstance(message, types.JSONRPCRequest):
-                    if self._is_input_read:
-                        self._tasks.start_soon(self._refuse, message.id)
-                        continue
-                    self._server_requests.add(message.id)
-                payload = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-                await self._write_line(compact(payload).encode("utf-8", "backslashreplace"))
-                if not isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification):
-                    await self._mark_answered(message.id)
-
-    async def _mark_answered(self, request_id: types.RequestId | None) -> None:
-        """Count a request as answered, or as cancelled and never to be answered."""
-        open_requests = self._open_calls if request_id in self._open_calls else self._open_streams
-        if open_requests[request_id] > 1:
-            open_requests[request_id] -= 1
-        else:
-            del open_requests[request_id]
-        self._on_answered.set()
-
-    async def _wait_answered(self, open_requests: Counter[types.RequestId | None]) -> None:
-        while open_requests:
-            self._on_answered.clear()
-            await self._on_answered.wait()
+    async def _send(self, message: bytes, _request_id: RequestId | None = None) -> None:
+        async with self._write_lock:
+            await self._write_line(message)
 
 
-def parse_line(line: bytes) -> types.JSONRPCMessage:
-    """Parse a line; an `MCPError` quotes nothing of it."""
-    if isinstance(line, OversizedLine):
-        message = f"a message has at most {MAX_CLIENT_LINE} bytes, this one has more"
-        raise MCPError(types.INVALID_REQUEST, message)
-    check(line)
-    try:
-        # "replace" as in the SDK. Half a surrogate pair is refused: it could not be written to an upstream.
-        return types.jsonrpc_message_adapter.validate_json(line.decode(errors="replace"), by_name=False)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        if first["type"] == "json_invalid":
-            # This message of pydantic gives the problem and the position, and quotes nothing.
-            message = f"{first['msg']}; a message is a line of JSON, without half a surrogate pair"
-            raise MCPError(types.PARSE_ERROR, message) from None
-        message = "a message is a request, a notification or an answer of JSON-RPC 2.0, whose params are an object"
-        raise MCPError(types.INVALID_REQUEST, message) from None
+async def _all_done(tasks: dict[asyncio.Task[None], RequestId]) -> None:
+    while tasks:
+        await asyncio.wait(tasks)

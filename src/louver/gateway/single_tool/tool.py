@@ -12,9 +12,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import MCPError
-from mcp_types import METHOD_NOT_FOUND
-
 from louver.catalogue.summary import summary
 from louver.concurrency.offload import in_thread, run_in_thread
 from louver.core.json import compact, is_array, is_object, members, strings
@@ -26,6 +23,7 @@ from louver.gateway.discovery.described import describe_tool
 from louver.gateway.discovery.tools import execute_tools
 from louver.gateway.single_tool.exports import export_summary
 from louver.gateway.single_tool.manifest import manifest
+from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import TOOLS_LISTED
 from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
 from louver.protocol.output import blocks, find_output, texts_of
@@ -204,7 +202,7 @@ async def _search(call: _ActionCall) -> dict[str, Any]:
         raise InvalidArguments(message, argument="query")
     try:
         listing = await call.built_in_call.ask("tools/list", {QUERY: query}, matches_a_page=limit)
-    except MCPError as error:
+    except JsonRpcError as error:
         if error.code == METHOD_NOT_FOUND:
             return {"tools": []}
         raise _search_error(error) from None
@@ -214,9 +212,9 @@ async def _search(call: _ActionCall) -> dict[str, Any]:
     return result
 
 
-def _search_error(error: MCPError) -> LouverError:
+def _search_error(error: JsonRpcError) -> LouverError:
     """Convert a failed search into an error for the model: rate limit, or no available tool list."""
-    error_data = members(members(error.error.data).get("error"))
+    error_data = members(members(error.data).get("error"))
     message = error_data.get("message", f"error {error.code}")
     if error_data.get("code") == RateLimited.code:
         return RateLimited(
@@ -291,7 +289,7 @@ async def _read_kept_output(name: str, result: dict[str, Any], uri: str, call: _
     """Return the output that the upstream keeps after sending a preview; raise `ToolFailed` if it is not readable."""
     try:
         read = await call.built_in_call.ask("resources/read", {"uri": uri})
-    except MCPError:
+    except JsonRpcError:
         message = (
             f"{name} has run, and its server keeps the answer, but does not give it whole: nothing is exported, "
             "here is where parts of it are read"

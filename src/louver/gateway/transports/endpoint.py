@@ -13,26 +13,18 @@ import asyncio
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-)
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.transports.response import Response
 from louver.http1.pool import ConnectionPool
 from louver.limits import UPSTREAM_GOODBYE_SECONDS
+from louver.protocol.headers import encode_header
+from louver.protocol.mcp import METHOD_HEADER, MODERN_VERSIONS, NAME_HEADER, NAMED_BY, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from louver.jsonrpc.codec import Params
 
-_SESSION_HEADER = "mcp-session-id"
 _STREAM = "text/event-stream"
 
 
@@ -50,7 +42,7 @@ class Endpoint:
 
     @property
     def is_modern(self) -> bool:
-        return self.version in MODERN_PROTOCOL_VERSIONS
+        return self.version in MODERN_VERSIONS
 
     def open(self) -> None:
         self._connections = ConnectionPool(self._url)
@@ -79,7 +71,7 @@ class Endpoint:
         extra_headers = {name.lower(): value for name, value in (headers or {}).items()}
         response = await self._send("POST", {**base_headers, **extra_headers}, message)
         if method == "initialize" and response.status == 200:
-            self._session = response.header(_SESSION_HEADER)
+            self._session = response.header(SESSION_HEADER)
         return response
 
     async def get(self, after: str | None) -> Response:
@@ -107,7 +99,7 @@ class Endpoint:
         return None if self.is_modern else self._session
 
     def _session_headers(self) -> dict[str, str]:
-        values = {MCP_PROTOCOL_VERSION_HEADER: self.version, _SESSION_HEADER: self._current_session}
+        values = {VERSION_HEADER: self.version, SESSION_HEADER: self._current_session}
         return {name: value for name, value in values.items() if value is not None}
 
     async def _send(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Response:
@@ -129,6 +121,6 @@ _SESSION_LOST = "the upstream knows the session no more: HTTP 404"
 
 def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:
     """The headers that route a 2026-07-28 request without reading it."""
-    name = params.get(NAME_BEARING_METHODS.get(method, ""))
-    name_header = {MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {}
-    return {MCP_METHOD_HEADER: method, **name_header}
+    name = params.get(NAMED_BY.get(method, ""))
+    name_header = {NAME_HEADER: encode_header(name)} if isinstance(name, str) else {}
+    return {METHOD_HEADER: method, **name_header}

@@ -14,11 +14,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
-
 from louver.core.json import is_object
 from louver.errors import UpstreamError
 from louver.jsonrpc.codec import normalized_id
+from louver.protocol.mcp import SUBSCRIPTION_ID_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

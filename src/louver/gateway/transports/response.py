@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp import MCPError
-
 from louver.core.cached import cached_property
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
 from louver.gateway.transports.transport import RefusesAllRequests
 from louver.http1.sse import SseDecoder
 from louver.jsonrpc import codec, strict_json
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_UPSTREAM_BYTES, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Response:
             await asyncio.sleep(0)
         return event
 
-    async def refusal(self) -> MCPError | UpstreamError:
+    async def refusal(self) -> JsonRpcError | UpstreamError:
         problem = f"{_REFUSALS.get(self.status, 'the upstream answers with')} HTTP {self.status}"
         if self.status >= 400 and (error := await self._error()) is not None:
             return RefusesAllRequests(error, problem) if self.status in _GLOBAL_STATUSES else error
@@ -108,10 +107,10 @@ class Response:
     def close(self) -> None:
         self._reply.close()
 
-    async def _error(self) -> MCPError | None:
+    async def _error(self) -> JsonRpcError | None:
         try:
             (await self.message()).result()
-        except MCPError as error:
+        except JsonRpcError as error:
             return error
         except UpstreamError:
             pass

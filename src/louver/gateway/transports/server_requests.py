@@ -11,11 +11,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import INTERNAL_ERROR
-
 from louver.errors import UpstreamError
 from louver.jsonrpc.codec import error_response, response
+from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.limits import MAX_UPSTREAM_QUESTIONS
 
 if TYPE_CHECKING:
@@ -75,11 +73,11 @@ class ServerRequests:
     async def _answer(self, request_id: RequestId, request: Message) -> bytes:
         try:
             return response(request_id, await self._on_request(request.method or "", request.params))
-        except MCPError as error:
+        except JsonRpcError as error:
             return error_response(request_id, error)
         except Exception as error:  # noqa: BLE001 - the upstream waits for an answer
             logger.error("a question of the upstream could not be answered: %s", type(error).__name__)
-            return error_response(request_id, MCPError(INTERNAL_ERROR, "Internal error"))
+            return error_response(request_id, JsonRpcError(INTERNAL_ERROR, "Internal error"))
 
 
 class StrayMessages:

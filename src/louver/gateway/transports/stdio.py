@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING, Any
-
-from mcp.client.stdio import get_default_environment
 
 from louver.concurrency.background import BackgroundTasks
 from louver.errors import UpstreamError, UpstreamUnavailable
@@ -58,7 +57,7 @@ class StdioTransport:
         self.stray_messages = StrayMessages(self._logger)
 
     async def open(self) -> None:
-        env = {**get_default_environment(), **self._env}
+        env = {**_inherited_environment(), **self._env}
         self._process = await Process.start(self._command, env, self._cwd, self._logger)
         self._tasks.start(self._read(self._process))
         self._tasks.start(self._notify_listener())
@@ -203,3 +202,12 @@ class StdioTransport:
         await self._tasks.close()
         async with self._delivered:
             self._delivered.notify_all()
+
+
+# As in the SDK: others may hold secrets.
+_INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+
+
+def _inherited_environment() -> dict[str, str]:
+    # What begins with "()" is a function of the shell.
+    return {name: os.environ[name] for name in _INHERITED if not os.environ.get(name, "()").startswith("()")}

@@ -12,8 +12,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from mcp import MCPError
-from mcp_types import INVALID_REQUEST
+from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 
 if TYPE_CHECKING:
     import asyncio
@@ -33,7 +32,7 @@ class Call(NamedTuple):
     method: str
     params: Params
     on_notification: Callable[[str, Params], Awaitable[None]]  # gets its notifications
-    # answers the requests that belong to it; `MCPError` is the error answer
+    # answers the requests that belong to it; `JsonRpcError` is the error answer
     on_request: Callable[[str, Params], Awaitable[dict[str, Any]]]
     headers: Mapping[str, str] = _NO_HEADERS  # besides the transport's own; HTTP only
     # called when the upstream has closed the stream, before it is resumed
@@ -49,10 +48,10 @@ class Call(NamedTuple):
         return self._replace(on_notification=on_notification, on_request=on_request)
 
 
-class RefusesAllRequests(MCPError):
+class RefusesAllRequests(JsonRpcError):
     """An upstream's error that concerns all requests: it does not accept the gateway's credentials, or is busy."""
 
-    def __init__(self, error: MCPError, problem: str) -> None:
+    def __init__(self, error: JsonRpcError, problem: str) -> None:
         super().__init__(error.code, error.message, error.data)
         self.problem = problem
 
@@ -101,4 +100,4 @@ async def ignore_notification(_method: str, _params: Params) -> None:
 
 async def refuse_request(_method: str, _params: Params) -> dict[str, Any]:
     """Refuses a request to the client."""
-    raise MCPError(code=INVALID_REQUEST, message="nobody can be asked by this request")
+    raise JsonRpcError(code=INVALID_REQUEST, message="nobody can be asked by this request")

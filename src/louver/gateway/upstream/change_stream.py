@@ -14,14 +14,13 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import MCPError
-from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
-
 from louver.core.json import members
 from louver.errors import UpstreamError
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.transports.transport import Call, refuse_request
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_BACKOFF_S, MIN_BACKOFF_S
+from louver.protocol.mcp import SUBSCRIPTION_ID_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -77,7 +76,7 @@ class ChangeStream:
             began = monotonic()
             try:
                 await self._transport.call(Call("subscriptions/listen", params, self._receive, refuse_request))
-            except (MCPError, UpstreamError) as error:
+            except (JsonRpcError, UpstreamError) as error:
                 if wait_s == MIN_BACKOFF_S:
                     logger.warning("upstream %r tells of no changes: %s", self._name, _reason(error))
                 if not self._is_supported and _is_refusal(error):
@@ -99,10 +98,10 @@ class ChangeStream:
         await self._on_notification(method, {**rest, "_meta": meta} if meta else rest or None)
 
 
-def _is_refusal(error: MCPError | UpstreamError) -> bool:
+def _is_refusal(error: JsonRpcError | UpstreamError) -> bool:
     """Whether the upstream does not know the request."""
-    return isinstance(error, MCPError) or error.fields.get("status", 500) < 500
+    return isinstance(error, JsonRpcError) or error.fields.get("status", 500) < 500
 
 
-def _reason(error: MCPError | UpstreamError) -> str:
+def _reason(error: JsonRpcError | UpstreamError) -> str:
     return error.message if isinstance(error, UpstreamError) else f"error {error.code}"

@@ -12,11 +12,10 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
-
 from louver.concurrency.offload import yielding
 from louver.errors import UpstreamError
+from louver.jsonrpc.errors import JsonRpcError
+from louver.protocol.headers import header_names, param_headers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,12 +24,7 @@ if TYPE_CHECKING:
 
 
 async def header_names_of(tools: list[dict[str, Any]]) -> HeaderNames:
-    header_names: HeaderNames = {}
-    async for tool in yielding(tools):
-        schema = tool["inputSchema"]
-        is_valid = find_invalid_x_mcp_header(schema) is None
-        header_names[tool["name"]] = x_mcp_header_map(schema) if is_valid else {}
-    return header_names
+    return {tool["name"]: header_names(tool["inputSchema"]) async for tool in yielding(tools)}
 
 
 class HeaderParams:
@@ -39,8 +33,8 @@ class HeaderParams:
         self._header_names: HeaderNames = {}
         self._list_lock = asyncio.Lock()
 
-    def learn(self, header_names: HeaderNames) -> None:
-        self._header_names |= header_names
+    def learn(self, names: HeaderNames) -> None:
+        self._header_names |= names
 
     def forget(self) -> None:
         self._header_names.clear()
@@ -49,11 +43,11 @@ class HeaderParams:
         """The headers of a call; for an unknown tool the tools are listed first."""
         if name not in self._header_names:
             await self._ensure_listed(name)
-        return mcp_param_headers(self._header_names.get(name, {}), arguments)
+        return param_headers(self._header_names.get(name, {}), arguments)
 
     async def _ensure_listed(self, name: str) -> None:
         async with self._list_lock:
             # Another task may have listed it while this one waited.
             if name not in self._header_names:
-                with suppress(MCPError, UpstreamError):
+                with suppress(JsonRpcError, UpstreamError):
                     await self._list_tools()

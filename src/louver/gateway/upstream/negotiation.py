@@ -13,29 +13,24 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import MCPError
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    INVALID_REQUEST,
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
-    UNSUPPORTED_PROTOCOL_VERSION,
-)
-from mcp_types.version import (
-    HANDSHAKE_PROTOCOL_VERSIONS,
-    LATEST_HANDSHAKE_VERSION,
-    LATEST_MODERN_VERSION,
-    MODERN_PROTOCOL_VERSIONS,
-)
-
 from louver import __version__
 from louver.core.json import digest, is_object, members, strings
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.transports.transport import Call, ignore_notification, refuse_request
 from louver.gateway.upstream.result_checks import check_result
+from louver.jsonrpc.errors import INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
 from louver.limits import DISCOVER_TIMEOUT_S
+from louver.protocol.mcp import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_VERSIONS,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+)
 
 if TYPE_CHECKING:
     from louver.gateway.transports.transport import Transport
@@ -64,7 +59,7 @@ class ClientIdentity:
     def envelope(self) -> dict[str, Any]:
         """The `_meta` of every request in 2026-07-28."""
         return {
-            PROTOCOL_VERSION_META_KEY: MODERN_PROTOCOL_VERSIONS[-1],
+            PROTOCOL_VERSION_META_KEY: MODERN_VERSIONS[-1],
             CLIENT_INFO_META_KEY: self.info,
             CLIENT_CAPABILITIES_META_KEY: self.capabilities,
         }
@@ -99,14 +94,14 @@ async def negotiate(transport: Transport, identity: ClientIdentity, timeout_s: f
     if not is_modern(identity.version):
         try:
             return await _initialize(transport, identity, timeout_s)
-        except MCPError as refused:
+        except JsonRpcError as refused:
             try:
                 return await _discover(transport, identity)
-            except MCPError:
+            except JsonRpcError:
                 raise refused from None
     try:
         return await _discover(transport, identity)
-    except MCPError as error:
+    except JsonRpcError as error:
         if error.code == UNSUPPORTED_PROTOCOL_VERSION and not _supports_handshake(error):
             raise
     except UpstreamTimeout:
@@ -120,24 +115,24 @@ async def negotiate(transport: Transport, identity: ClientIdentity, timeout_s: f
 
 
 async def _discover(transport: Transport, identity: ClientIdentity) -> Negotiation:
-    version = MODERN_PROTOCOL_VERSIONS[-1]
+    version = MODERN_VERSIONS[-1]
     transport.set_version(version)
     params = {"_meta": {**identity.envelope, PROTOCOL_VERSION_META_KEY: version}}
     try:
         opening = await _request(transport, "server/discover", params, DISCOVER_TIMEOUT_S)
-    except MCPError as error:
+    except JsonRpcError as error:
         # A server may refuse one request to report its revisions, even if this one is among them.
         if error.code != UNSUPPORTED_PROTOCOL_VERSION or version not in _supported(error):
             raise
         opening = await _request(transport, "server/discover", params, DISCOVER_TIMEOUT_S)
     if version not in strings(opening.get("supportedVersions")):
-        raise MCPError(code=INVALID_REQUEST, message="the server does not list this revision")
+        raise JsonRpcError(code=INVALID_REQUEST, message="the server does not list this revision")
     return Negotiation(version, check_result("server/discover", opening))
 
 
 async def _initialize(transport: Transport, identity: ClientIdentity, timeout_s: float) -> Negotiation:
     transport.set_version(None)
-    proposed = identity.version if identity.version in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
+    proposed = identity.version if identity.version in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE_VERSION
     params = {
         **identity.initialize_params,
         "protocolVersion": proposed,
@@ -146,7 +141,7 @@ async def _initialize(transport: Transport, identity: ClientIdentity, timeout_s:
     }
     opening = await _request(transport, "initialize", params, timeout_s)
     version = opening.get("protocolVersion")
-    if not isinstance(version, str) or version not in HANDSHAKE_PROTOCOL_VERSIONS:
+    if not isinstance(version, str) or version not in HANDSHAKE_VERSIONS:
         raise UpstreamInvalidOutput("the upstream answers 'initialize' with a protocol revision that is not known")
     check_result("initialize", opening)
     transport.set_version(version)
@@ -163,11 +158,11 @@ async def _request(transport: Transport, method: str, params: dict[str, Any], ti
         raise UpstreamTimeout(f"the upstream has not answered {method!r} within {timeout_s:g} s") from None
 
 
-def _supported(error: MCPError) -> list[str]:
-    data: Any = error.error.data
+def _supported(error: JsonRpcError) -> list[str]:
+    data: Any = error.data
     return strings(data.get("supported")) if is_object(data) else []
 
 
-def _supports_handshake(error: MCPError) -> bool:
+def _supports_handshake(error: JsonRpcError) -> bool:
     supported = _supported(error)
-    return not supported or any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in supported)
+    return not supported or any(version in HANDSHAKE_VERSIONS for version in supported)

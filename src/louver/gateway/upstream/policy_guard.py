@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import anyio
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from louver.concurrency.offload import in_thread, run_cancellable
 from louver.gateway.clients.revisions import modern_result
+from louver.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, JsonRpcError
 from louver.server.policy.raw import Raw
 from louver.server.policy.visible_tools import with_distinct_names
 
@@ -62,7 +61,7 @@ class Guard:
         principal, record = caller.identity.principal, caller.record
         try:
             raw = Raw(await ask(self.filtered(caller), params))
-        except MCPError as error:
+        except JsonRpcError as error:
             raise self.enforcer.refusal(error, record) from None
         if method in _LISTS:
             lock = self._list_lock if method == "tools/list" else nullcontext()
@@ -81,12 +80,12 @@ class Guard:
             state = session.lists.generation
             try:
                 tools = await session.tools()
-            except MCPError as error:
+            except JsonRpcError as error:
                 raise self.enforcer.refusal(error, record) from None
             known = self._tools[session] = (state, {tool["name"]: tool for tool in with_distinct_names(tools)})
         tool = known[1].get(name)
         if tool is None or self.enforcer.rules_of(tool) is None:
-            raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
+            raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
         return tool
 
 
@@ -118,5 +117,5 @@ class FilteredCaller:
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
         if not self.enforcer.allows_notification(method):
-            raise MCPError(code=INVALID_REQUEST, message="the policy for this server lets no such question through")
+            raise JsonRpcError(code=INVALID_REQUEST, message="the policy for this server lets no such question through")
         return await self.caller.ask(method, self.enforcer.visible_params(method, params))

@@ -17,10 +17,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, LOG_LEVEL_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
-
 from louver.concurrency.background import BackgroundTasks
 from louver.core.json import members
 from louver.errors import ToolChanged, UpstreamUnavailable
@@ -35,7 +31,9 @@ from louver.gateway.upstream.notifications import Notifications
 from louver.gateway.upstream.result_checks import check_result
 from louver.gateway.upstream.subscriptions import Subscriptions
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
+from louver.jsonrpc.errors import HEADER_MISMATCH, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
 from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LOG_LEVEL_META_KEY
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -124,8 +122,8 @@ class Session:
     async def open(self) -> None:
         try:
             self._negotiation = await self._negotiate(self._identity)
-        except MCPError as refused:
-            if refused.error.code != UNSUPPORTED_PROTOCOL_VERSION:
+        except JsonRpcError as refused:
+            if refused.code != UNSUPPORTED_PROTOCOL_VERSION:
                 raise
             # Some servers fix the revision of the whole connection by its first request.
             self._transport, self._closed_reason = self._make_transport(self), None
@@ -225,7 +223,7 @@ class Session:
                 self._name,
                 method[:MAX_LOG_LINE],
             )
-            raise MCPError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
+            raise JsonRpcError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
         with ExitStack() as suspensions:
             # Any of the open calls may be waiting for this answer.
             for timeout in self._call_timeouts:
@@ -281,7 +279,7 @@ class Session:
             async with asyncio.timeout(PARKED_S if len(self._subscribers.clients) > 1 else None):
                 return await ask(method, params)
         except TimeoutError:
-            raise MCPError(code=INVALID_REQUEST, message=f"the client has not answered in {PARKED_S:g} s") from None
+            raise JsonRpcError(code=INVALID_REQUEST, message=f"the client has not answered in {PARKED_S:g} s") from None
         finally:
             self._open_requests.remove(request)
 
@@ -314,8 +312,8 @@ class Session:
             return await self._answer(
                 call._replace(headers=await self._header_params.headers(params_dict["name"], arguments))
             )
-        except MCPError as refused:
-            if refused.error.code != HEADER_MISMATCH:
+        except JsonRpcError as refused:
+            if refused.code != HEADER_MISMATCH:
                 raise
         # Refused before it ran: the tool has changed since it was listed.
         self.invalidate(TOOLS_CHANGED)

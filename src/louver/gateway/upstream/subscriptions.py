@@ -15,10 +15,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from mcp import MCPError
-
 from louver.errors import UpstreamError, UpstreamTimeout
 from louver.gateway.upstream.subscribers import DEFAULT_LEVEL
+from louver.jsonrpc.errors import JsonRpcError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
@@ -101,7 +100,7 @@ class Subscriptions:
         """Subscribe a client to many resources; refusals are ignored."""
         if self._change_stream is None:
             for uri in uris:
-                with suppress(MCPError, UpstreamError):
+                with suppress(JsonRpcError, UpstreamError):
                     await self.watch(caller, {"uri": uri})
         elif uris:
             for uri in uris:
@@ -132,7 +131,7 @@ class Subscriptions:
             before, self._level = self._level, self._subscribers.level
             try:
                 result = await self._call(caller, "logging/setLevel", {**params, "level": self._level})
-            except MCPError:
+            except JsonRpcError:
                 # The upstream has no log.
                 self._subscribers.levels.pop(client, None)
                 self._level = before
@@ -152,7 +151,7 @@ class Subscriptions:
                 self._change_stream.watch(self._watched_uris)
             return
         for uri in unwatched_uris:
-            with suppress(MCPError, UpstreamError):
+            with suppress(JsonRpcError, UpstreamError):
                 async with self._hold_lock(self._lock_of(uri)):
                     if uri in self._subscribed and uri not in self._subscribers.watched:
                         self._subscribed.discard(uri)
@@ -190,13 +189,13 @@ class Subscriptions:
         """Adjust the log level, with the lock held."""
         if self._level not in (None, level := self._subscribers.level):
             self._level = level
-            with suppress(MCPError, UpstreamError):
+            with suppress(JsonRpcError, UpstreamError):
                 await self._ask("logging/setLevel", {"level": level})
 
     async def _resend(self, method: str, params: dict[str, Any]) -> bool:
         try:
             await self._ask(method, params)
-        except MCPError as refused:
+        except JsonRpcError as refused:
             logger.warning("upstream %r refuses %r after its restart: error %d", self._name, method, refused.code)
             return False
         return True

@@ -16,9 +16,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp import MCPError
-from mcp_types.version import LATEST_HANDSHAKE_VERSION
-
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
 from louver.core.json import members
@@ -32,7 +29,9 @@ from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
 from louver.gateway.upstream.tool_pins import ToolPins
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_SESSIONS, UNUSED_S
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -296,11 +295,11 @@ class Upstream:
             raise self._record_failure(error.message) from None
         except RefusesAllRequests as error:
             raise self._record_failure(error.problem) from None
-        except MCPError as error:
+        except JsonRpcError as error:
             if client_identity is None:
-                raise self._record_failure(f"it refuses to open, with error {error.error.code}") from None
+                raise self._record_failure(f"it refuses to open, with error {error.code}") from None
             # It refused this client's own `initialize`: other clients may be accepted.
-            problem = f"it refuses this client, with error {error.error.code}"
+            problem = f"it refuses this client, with error {error.code}"
             raise self._backoff.record_refusal(client_identity, problem) from None
         self._backoff.record_success(client_identity)
         self.problem = None
@@ -354,7 +353,7 @@ class Upstream:
             session = await self.session(client)
             if was_open:
                 # Over HTTP a session can outlive its server: only a request shows that.
-                with suppress(MCPError):
+                with suppress(JsonRpcError):
                     await session.tools()
         except UpstreamError:
             return False

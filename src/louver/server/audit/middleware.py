@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from mcp import MCPError
-from mcp_types import INTERNAL_ERROR
-
 from louver.catalogue.policy.audit_record import Record
 from louver.concurrency.offload import run_in_thread
 from louver.core.json import is_object, members
 from louver.core.paths.find import fields_of
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import AuditFailed
+from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 from louver.protocol.output import find_output
 from louver.server.refusals import error_result
@@ -73,7 +71,7 @@ class AuditMiddleware:
         request.record.is_wanted = True
         try:
             result = await call_next(request)
-        except MCPError:
+        except JsonRpcError:
             await self._record_call(request, None, started)
             raise
         return await self._record_call(request, result, started)
@@ -102,7 +100,7 @@ class AuditMiddleware:
                 await self._writer.write(record)
             except AuditFailed as error:
                 if result is None or request.method != "tools/call":
-                    raise MCPError(code=INTERNAL_ERROR, message=error.message) from None
+                    raise JsonRpcError(code=INTERNAL_ERROR, message=error.message) from None
                 return error_result(error, envelope_of({**result, "_meta": {}}))
         return {} if result is None else result
 

@@ -114,7 +114,7 @@ class RequestOptions:
 
 
 def refuse(error: LouverError, request: ProjectionRequest) -> NoReturn:
-    """Raise the refusal that fits the origin: RefusedArgument for a model's argument, otherwise MCPError."""
+    """Raise the refusal that fits the origin: RefusedArgument for a model's argument, otherwise JsonRpcError."""
     if request.requested_by == "argument":
         raise RefusedArgument(error, request.argument) from None
     raise protocol_error(error) from None

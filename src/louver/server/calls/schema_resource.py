@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
-
 from louver.core.json import canonical
+from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import MAX_KEPT_SCHEMAS
 from louver.protocol.names import SCHEMAS_URI
 
@@ -48,7 +46,7 @@ class ProjectedSchemas:
         schema = self._schemas.get(uri.removeprefix(SCHEMAS_URI))
         if schema is None:
             message = "no projected schema is kept under this digest: ask again with 'schema': 'inline'"
-            raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})
+            raise JsonRpcError(code=INVALID_PARAMS, message=message, data={"uri": uri})
         text = canonical(schema).decode()
         return {"contents": [{"uri": uri, "mimeType": "application/schema+json", "text": text}]}
 
@@ -68,7 +66,7 @@ async def list_or_empty(request: Request, call_next: Next, envelope: dict[str, A
     """The server's own list of resources, templates or prompts; an empty one if it has none."""
     try:
         return await call_next(request)
-    except MCPError as error:
+    except JsonRpcError as error:
         if error.code != METHOD_NOT_FOUND:
             raise
     return with_cache_hints({_LIST_KEYS[request.method]: []}, envelope)

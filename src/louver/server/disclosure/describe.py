@@ -12,13 +12,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_types.methods import validate_client_request
-
 from louver.core.json import compact, is_array, members
 from louver.errors import LouverError, TooManyTools
 from louver.limits import MAX_AVAILABLE_TOOLS, MAX_SUGGESTION_NAMES, MAX_TOOLS_READ
 from louver.protocol.descriptions import asked_by, no_tool_named, unknown_tool
 from louver.protocol.names import DESCRIPTIONS_TOOL, GRANT, VERSIONS
+from louver.protocol.requests import check_request
 from louver.server.refusals import error_result, protocol_error
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class DescriptionReader:
         self._envelope = envelope
 
     async def read(self, request: Request, call_next: Next) -> dict[str, Any]:
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         uri: str = request.params["uri"]
         try:
             self._read_limits.admit(request.counted_as)
@@ -72,7 +71,7 @@ class DescriptionReader:
 
     async def call(self, request: Request, call_next: Next) -> dict[str, Any] | None:
         """The answer to a call of the tool, refusals included; `None` if the server has a tool of this name."""
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         envelope = self._envelope(request)
         try:
             self._read_limits.admit(request.counted_as)

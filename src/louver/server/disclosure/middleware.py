@@ -12,16 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from mcp import MCPError
-from mcp_types import METHOD_NOT_FOUND
-from mcp_types.methods import validate_client_request
-
 from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.grants import Grants
 from louver.catalogue.hosts import HOSTS, host_of
 from louver.concurrency.offload import run_in_thread
 from louver.core.choices import check_choice
 from louver.core.json import members
+from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
 from louver.protocol.names import (
     DESCRIPTIONS_PROMPT,
@@ -31,6 +28,7 @@ from louver.protocol.names import (
     GRANT_ARGUMENT,
     SERVER,
 )
+from louver.protocol.requests import check_request
 from louver.protocol.results import READ_RESULT
 from louver.server.calls.response import for_model
 from louver.server.calls.schema_resource import list_or_empty
@@ -206,7 +204,7 @@ class Disclosure:
         try:
             # The server may have a resource with a URI that ends like ours.
             return await call_next(request)
-        except MCPError as error:
+        except JsonRpcError as error:
             if error.code not in _NOT_FOUND:
                 raise
         return await self._description_reader.read(request, call_next)
@@ -214,7 +212,7 @@ class Disclosure:
     async def _prompt(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.params.get("name") != DESCRIPTIONS_PROMPT:
             return await call_next(request)
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         return {**self._envelope(request), **texts.prompt_result()}
 
     def _envelope(self, request: Request) -> dict[str, Any]:

@@ -17,15 +17,13 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS
-
 from louver import __version__
 from louver.catalogue.redacted_text import plain
 from louver.core.json import canonical, is_object, members
 from louver.core.paths.find import fields_of
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
+from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
 from louver.protocol.output import blocks, find_output
 from louver.server.calls.output import write_output
 from louver.server.policy.passthrough import server_info
@@ -173,7 +171,7 @@ class PolicyEnforcer(VisibleTools):
         if not may or not all(
             is_object(asked) and self.allows_notification(str(asked.get("method"))) for asked in questions.values()
         ):
-            raise self.refusal(MCPError(code=INVALID_PARAMS, message=""), record)
+            raise self.refusal(JsonRpcError(code=INVALID_PARAMS, message=""), record)
         asked = {key: self._visible_request(each) for key, each in questions.items()}
         state = {key: said[key] for key in ("requestState",) if key in said}
         return {**shown, "resultType": "input_required", **({"inputRequests": asked} if asked else {}), **state}
@@ -182,11 +180,11 @@ class PolicyEnforcer(VisibleTools):
         params = self.visible_params(asked["method"], members(asked.get("params")))
         return {"method": asked["method"], **({} if params is None else {"params": params})}
 
-    def refusal(self, error: MCPError, record: CallRecord) -> MCPError:
+    def refusal(self, error: JsonRpcError, record: CallRecord) -> JsonRpcError:
         if self.policy.errors == "passthrough":
             return error
         withheld = self._withheld_error(None, record)
-        return MCPError(code=error.error.code, message=withheld.message, data={"error": withheld.to_json()})
+        return JsonRpcError(code=error.code, message=withheld.message, data={"error": withheld.to_json()})
 
     def _withheld_error(self, tool: str | None, record: CallRecord) -> Withheld:
         number = record.correlation = secrets.token_hex(8)

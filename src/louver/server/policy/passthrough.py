@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
-
 from louver.catalogue.redacted_text import plain
 from louver.core.json import is_array, is_object, members
+from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
+from louver.protocol.mcp import SERVER_INFO_META_KEY
 from louver.protocol.output import blocks
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class PassthroughFilter:
             return None
         if method in ("resources/read", "resources/subscribe", "resources/unsubscribe"):
             if not self.policy.covers(str(params.get("uri"))):
-                raise MCPError(code=INVALID_PARAMS, message="Unknown resource")
+                raise JsonRpcError(code=INVALID_PARAMS, message="Unknown resource")
             return None
         if _FEATURES.get(method) in self.policy.lets:
             return None
@@ -76,7 +75,7 @@ class PassthroughFilter:
             return {}
         if method == "prompts/list":
             return {"prompts": []}
-        raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
+        raise JsonRpcError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
     def _allowed_meta(self, said: dict[str, Any]) -> dict[str, Any]:
         meta = members(said.get("_meta"))

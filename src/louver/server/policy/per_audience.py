@@ -1,4 +1,4 @@
-"""A middleware stack per audience: callers share caches only if they may see the same (PRIVACY.md, P16)."""
+"""A handler per audience: callers share caches only if they may see the same (PRIVACY.md, P16)."""
 
 from __future__ import annotations
 
@@ -6,39 +6,35 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from louver.limits import MAX_AUDIENCES
-from louver.server.request import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Awaitable, Callable, Hashable
 
     from louver.catalogue.policy.principal import Principal
-    from louver.server.request import Next, Request, Step
+    from louver.server.request import Next, Request
 
-    # middleware, the outermost first, and what closes it
-    MiddlewareStack = tuple[Sequence[Step], Callable[[], None]]
+    Handler = tuple[Next, Callable[[], None]]  # and what closes it
 
 
 class PerAudience:
-    """The middleware; `audience` is that of a principal, and `make` builds a new stack."""
+    """The handlers; `audience` is that of a principal, and `make` builds a new handler."""
 
-    def __init__(self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], MiddlewareStack]) -> None:
+    def __init__(self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], Handler]) -> None:
         self._audience = audience
         self._make = make
-        self._stacks: OrderedDict[Hashable, MiddlewareStack] = OrderedDict()
+        self._handlers: OrderedDict[Hashable, Handler] = OrderedDict()
 
-    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
-        return await in_order(self._middleware_for(request.identity.principal), call_next)(request)
+    def __call__(self, request: Request) -> Awaitable[dict[str, Any]]:
+        principal = request.identity.principal
+        audience = self._audience(principal)
+        handler = self._handlers.get(audience)
+        if handler is None:
+            handler = self._handlers[audience] = self._make(principal)
+            if len(self._handlers) > MAX_AUDIENCES:
+                self._handlers.popitem(last=False)[1][1]()
+        self._handlers.move_to_end(audience)
+        return handler[0](request)
 
     def close(self) -> None:
-        while self._stacks:
-            self._stacks.popitem()[1][1]()
-
-    def _middleware_for(self, principal: Principal) -> Sequence[Step]:
-        audience = self._audience(principal)
-        stack = self._stacks.get(audience)
-        if stack is None:
-            stack = self._stacks[audience] = self._make(principal)
-            if len(self._stacks) > MAX_AUDIENCES:
-                self._stacks.popitem(last=False)[1][1]()
-        self._stacks.move_to_end(audience)
-        return stack[0]
+        while self._handlers:
+            self._handlers.popitem()[1][1]()

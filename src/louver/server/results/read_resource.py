@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-from mcp_types.methods import validate_client_request
-
 from louver.catalogue.entry import Entry
 from louver.concurrency.offload import in_thread
 from louver.core.json import compact, digest, members
@@ -21,9 +18,11 @@ from louver.core.paths.arrays import longest, with_items
 from louver.core.projection.view import Views
 from louver.core.schema.infer import infer
 from louver.errors import InvalidArguments, LouverError, OutputInvalid, UnknownResult
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import ITEMS_A_PAGE
 from louver.protocol.names import PROJECTION_LITERAL, RESULT
 from louver.protocol.output import Output, texts_of
+from louver.protocol.requests import check_request
 from louver.protocol.results import Read
 from louver.server.calls.apply import KeptValue, apply_projection, receipt
 from louver.server.refusals import protocol_error
@@ -55,7 +54,7 @@ class ResultReader:
         self._envelope = envelope
 
     async def read(self, request: Request, call_next: Next) -> dict[str, Any]:
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         try:
             read = Read.of(request.params["uri"])
             info, value = await self._find(read, request)
@@ -66,7 +65,7 @@ class ResultReader:
             raise protocol_error(error) from None
 
     async def call(self, request: Request, call_next: Next) -> dict[str, Any]:
-        validate_client_request(request.method, request.revision, request.params)
+        check_request(request.method, request.revision, request.params)
         envelope = self._envelope(request)
         try:
             read = Read.by_arguments(members(request.params.get("arguments")))
@@ -160,7 +159,7 @@ async def _read_upstream(read: Read, request: Request, call_next: Next) -> dict[
     try:
         params = {key: value for key, value in request.params.items() if key == "_meta"}
         return await call_next(replace(request, method="resources/read", params={**params, "uri": read.to_uri()}))
-    except MCPError:
+    except JsonRpcError:
         raise UnknownResult from None
 
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import anyio
-from mcp import MCPError
-from mcp_types import METHOD_NOT_FOUND
 
 from louver.catalogue.entry import Entry
 from louver.concurrency.offload import find_or_compute
 from louver.core.json import members
+from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import MAX_CALLERS
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL, SERVER
 from louver.server.wire import pages
@@ -68,7 +67,7 @@ class ToolRegistry:
         """As `find`, but `None` if listing fails: a call that has run is answered all the same."""
         try:
             return await self.find(name, request, call_next)
-        except MCPError:
+        except JsonRpcError:
             return None
 
     async def refresh(self, name: str, request: Request, call_next: Next) -> Entry | None:
@@ -92,7 +91,7 @@ async def all_tools(request: Request, call_next: Next) -> AsyncGenerator[dict[st
         async for listed in tool_list_pages(request, call_next):
             for tool in cast("list[dict[str, Any]]", listed.get("tools") or []):
                 yield tool
-    except MCPError as error:
+    except JsonRpcError as error:
         # A server may answer calls without a list.
         if error.code != METHOD_NOT_FOUND:
             raise

@@ -1,0 +1,115 @@
+"""The built-in server of `louver serve --example`: one of the SDK with `louver.attach`, no gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+
+from louver import attach
+from louver.cli.signals import by_signal
+from louver.example import build_server
+from louver.gateway.serve.endpoint import LOOPBACK
+from louver.gateway.serve.http import serve
+from louver.gateway.serve.stdio_streams import claim_stdio, lines_from, lines_to
+from louver.jsonrpc import inbound
+from louver.jsonrpc.errors import JsonRpcError
+from louver.server.sdk_internals import lowlevel_of
+from louver.shipped import folder
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from mcp.server import MCPServer, Server
+
+logger = logging.getLogger(__name__)
+
+
+def example_server(*, minimal: bool) -> MCPServer:
+    """The server; `minimal` lists tools by their summaries."""
+    server = build_server()
+    disclosure = "enforce" if minimal else "off"
+    attach(server, views=folder("views"), argument=True, disclosure=disclosure, search=minimal)
+    return server
+
+
+def serve_over_stdio(server: MCPServer) -> None:
+    """Serve until the end of input, when all requests are answered, or until a signal."""
+    asyncio.run(_serve_stdio(lowlevel_of(server)))
+
+
+def serve_over_http(
+    server: MCPServer, server_socket: socket.socket, hosts: Sequence[str], ready: Callable[[Callable[[], None]], None]
+) -> None:
+    security = TransportSecuritySettings(
+        # Clients omit port 80 from the Host header.
+        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *hosts],
+        allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
+    )
+    app = server.streamable_http_app(transport_security=security)
+    asyncio.run(serve(app, server_socket, ready=ready, end_streams=_no_streams, close_upstreams=_no_upstreams))
+
+
+async def _serve_stdio(server: Server[Any]) -> None:
+    source, sink = claim_stdio()
+    with anyio.CancelScope() as scope:
+        by_signal(scope.cancel)
+        async with lines_from(source) as read_line, lines_to(sink, scope.cancel) as write_line:
+            await _Bridge(read_line, write_line).run(server)
+
+
+class _Bridge:
+    """Lines of a client as the SDK's messages; the end of input reaches the SDK once all requests are answered."""
+
+    def __init__(
+        self, read_line: Callable[[], Awaitable[bytes]], write_line: Callable[[bytes], Awaitable[None]]
+    ) -> None:
+        self._read_line = read_line
+        self._write_line = write_line
+        self._open = 0
+        self._answered = asyncio.Event()
+
+    async def run(self, server: Server[Any]) -> None:
+        to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        outgoing, from_server = anyio.create_memory_object_stream[SessionMessage]()
+        async with anyio.create_task_group() as tasks, from_server:
+            tasks.start_soon(self._read, to_server)
+            tasks.start_soon(self._write, from_server)
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    async def _read(self, to_server: Any) -> None:
+        async with to_server:
+            while line := await self._read_line():
+                try:
+                    inbound.read(line)
+                except JsonRpcError as error:
+                    logger.warning("a message of the client is not read: %s", error.message)
+                    continue
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                self._open += isinstance(message, JSONRPCRequest)
+                await to_server.send(SessionMessage(message))
+            while self._open:
+                self._answered.clear()
+                await self._answered.wait()
+
+    async def _write(self, from_server: Any) -> None:
+        async for each in from_server:
+            message = each.message
+            await self._write_line(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+            if isinstance(message, JSONRPCResponse | JSONRPCError):
+                self._open -= 1
+                self._answered.set()
+
+
+def _no_streams() -> None:
+    pass
+
+
+async def _no_upstreams() -> None:
+    pass

@@ -1,0 +1,111 @@
+"""Streams of `subscriptions/listen`: a 2026-07-28 client is notified of the changes that it names.
+
+subscriptions/listen {"notifications": {"toolsListChanged": true}}
+<- notifications/subscriptions/acknowledged, then each notifications/tools/list_changed, at last the result
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
+from louver.limits import MAX_LISTENERS, MAX_UNHEARD_EVENTS
+from louver.protocol.mcp import SUBSCRIPTION_ID_META_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from louver.jsonrpc.codec import Params
+    from louver.server.request import Request
+
+logger = logging.getLogger(__name__)
+
+_LISTS: Final = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+}
+_UPDATED: Final = "notifications/resources/updated"
+_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+
+
+class _Stream:
+    def __init__(self, filters: dict[str, Any]) -> None:
+        self.filters = {name: filters[name] for name in _LISTS.values() if filters.get(name)}
+        self._uris = frozenset[str](filters.get("resourceSubscriptions") or ())
+        if self._uris:
+            self.filters["resourceSubscriptions"] = filters["resourceSubscriptions"]
+        self.events = asyncio.Queue[tuple[str, dict[str, Any]] | None]()
+
+    def matches(self, method: str, params: dict[str, Any]) -> bool:
+        return params.get("uri") in self._uris if method == _UPDATED else _LISTS[method] in self.filters
+
+
+class ListenStreams:
+    """The open streams; each ends with its request, or with all others."""
+
+    def __init__(self) -> None:
+        self._streams: set[_Stream] = set()
+        self._on_tools_changed: dict[object, Callable[[], None]] = {}
+
+    async def serve(self, request: Request) -> dict[str, Any]:
+        """Send what matches until the stream is closed; returns the `_meta` of the result."""
+        if len(self._streams) >= MAX_LISTENERS:
+            raise JsonRpcError(INTERNAL_ERROR, f"at most {MAX_LISTENERS} clients listen at once")
+        stream = _Stream(request.params["notifications"])
+        meta = {SUBSCRIPTION_ID_META_KEY: request.id}
+        notify = request.connection.notify
+        self._streams.add(stream)
+        try:
+            acknowledged = {"notifications": stream.filters, "_meta": meta}
+            await notify("notifications/subscriptions/acknowledged", acknowledged, request.id)
+            while (event := await stream.events.get()) is not None:
+                method, params = event
+                await notify(method, {**params, "_meta": meta}, request.id)
+        finally:
+            self._streams.discard(stream)
+        return meta
+
+    def publish(self, method: str, params: Params) -> None:
+        """Send a change to the clients that named it; other notifications are ignored."""
+        if method == _UPDATED:
+            event = method, {"uri": (params or {}).get("uri")}
+        elif method in _LISTS:
+            event = method, dict[str, Any]()
+        else:
+            return
+        for stream in list(self._streams):
+            if stream.matches(*event):
+                self._put(stream, event)
+        if method == _TOOLS_CHANGED:
+            for callback in list(self._on_tools_changed.values()):
+                callback()
+
+    def on_tools_changed(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call it whenever the list of tools changes; returns what ends that."""
+        key = object()
+        self._on_tools_changed[key] = callback
+
+        def unsubscribe() -> None:
+            self._on_tools_changed.pop(key, None)
+
+        return unsubscribe
+
+    def close(self) -> None:
+        """End all streams, each with its result."""
+        for stream in list(self._streams):
+            self._end(stream)
+
+    def _put(self, stream: _Stream, event: tuple[str, dict[str, Any]]) -> None:
+        if stream.events.qsize() < MAX_UNHEARD_EVENTS:
+            stream.events.put_nowait(event)
+        else:
+            # It lists everything again once it listens again, so nothing is lost.
+            logger.warning("a client that listens does not read: its stream is ended")
+            self._end(stream)
+
+    def _end(self, stream: _Stream) -> None:
+        self._streams.discard(stream)
+        stream.events.put_nowait(None)

@@ -1,0 +1,210 @@
+"""The two kinds of connections, whatever their transport.
+
+HandshakeConnection    2025-11-25 and earlier: opened by `initialize`, remembers its client, can ask it
+StatelessConnection    2026-07-28: one request, which describes its client; it asks by its result
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from louver.concurrency.offload import Cancellation
+from louver.core.json import is_object
+from louver.gateway.serve.respond import forward_notification, message_text, respond
+from louver.jsonrpc.codec import normalized_id
+from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
+from louver.jsonrpc.inbound import is_id
+from louver.limits import CLOSING_S
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
+from louver.server.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from louver.jsonrpc.codec import RequestId
+    from louver.server.request import Identity, Next
+
+    Send = Callable[[bytes, RequestId | None], Awaitable[None]]  # a message, and the request whose stream it goes to
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+
+
+class InFlightRequests:
+    """The requests of a client that are being answered, by their id; an id that comes back as a text is the same."""
+
+    def __init__(self) -> None:
+        self._cancellations: dict[RequestId, Cancellation] = {}
+
+    async def run(self, request_id: RequestId, work: Awaitable[T]) -> T | None:
+        """The result of the work for a request; None if the client has cancelled it."""
+        key = normalized_id(request_id)
+        cancellation = self._cancellations[key] = Cancellation()
+        try:
+            return await cancellation.run(work)
+        finally:
+            # A client may use an id twice.
+            if self._cancellations.get(key) is cancellation:
+                del self._cancellations[key]
+
+    def cancel(self, request_id: object) -> None:
+        cancellation = self._cancellations.get(normalized_id(request_id)) if is_id(request_id) else None
+        if cancellation is not None:
+            cancellation.cancel()
+
+    def cancel_all(self) -> None:
+        for cancellation in self._cancellations.values():
+            cancellation.cancel()
+
+
+class StatelessConnection:
+    is_open = True
+    opening = None
+
+    def __init__(self, send: Send, shared: dict[str, Any] | None = None) -> None:
+        self.state: dict[str, Any] = {}
+        self.shared = shared
+        self._send = send
+
+    def when_closed(self, callback: Callable[[], Awaitable[None]]) -> None:
+        """Nothing: only the clients of handshakes leave."""
+
+    async def notify(self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> None:
+        await self._send(message_text(method, params), request_id)
+
+    async def ask(
+        self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None
+    ) -> dict[str, Any]:
+        raise JsonRpcError(INVALID_REQUEST, f"{method!r} cannot be sent: 2026-07-28 asks by the result of a request")
+
+    def on_tools_changed(self, callback: Callable[[], None]) -> None:
+        """Nothing: this revision sends changes to subscribers only."""
+
+
+class HandshakeConnection:
+    shared = None
+
+    def __init__(self, answer: Next, send: Send, identity: Identity, address: str | None = None) -> None:
+        self.state: dict[str, Any] = {}
+        self.opening: dict[str, Any] | None = None
+        self.version = LATEST_HANDSHAKE_VERSION
+        self._answer = answer
+        self._send = send
+        self._identity = identity
+        self._address = address
+        self._initialized = asyncio.Event()
+        self._in_flight = InFlightRequests()
+        self._questions: dict[RequestId, asyncio.Future[dict[str, Any]]] = {}
+        self._question_ids = count(1)
+        self._on_closed: list[Callable[[], Awaitable[None]]] = []
+        self._on_tools_changed: Callable[[], None] | None = None
+        self._closed: JsonRpcError | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.opening is not None
+
+    async def respond(
+        self, message: dict[str, Any], pause: Callable[[], Awaitable[None]] | None = None
+    ) -> bytes | None:
+        """The response to a request; None if the client has cancelled it."""
+        request_id = message["id"]
+        work = respond(self._answer_and_open, self._request(message, request_id, pause))
+        response = await self._in_flight.run(request_id, work)
+        return None if response is None else response[0]
+
+    async def receive(self, message: dict[str, Any]) -> None:
+        """Take in a notification, or the response to a question."""
+        method: str | None = message.get("method")
+        if method is None:
+            self.resolve(message["id"], message)
+            return
+        params: dict[str, Any] = message.get("params") or {}
+        if method == "notifications/initialized":
+            self._initialized.set()
+        elif method == "notifications/cancelled":
+            self._in_flight.cancel(params.get("requestId"))
+        await forward_notification(self._answer, self._request(message, None))
+
+    async def notify(self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> None:
+        if method == _TOOLS_CHANGED and self._on_tools_changed is not None:
+            self._on_tools_changed()
+        await self._send(message_text(method, params), request_id)
+
+    async def ask(
+        self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None
+    ) -> dict[str, Any]:
+        if request_id is None:
+            await self._initialized.wait()
+        if self._closed is not None:
+            raise self._closed
+        question = next(self._question_ids)
+        answer = self._questions[question] = asyncio.get_running_loop().create_future()
+        try:
+            await self._send(message_text(method, params, question), request_id)
+            return await answer
+        except asyncio.CancelledError:
+            with suppress(Exception):
+                await self._send(message_text("notifications/cancelled", {"requestId": question}), request_id)
+            raise
+        finally:
+            del self._questions[question]
+
+    def resolve(self, question: RequestId, response: dict[str, Any] | JsonRpcError) -> bool:
+        """Give a question its response; False if nothing waits for it."""
+        answer = self._questions.get(normalized_id(question))
+        if answer is None or answer.done():
+            return False
+        if isinstance(response, JsonRpcError):
+            answer.set_exception(response)
+        elif is_object(error := response.get("error")):
+            answer.set_exception(JsonRpcError(error["code"], error["message"], error.get("data")))
+        else:
+            answer.set_result(response["result"])
+        return True
+
+    def when_closed(self, callback: Callable[[], Awaitable[None]]) -> None:
+        self._on_closed.append(callback)
+
+    def on_tools_changed(self, callback: Callable[[], None]) -> None:
+        self._on_tools_changed = callback
+
+    def stop_asking(self, message: str = "Connection closed") -> None:
+        """Fail the open questions, and all further ones."""
+        self._closed = JsonRpcError(CONNECTION_CLOSED, message)
+        for question in list(self._questions):
+            self.resolve(question, self._closed)
+
+    async def close(self) -> None:
+        """Cancel the open requests, and tell who waits for the end."""
+        self.stop_asking()
+        self._in_flight.cancel_all()
+        callbacks, self._on_closed = self._on_closed, []
+        for callback in reversed(callbacks):
+            try:
+                async with asyncio.timeout(CLOSING_S):
+                    await callback()
+            except Exception:
+                logger.exception("a connection is not closed cleanly")
+
+    async def _answer_and_open(self, request: Request) -> dict[str, Any]:
+        result = await self._answer(request)
+        if request.method == "initialize":
+            self.opening, self.version = request.params, result["protocolVersion"]
+        return result
+
+    def _request(
+        self,
+        message: dict[str, Any],
+        request_id: RequestId | None,
+        pause: Callable[[], Awaitable[None]] | None = None,
+    ) -> Request:
+        params: dict[str, Any] = message.get("params") or {}
+        return Request(message["method"], params, request_id, self.version, self, self._identity, self._address, pause)

@@ -1,0 +1,262 @@
+"""The HTTP endpoint `/mcp`: each request is checked, and served as its revision has it.
+
+    MCP-Protocol-Version: 2026-07-28    POST: one request, its response as JSON, or as a stream after a notification
+    any earlier one, or none            `sessions.py`
+
+Hosts and origins are checked against DNS rebinding and cross-origin requests of browsers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.concurrency.deadlines import Deadlines
+from louver.concurrency.offload import Cancellation
+from louver.core.json import members
+from louver.gateway.serve.connections import StatelessConnection
+from louver.gateway.serve.envelope import check_envelope, unsupported_version
+from louver.gateway.serve.exchange import PING, Exchange, event
+from louver.gateway.serve.respond import error_text, respond
+from louver.gateway.serve.sessions import Sessions
+from louver.jsonrpc import inbound, inbound_limits
+from louver.jsonrpc.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    JsonRpcError,
+)
+from louver.limits import MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
+from louver.protocol.headers import param_mismatch
+from louver.protocol.mcp import (
+    HANDSHAKE_VERSIONS,
+    METHOD_HEADER,
+    MODERN_VERSIONS,
+    NAME_HEADER,
+    PARAM_HEADER_PREFIX,
+    VERSION_HEADER,
+)
+from louver.server.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.types import Receive, Scope, Send
+
+    from louver.gateway.gateway import Gateway
+    from louver.jsonrpc.codec import RequestId
+
+logger = logging.getLogger(__name__)
+
+PATH: Final = "/mcp"
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+_ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
+_STATUS: Final = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_REQUIRED_CLIENT_CAPABILITY: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}
+"""The HTTP status of an error in 2026-07-28; 200 of all others. Source: MCP, Streamable HTTP."""
+
+
+class Endpoint:
+    """The ASGI application; `hosts` are allowed besides the loopback."""
+
+    def __init__(self, gateway: Gateway, hosts: Sequence[str] = ()) -> None:
+        self._gateway = gateway
+        self._hosts = frozenset(hosts)
+        self._sessions = Sessions(gateway.answer)
+        self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        exchange = Exchange(scope, receive, send)
+        if scope["path"] != PATH:
+            await exchange.respond_text(404, "Not Found")
+        elif (refused := self._refused(exchange)) is not None:
+            await exchange.respond_text(*refused)
+        elif exchange.headers.get(VERSION_HEADER) in (None, *HANDSHAKE_VERSIONS):
+            await self._serve_handshake(exchange)
+        else:
+            await self._serve_modern(exchange)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._sessions.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _refused(self, exchange: Exchange) -> tuple[int, str] | None:
+        headers = exchange.headers
+        is_json = headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+        if exchange.method == "POST" and not is_json:
+            return 400, "Invalid Content-Type header"
+        host = headers.get("host", "")
+        if host not in self._hosts and host not in LOOPBACK and host.rpartition(":")[0] not in LOOPBACK:
+            return 421, "Invalid Host header"
+        origin = headers.get("origin")
+        if origin and origin.removeprefix("http://").rpartition(":")[0] not in LOOPBACK:
+            return 403, "Invalid Origin header"
+        return None
+
+    # 2025-11-25 and earlier
+
+    async def _serve_handshake(self, exchange: Exchange) -> None:
+        if exchange.method == "GET":
+            await self._sessions.get(exchange)
+        elif exchange.method == "DELETE":
+            await self._sessions.delete(exchange)
+        elif exchange.method != "POST":
+            await exchange.refuse(405, "Method Not Allowed", (b"allow", b"GET, POST, DELETE"))
+        elif not (exchange.accepts("application/json") and exchange.accepts("text/event-stream")):
+            await exchange.refuse(406, "Not Acceptable: Client must accept both application/json and text/event-stream")
+        elif (message := await _message(exchange)) is not None:
+            await self._sessions.post(exchange, message)
+
+    # 2026-07-28
+
+    async def _serve_modern(self, exchange: Exchange) -> None:
+        if exchange.method != "POST":
+            await exchange.respond_text(405, "", (b"allow", b"POST"))
+        elif not (exchange.accepts("application/json") and exchange.accepts("text/event-stream")):
+            await exchange.respond_text(406)
+        elif (message := await _message(exchange)) is None:
+            return
+        elif "method" not in message:
+            await exchange.refuse(400, "Body must be a single JSON-RPC request or notification object")
+        elif "id" not in message:
+            await self._acknowledge(exchange)
+        else:
+            await self._serve_request(exchange, message)
+
+    async def _acknowledge(self, exchange: Exchange) -> None:
+        """Answer a notification, which is dropped: this revision has none of clients over HTTP."""
+        version = exchange.headers[VERSION_HEADER]
+        if version in MODERN_VERSIONS:
+            await exchange.respond_text(202)
+        else:
+            await exchange.respond(400, error_text(None, unsupported_version(version)))
+
+    async def _serve_request(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        response = _Response(exchange, message["id"])
+        try:
+            version = self._check(exchange, message)
+        except JsonRpcError as error:
+            await response.end(error_text(message["id"], error), error)
+            return
+        params: dict[str, Any] = message["params"]
+        connection = StatelessConnection(response.send)
+        request = Request(
+            message["method"], params, message["id"], version, connection, exchange.identity, exchange.address
+        )
+        cancellation = Cancellation()
+        watch = Watch(exchange, response, cancellation)
+        self._unwatched.set(watch)
+        try:
+            answered = await cancellation.run(respond(self._gateway.answer, request))
+        finally:
+            self._unwatched.cancel(watch)
+            watch.end()
+        if answered is not None:
+            await response.end(*answered)
+
+    def _check(self, exchange: Exchange, message: dict[str, Any]) -> str:
+        """The revision of a request whose headers and body agree."""
+        headers = exchange.headers
+        repeated = exchange.repeated(_ROUTING_HEADERS, PARAM_HEADER_PREFIX)
+        if repeated is not None:
+            raise JsonRpcError(HEADER_MISMATCH, f"{repeated} header appears more than once")
+        version = check_envelope(message, headers)
+        if message["method"] == "tools/call" and (find := self._gateway.find_schema) is not None:
+            params: dict[str, Any] = message["params"]
+            name, arguments = params.get("name"), params.get("arguments")
+            schema = find(name) if isinstance(name, str) else None
+            mismatch = None if schema is None else param_mismatch(schema, members(arguments), headers)
+            if mismatch is not None:
+                raise JsonRpcError(HEADER_MISMATCH, mismatch)
+        return version
+
+
+async def _message(exchange: Exchange) -> dict[str, Any] | None:
+    """The message of a request; None if it was refused."""
+    body = await exchange.body()
+    if body is None:
+        await exchange.respond_text(413, "Request body too large")
+        return None
+    try:
+        return inbound.read(body)
+    except JsonRpcError as error:
+        await exchange.respond(400, error_text(inbound_limits.peek_request_id(body), error))
+        return None
+    finally:
+        if len(body) > MAX_READ_ON_LOOP:
+            # Parsing it has taken a while: all others come first.
+            await asyncio.sleep(0)
+
+
+class _Response:
+    """The response of 2026-07-28: JSON, or an event stream once a notification or a ping precedes the result."""
+
+    def __init__(self, exchange: Exchange, request_id: RequestId) -> None:
+        self.request_id = request_id
+        self._exchange = exchange
+
+    async def send(self, message: bytes, _request_id: RequestId | None) -> None:
+        await self._write(event(message))
+
+    async def ping(self) -> None:
+        """Show the client that the request is still in progress."""
+        await self._write(PING)
+
+    async def end(self, body: bytes, error: JsonRpcError | None) -> None:
+        if self._exchange.is_stream:
+            await self._exchange.end(event(body))
+        else:
+            await self._exchange.respond(200 if error is None else _STATUS.get(error.code, 200), body)
+
+    async def _write(self, part: bytes) -> None:
+        if not self._exchange.is_stream:
+            await self._exchange.start_stream()
+        await self._exchange.write(part)
+
+
+class Watch:
+    """Pings the client of a slow request, and cancels the answering task when the client disconnects."""
+
+    # Begun only after `WATCH_AFTER_S`: most requests are done before, and a task for each costs more than some of them.
+
+    def __init__(self, exchange: Exchange, response: _Response, cancellation: Cancellation) -> None:
+        self._exchange = exchange
+        self._response = response
+        self._cancellation = cancellation
+        self._watching: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        self._watching = asyncio.create_task(self._watch())
+
+    def end(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(PING_S):
+                    await self._exchange.left()
+                break
+            except TimeoutError:
+                await self._response.ping()
+        self._cancellation.cancel()

@@ -1,0 +1,139 @@
+"""One HTTP request and its response, over ASGI.
+
+application/json     the whole response
+text/event-stream    events, one for each message, until the last
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import ClientDisconnect
+
+from louver.gateway.serve.respond import error_text
+from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
+from louver.limits import MAX_CLIENT_LINE
+from louver.server.request import ANONYMOUS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from starlette.types import Receive, Scope, Send
+
+    from louver.server.request import Identity
+
+    Header = tuple[bytes, bytes]
+
+IDENTITY: Final = "louver.identity"
+"""Key of the caller in the ASGI scope, where clients need tokens."""
+
+_STREAM: Final = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+)
+_JSON: Final = (b"content-type", b"application/json")
+_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+_ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+class Exchange:
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.headers = _folded(tuple(scope["headers"]))
+        self.identity: Identity = scope.get(IDENTITY, ANONYMOUS)
+        client: tuple[str, int] | None = scope.get("client")
+        self.address = "none" if client is None else client[0]
+        self.receive = receive
+        self.is_stream = False
+        self.has_ended = False
+        self._raw_headers: Sequence[Header] = scope["headers"]
+        self._send = send
+
+    def accepts(self, media_type: str) -> bool:
+        """Whether the client accepts it, by name or by a wildcard; other parameters of `Accept` do not matter."""
+        accept = self.headers.get("accept", "")
+        wildcards = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+        return any(each.partition(";")[0].strip().lower() in wildcards for each in accept.split(","))
+
+    def repeated(self, names: Sequence[str], prefix: str) -> str | None:
+        """A header that stands more than once, of those that may not."""
+        if len(self.headers) == len(self._raw_headers):
+            return None
+        seen: set[bytes] = set()
+        for name, _ in self._raw_headers:
+            text = name.decode("latin-1").lower()
+            if name in seen and (text in names or text.startswith(prefix)):
+                return text
+            seen.add(name)
+        return None
+
+    async def body(self) -> bytes | None:
+        """The body; None if it is over `MAX_CLIENT_LINE` bytes. ClientDisconnect if it does not arrive."""
+        length = self.headers.get("content-length", "")
+        if length.isascii() and length.isdigit() and (len(length) > 9 or int(length) > MAX_CLIENT_LINE):
+            return None
+        body = b""
+        while True:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            body += message.get("body", b"")
+            if len(body) > MAX_CLIENT_LINE:
+                return None
+            if not message.get("more_body"):
+                return body
+
+    async def left(self) -> None:
+        """Wait until the client disconnects."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+    async def respond(self, status: int, body: bytes, *headers: Header) -> None:
+        """Send the whole response, as JSON."""
+        await self._respond(status, body, _JSON, *headers)
+
+    async def respond_text(self, status: int, text: str = "", *headers: Header) -> None:
+        await self._respond(status, text.encode(), *((_TEXT,) if text else ()), *headers)
+
+    async def refuse(self, status: int, message: str, *headers: Header, code: int = INVALID_REQUEST) -> None:
+        """Send an error that belongs to no request."""
+        await self.respond(status, error_text(None, JsonRpcError(code, message)), *headers)
+
+    async def start_stream(self, *headers: Header) -> None:
+        self.is_stream = True
+        await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *headers]})
+
+    async def write(self, part: bytes) -> None:
+        """Send a part of the stream."""
+        if not self.has_ended:
+            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+
+    async def end(self, part: bytes = b"") -> None:
+        if not self.has_ended:
+            self.has_ended = True
+            await self._send({"type": "http.response.body", "body": part})
+
+    async def _respond(self, status: int, body: bytes, *headers: Header) -> None:
+        length = (b"content-length", b"%d" % len(body))
+        await self._send({"type": "http.response.start", "status": status, "headers": [length, *headers]})
+        await self.end(body)
+
+
+PING: Final = b": ping\r\n\r\n"
+
+
+def event(message: bytes, event_id: int | None = None) -> bytes:
+    """A message as an event."""
+    # Event data ends at a line break. An upstream's JSON may contain line breaks, but never inside a string.
+    data = b"event: message\r\ndata: " + message.translate(_ON_ONE_LINE) + b"\r\n\r\n"
+    return data if event_id is None else b"id: %d\r\n" % event_id + data
+
+
+# A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
+@lru_cache(maxsize=1)
+def _folded(headers: tuple[Header, ...]) -> Mapping[str, str]:
+    """The headers by name; of a repeated one, the first."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in reversed(headers)}

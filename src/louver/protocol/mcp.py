@@ -1,0 +1,40 @@
+"""Names of the Model Context Protocol: its revisions, the keys of `_meta`, and methods."""
+
+from __future__ import annotations
+
+from typing import Final
+
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Revisions that begin with `initialize`, the oldest first."""
+
+MODERN_VERSIONS: Final = ("2026-07-28",)
+"""Revisions without sessions: each request describes its client."""
+
+LATEST_HANDSHAKE_VERSION: Final = HANDSHAKE_VERSIONS[-1]
+LATEST_MODERN_VERSION: Final = MODERN_VERSIONS[-1]
+
+PROTOCOL_VERSION_META_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO_META_KEY: Final = "io.modelcontextprotocol/clientInfo"
+CLIENT_CAPABILITIES_META_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+LOG_LEVEL_META_KEY: Final = "io.modelcontextprotocol/logLevel"
+SERVER_INFO_META_KEY: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID_META_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+
+CACHEABLE_METHODS: Final = frozenset(
+    {"prompts/list", "resources/list", "resources/read", "resources/templates/list", "server/discover", "tools/list"}
+)
+"""Methods whose results have `ttlMs` and `cacheScope` in 2026-07-28."""
+
+INPUT_REQUIRED_METHODS: Final = frozenset({"prompts/get", "resources/read", "tools/call"})
+"""Methods whose results may ask for input in 2026-07-28."""
+
+VERSION_HEADER: Final = "mcp-protocol-version"
+METHOD_HEADER: Final = "mcp-method"
+NAME_HEADER: Final = "mcp-name"
+PARAM_HEADER_PREFIX: Final = "mcp-param-"
+SESSION_HEADER: Final = "mcp-session-id"
+LAST_EVENT_HEADER: Final = "last-event-id"
+"""HTTP headers, in lower case."""
+
+NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Methods whose header `Mcp-Name` repeats a member of the params."""
