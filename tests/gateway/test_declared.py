@@ -11,6 +11,7 @@ from mcp import Client, MCPError
 
 from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver import relax
 from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles, file_name
@@ -60,7 +61,7 @@ async def before(era, *upstreams, **config):
     """A connection to a gateway before servers, and the gateway."""
     gateway = Gateway(Config(upstreams, **config), single_client=False)
     try:
-        async with connect(gateway.server, era) as wire:
+        async with connect(sdk_server(gateway), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()
@@ -171,7 +172,7 @@ async def test_a_stock_client_takes_every_answer(tmp_path, mode):
     schemas = put(tmp_path, as_text=ITEMS, numbers=NUMBERS, prose=ITEMS, fails=ITEMS)
     gateway = Gateway(Config((samples(schemas),)), single_client=False)
     try:
-        async with Client(gateway.server, mode=mode) as client:
+        async with Client(sdk_server(gateway), mode=mode) as client:
             listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
             answers = {tool: await client.call_tool(tool, {}) for tool in ("as-text", "numbers", "prose", "fails")}
             part = await client.call_tool("as-text", {"output_fields": ["total"]})

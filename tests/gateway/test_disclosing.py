@@ -8,6 +8,7 @@ import pytest
 from mcp.shared.subscriptions import event_from_wire
 
 from fixtures.forking import PYTHON
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
@@ -26,7 +27,7 @@ async def disclosing(era, folder, *names):
     upstreams[0] = replace(upstreams[0], descriptions=folder)
     gateway = Gateway(Config(tuple(upstreams), exposure="minimal"), single_client=False)
     try:
-        async with connect(gateway.server, era) as wire:
+        async with connect(sdk_server(gateway), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()
@@ -88,7 +89,7 @@ async def test_a_change_in_the_process_of_one_client_is_heard():
     unruly = UpstreamConfig("it", "stdio", command=(PYTHON, str(FIXTURES / "unruly.py")))
     gateway = Gateway(Config((unruly,), exposure="minimal"), single_client=False)
     try:
-        async with connect(gateway.server, OLD) as wire:
+        async with connect(sdk_server(gateway), OLD) as wire:
             given = {name: grants_in((await descriptions(wire, name))[name]) for name in ("pid", "storm")}
             asked = []
 

@@ -11,7 +11,6 @@ import sys
 import time
 
 import pytest
-from mcp import MCPError
 from mcp.shared.inbound import decode_header_value
 
 from fixtures.faulty import bad_answers
@@ -23,6 +22,7 @@ from louver.gateway.transports.transport import Call, RefusesAllRequests
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.http1 import pool
 from louver.http1.connection import _Gzip
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_UPSTREAM_BYTES
 
 OLD, NEW = "2025-11-25", "2026-07-28"
@@ -238,7 +238,7 @@ async def test_of_a_call_whose_stream_breaks_off_the_upstream_is_told_that_it_is
 @pytest.mark.parametrize("refusal", [{}, {"body": {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}}}])
 async def test_of_a_call_that_is_refused_the_upstream_is_told_nothing_more(session, refusal):
     """2025-11-25, cancellation: of requests alone that are in progress."""
-    await fails(call(session, "status", status=503, **refusal), (UpstreamError, MCPError))
+    await fails(call(session, "status", status=503, **refusal), (UpstreamError, JsonRpcError))
     while session._tasks._tasks:
         await asyncio.wait(session._tasks._tasks)
     assert "notifications/cancelled" not in (await call(session, "wait_for", seen="tools/call"))["kinds"]
@@ -597,7 +597,7 @@ async def test_a_status_is_told_without_the_body(link, status, said):
 async def test_an_error_in_a_refusal_is_that_error(link, number):
     """2026-07-28: -32021 comes with 400, -32601 with 404."""
     body = {"jsonrpc": "2.0", "id": number, "error": {"code": -32021, "message": "m", "data": {"a": 1}}}
-    error = await fails(call(link, "status", status=400, body=body), MCPError)
+    error = await fails(call(link, "status", status=400, body=body), JsonRpcError)
     assert (error.code, error.message, error.data) == (-32021, "m", {"a": 1})
 
 
@@ -605,7 +605,7 @@ async def test_an_error_in_a_refusal_is_that_error(link, number):
 async def test_an_error_that_says_nothing_of_the_request_tells_so(link, status, of_all):
     """Ours: 401 and 403 are of the gateway's credentials, 429 and 502 to 504 of how the server fares."""
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "m", "data": 1}}
-    error = await fails(call(link, "status", status=status, body=body), MCPError)
+    error = await fails(call(link, "status", status=status, body=body), JsonRpcError)
     assert (error.code, error.message, error.data) == (-32000, "m", 1)
     assert isinstance(error, RefusesAllRequests) is of_all
     assert not of_all or error.problem.endswith(f" HTTP {status}")
@@ -735,7 +735,7 @@ async def test_a_server_of_the_sdk_is_spoken_to_without_a_session(everything, ea
         own = Ears()
         discovered = await link.call(Call("server/discover", {"_meta": envelope}, own.heard, own.asked))
         progress = await call(link, "test_tool_with_progress", ears=own, meta={**envelope, "progressToken": "p"})
-        refused = await fails(call(link, "test_sampling", prompt="Hi", meta=envelope), MCPError)
+        refused = await fails(call(link, "test_sampling", prompt="Hi", meta=envelope), JsonRpcError)
     assert NEW in discovered["supportedVersions"]
     assert progress["resultType"] == "complete"
     assert [params["progress"] for _, params in own.notes] == [0, 50, 100]

@@ -15,6 +15,7 @@ from mcp import Client, MCPError
 from mcp.client import advertise
 
 from gateway.configs import ENVIRON, write
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.catalogue.guidance import Rule
 from louver.catalogue.policy.policy import Policy
@@ -45,7 +46,7 @@ async def large(era, *names, **options):
     upstreams[0] = replace(upstreams[0], guidance=(Rule.read(RULE),))
     gateway = Gateway(Config(tuple(upstreams), **options), single_client=False)
     try:
-        async with connect(gateway.server, era) as wire:
+        async with connect(sdk_server(gateway), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()
@@ -272,7 +273,7 @@ async def test_a_file_keeps_results_under_a_policy_for_as_long_as_that_is_the_sa
             single_client=False,
         )
         try:
-            async with connect(gateway.server, NEW) as wire:
+            async with connect(sdk_server(gateway), NEW) as wire:
                 yield wire, gateway
         finally:
             await gateway.close()

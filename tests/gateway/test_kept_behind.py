@@ -8,6 +8,7 @@ import pytest
 from mcp import MCPError
 
 from fixtures.forking import PYTHON
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
@@ -35,7 +36,7 @@ async def before(upstreams, **options):
     options = {"keep_results": KeptResults(over_bytes=1_000_000), **options}
     gateway = Gateway(Config(tuple(upstreams), **options), single_client=False)
     try:
-        yield gateway.server
+        yield sdk_server(gateway)
     finally:
         await gateway.close()
 
@@ -128,7 +129,7 @@ async def changing(config):
     """A connection to a gateway, and what gives that another configuration."""
     gateway = Gateway(config, single_client=False)
     try:
-        async with connect(gateway.server, NEW) as wire:
+        async with connect(sdk_server(gateway), NEW) as wire:
             yield wire, gateway.reconfigure
     finally:
         await gateway.close()

@@ -11,6 +11,7 @@ import pytest
 
 from cli.commands.test_suggest import suggest
 from gateway.configs import ENVIRON, write
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
@@ -27,7 +28,7 @@ async def started(folder, *names, **options):
     upstreams = tuple(UpstreamConfig(name, "stdio", command=RECORDS) for name in names)
     gateway = Gateway(Config(upstreams, learn=folder, **options), single_client=False)
     try:
-        async with connect(gateway.server, NEW, extensions={}) as wire:
+        async with connect(sdk_server(gateway), NEW, extensions={}) as wire:
             yield wire
     finally:
         await gateway.close()

@@ -10,6 +10,7 @@ from mcp import MCPError
 
 from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER, LOUVER_ITSELF
+from gateway.in_memory import sdk_server
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -64,7 +65,7 @@ async def test_who_cannot_open_a_connection_is_served_by_nobody(tmp_path):
     script.symlink_to(FIXTURES / "unruly.py")
     gateway = Gateway(Config((UpstreamConfig("it", "stdio", command=(PYTHON, str(script))),)), single_client=False)
     try:
-        async with connect(gateway.server, HANDSHAKE) as wire:
+        async with connect(sdk_server(gateway), HANDSHAKE) as wire:
             assert len(gateway.upstreams["it"].clients) == 1
             script.unlink()
             for _ in range(3):

@@ -12,6 +12,7 @@ from mcp import Client
 from core.corpus import recordings
 from fixtures.forking import PYTHON
 from gateway.gateways import over_stdio
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
@@ -36,7 +37,7 @@ async def before(era, *upstreams, **options):
     """A connection to a gateway before servers, and the gateway."""
     gateway = Gateway(Config(upstreams), single_client=False, **options)
     try:
-        async with connect(gateway.server, era) as wire:
+        async with connect(sdk_server(gateway), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()

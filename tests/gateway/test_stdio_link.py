@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from mcp import MCPError
 
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
@@ -18,6 +17,7 @@ from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnava
 from louver.gateway.transports import process
 from louver.gateway.transports.stdio import StdioTransport
 from louver.gateway.transports.transport import Call
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_UPSTREAM_BYTES
 
 PATIENCE_S = 0.3
@@ -73,7 +73,7 @@ async def test_a_pipe_can_always_be_heard(link, ears):
 
 
 async def test_an_error_is_the_upstreams_own(link):
-    error = await fails(call(link, "fail", code=-5, message="m", data={"a": 1}), MCPError)
+    error = await fails(call(link, "fail", code=-5, message="m", data={"a": 1}), JsonRpcError)
     assert (error.code, error.message, error.data) == (-5, "m", {"a": 1})
 
 
@@ -142,7 +142,7 @@ async def test_a_question_with_the_id_zero_is_answered(link, ears):
 @pytest.mark.parametrize(
     ("raised", "error"),
     [
-        (MCPError(-1, "User rejected", {"a": 1}), {"code": -1, "message": "User rejected", "data": {"a": 1}}),
+        (JsonRpcError(-1, "User rejected", {"a": 1}), {"code": -1, "message": "User rejected", "data": {"a": 1}}),
         (ValueError("secret"), {"code": -32603, "message": "Internal error"}),
     ],
 )

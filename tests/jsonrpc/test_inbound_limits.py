@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from mcp import MCPError
 
 from louver.gateway.serve.stdio_streams import OversizedLine
+from louver.jsonrpc.errors import JsonRpcError
 from louver.jsonrpc.inbound_limits import check, peek_request_id
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
 
@@ -34,7 +34,7 @@ def test_a_message_has_only_so_much_in_it(bound):
     """PRIVACY.md, "Hostile inputs": found out before it is read; what stands under the bound is read."""
     arguments, said = BOUNDS[bound]
     check(json.dumps(call(arguments(0))).encode())
-    with pytest.raises(MCPError, match=said) as refused:
+    with pytest.raises(JsonRpcError, match=said) as refused:
         check(json.dumps(call(arguments(1))).encode())
     assert refused.value.code == -32600
 
@@ -47,7 +47,7 @@ def test_what_stands_in_a_text_is_none_of_the_message():
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
 def test_a_message_in_which_nothing_can_be_counted_is_refused(encoding):
     """MCP: messages are UTF-8. Python's reader, which the SDK has, takes others too."""
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(JsonRpcError) as refused:
         check(json.dumps(call({})).encode(encoding))
     assert refused.value.code == -32700
 

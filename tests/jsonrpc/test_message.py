@@ -7,13 +7,13 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp import MCPError
 
 from fixtures.faulty import BODIES, DIGITS, OTHER_ANSWERS, answer, bad_answers
 from gateway.links import responsive
 from louver.cli.commands.serve import set_up_process
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge
 from louver.jsonrpc import codec as wire
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_CONTAINERS, MAX_UPSTREAM_DEPTH
 
 SAID = "the upstream sends what cannot be used: not strictly JSON: "
@@ -198,7 +198,7 @@ def test_the_call_of_an_unusable_answer_is_known_by_a_text():
 
 def test_an_error_is_the_error():
     """`data` included."""
-    with pytest.raises(MCPError) as error:
+    with pytest.raises(JsonRpcError) as error:
         wire.read(b'{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"m","data":{"a":null}}}').result()
     assert (error.value.code, error.value.message, error.value.data) == (-5, "m", {"a": None})
 
@@ -259,12 +259,12 @@ def test_what_is_sent_is_compact():
 @pytest.mark.parametrize("params", [{"a": float("nan")}, {"a": "\ud800"}, {"a": 10**5000}])
 def test_what_is_not_json_is_not_sent(params):
     """Ours: it would be the gateway's fault, and orjson writes `null` for NaN."""
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(JsonRpcError) as refused:
         wire.request(1, "tools/call", params)
     assert refused.value.code == -32602
 
 
 def test_an_error_that_cannot_be_written_is_answered_all_the_same():
     """Ours: the upstream waits."""
-    said = json.loads(wire.error_response(0, MCPError(-5, "m", {"a": float("inf")})))
+    said = json.loads(wire.error_response(0, JsonRpcError(-5, "m", {"a": float("inf")})))
     assert said == {"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": "Internal error"}}

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from fixtures.tattled import SECRET
+from gateway.in_memory import sdk_server
 from gateway.raw import raw
 from gateway.served import config, fixture, serving
 from louver.catalogue.policy.principal import NOBODY, Principal
@@ -97,9 +98,9 @@ class Somebody:
 @asynccontextmanager
 async def inside(folder, era, principal=NOBODY, **more):
     """A gateway in this process, and a connection of a caller with rights of its own."""
-    made = Gateway(read_config(Path(written(folder, **more)[1])), single_client=False, identity=Identity(principal))
+    made = Gateway(read_config(Path(written(folder, **more)[1])), single_client=False)
     try:
-        async with connect(made.server, era) as wire:
+        async with connect(sdk_server(made, Identity(principal)), era) as wire:
             yield wire
     finally:
         await made.close()

@@ -23,6 +23,7 @@ from mcp import MCPError
 from fixtures.faulty import BODIES
 from fixtures.tattled import HOSTILE as SCHEMAS
 from fixtures.tattled import SECRET
+from gateway.in_memory import sdk_server
 from gateway.links import SLACK, responsive
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
@@ -72,7 +73,7 @@ class World:
         options = config(self.folder, {"it": entry}, **louver)
         gateway = Gateway(read_config(Path(options[1])), single_client=False)
         try:
-            async with connect(gateway.server, NEW) as wire, responsive():
+            async with connect(sdk_server(gateway), NEW) as wire, responsive():
                 yield wire
         finally:
             await gateway.close()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcp import MCPError
 from mcp_types import INVALID_REQUEST
 
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.request import Request
 from server.wire import NEW
 
@@ -24,7 +24,7 @@ class Silent:
         self.notes.append((method, params, request_id))
 
     async def ask(self, method, params, request_id=None):
-        raise MCPError(INVALID_REQUEST, f"nobody is asked {method}")
+        raise JsonRpcError(INVALID_REQUEST, f"nobody is asked {method}")
 
     def on_tools_changed(self, callback):
         """Nothing: no server is behind it."""

@@ -22,7 +22,6 @@ from louver.server.sdk import StepMiddleware
 from louver.server.search import Search
 from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
-from louver.server.wire import result_dict
 from server.profiles import SCHEMA, lowlevel, tool
 from server.test_callers import caller
 from server.wire import NEW, OLD, attached, connect
@@ -127,7 +126,7 @@ async def test_a_server_that_is_searched_itself_has_said_how(era):
     async def itself(ctx, call_next):
         result = await call_next(ctx)
         return (
-            Search().add_to_handshake(result_dict(result))
+            Search().add_to_handshake(result.model_dump(by_alias=True, mode="json", exclude_none=True))
             if ctx.method in ("initialize", "server/discover")
             else result
         )

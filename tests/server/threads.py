@@ -37,11 +37,11 @@ class Begun:
         self.task = asyncio.create_task(self._do(doing))
 
     async def _do(self, doing):
-        with Cancellation() as self._cancellation:
-            return await doing
+        self._cancellation = Cancellation()
+        return await self._cancellation.run(doing)
 
     def give_up(self):
-        self._cancellation.give_up()
+        self._cancellation.cancel()
 
 
 async def turns():

@@ -16,7 +16,7 @@ TOOLS = [f"{name}=={version(name)}" for name in ("pytest", "pytest-xdist", "hypo
 """What the tests below need themselves, as it is here."""
 
 TESTS = [
-    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/serve/test_fast_path.py"),
+    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/serve/test_endpoint.py"),
     *("tests/gateway/serve/test_http.py", "tests/gateway/serve/test_stdio.py", "tests/gateway/test_gateway.py"),
     *("tests/gateway/auth/test_authenticated.py", "tests/client/test_connections.py"),
     *("tests/server/test_argument.py", "tests/server/tools/test_listing.py"),

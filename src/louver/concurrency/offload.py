@@ -116,10 +116,12 @@ class Cancellation:
         token = _CANCELLATION.set(self)
         try:
             result = await work
-            if self.is_cancelled:
-                # A cancellation that came after the last wait is raised here.
-                await asyncio.sleep(0)
-            return result
+            if not self.is_cancelled:
+                return result
+            # A cancellation that came after the last wait is raised here; one that the work has caught is not.
+            await asyncio.sleep(0)
+            self.task.uncancel()
+            return None
         except asyncio.CancelledError:
             # Another may have cancelled the task too.
             if not self.is_cancelled or self.task.uncancel():

@@ -24,7 +24,8 @@ def read(raw: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         return read(raw.decode(errors="replace").encode())
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        position = f"{error}; " if isinstance(error, msgspec.DecodeError) else ""
+        # Of msgspec's errors only these say what is wrong, with its position; they quote nothing.
+        position = f"{error}; " if str(error).startswith("JSON is malformed") else ""
         raise JsonRpcError(
             PARSE_ERROR, f"{position}a message is JSON in UTF-8, on one line, without half a surrogate pair"
         ) from None

@@ -90,17 +90,30 @@ class _Named(Struct):
     name: str
 
 
+class _Task(Struct):
+    ttl: int | None = None
+
+
 class _Call(_Named):
     arguments: _Object | None = None
-    task: _Object | None = None
-    inputResponses: dict[str, _Object] | None = None
-    requestState: str | None = None
+    task: _Task | None = None
 
 
 class _Prompt(_Named):
     arguments: dict[str, str] | None = None
+
+
+class _Resumable(_Named):
     inputResponses: dict[str, _Object] | None = None
     requestState: str | None = None
+
+
+class _ModernCall(_Resumable):
+    arguments: _Object | None = None
+
+
+class _ModernPrompt(_Resumable):
+    arguments: dict[str, str] | None = None
 
 
 class _Resource(Struct):
@@ -152,9 +165,7 @@ class _Nothing(Struct):
 
 _EVERY: Final = {
     "tools/list": _Page,
-    "tools/call": _Call,
     "prompts/list": _Page,
-    "prompts/get": _Prompt,
     "resources/list": _Page,
     "resources/templates/list": _Page,
     "resources/read": _Resource,
@@ -163,11 +174,18 @@ _EVERY: Final = {
 _HANDSHAKE: Final = _EVERY | {
     "initialize": _Initialize,
     "ping": _Nothing,
+    "tools/call": _Call,
+    "prompts/get": _Prompt,
     "logging/setLevel": _Level,
     "resources/subscribe": _Resource,
     "resources/unsubscribe": _Resource,
 }
-_MODERN: Final = _EVERY | {"server/discover": _Nothing, "subscriptions/listen": _Listen}
+_MODERN: Final = _EVERY | {
+    "server/discover": _Nothing,
+    "tools/call": _ModernCall,
+    "prompts/get": _ModernPrompt,
+    "subscriptions/listen": _Listen,
+}
 METHODS: Final = _HANDSHAKE.keys() | _MODERN.keys()
 """All methods of the specification."""
 

@@ -64,7 +64,6 @@ async def test_a_call_is_of_the_principal_of_its_token(static, era):
             found = await who(client)
             assert [found["subject"], found["client"]] == [said["subject"], said["client"]]
             assert [found["scopes"], found["roles"]] == [["read"], said.get("roles", [])]
-            assert found["fast"] is (era == STATELESS)
 
 
 async def test_a_call_that_waits_goes_on_for_its_own_principal_alone(tmp_path):
@@ -92,8 +91,8 @@ async def test_both_ways_in_have_the_same_principal(static):
     plain = {"subject": "ann", "client": "desk", "scopes": ["read"], "roles": ["support"]}
     fast = post(static.url, "t-ann").json()["result"]["structuredContent"]
     slow = post(static.url, "t-ann", headers={"accept": "application/json, text/event-stream, */*"})
-    assert fast == {**plain, "fast": True}
-    assert _result(slow)["structuredContent"] == {**plain, "fast": False}
+    assert fast == plain
+    assert _result(slow)["structuredContent"] == plain
 
 
 REFUSED = {
@@ -194,7 +193,7 @@ async def test_a_signed_token_is_taken(by_jwks, era, key, algorithm, kid):
     async with bearing(by_jwks.url, signed(key(), algorithm, kid, roles=["support"]), era) as client:
         found = await who(client)
     assert [found["subject"], found["client"]] == [f"{ISSUER}#ann", "desk"]
-    assert [found["scopes"], found["roles"], found["fast"]] == [["read", "write"], ["support"], era == STATELESS]
+    assert [found["scopes"], found["roles"]] == [["read", "write"], ["support"]]
 
 
 NOT_TAKEN = {
@@ -281,7 +280,7 @@ async def test_the_client_over_stdio_is_who_the_configuration_says(tmp_path, era
     said = {"subject": "ann", "client": "desk", "scopes": ["read"], "roles": ["support"]}
     command = [*WHO, *config(tmp_path, {"records": fixture("records")}, principal=said)]
     async with raw(command, era) as client:
-        assert await who(client) == {**said, "fast": False}
+        assert await who(client) == said
 
 
 async def test_a_file_that_says_other_tokens_now_counts_from_the_next_start(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from mcp import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from fixtures.forking import PYTHON
@@ -15,6 +14,7 @@ from gateway.raw import HANDSHAKE, SOON_S, Stdio
 from louver.gateway.clients.client import Client, GatewayCaller
 from louver.gateway.clients.input_required import resolve_input_required
 from louver.gateway.upstream.negotiation import ClientIdentity
+from louver.jsonrpc.errors import JsonRpcError
 
 URL = {"mode": "url", "url": "https://127.0.0.1/", "elicitationId": "1", "message": "Go there."}
 FORM = {"message": "Who?", "requestedSchema": {"type": "object"}}
@@ -42,7 +42,7 @@ def client(**capabilities):
 )
 def test_a_client_is_asked_only_what_it_says_that_it_can_be(capabilities, method, params, code, missing):
     """MCP 2025-11-25: a mode that was not declared must not be used; a server that several share knows none of them."""
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(JsonRpcError) as refused:
         client(**capabilities).check_capability(method, params)
     assert (refused.value.code, refused.value.message) == (code, f"the client has no capability '{missing}'")
 
@@ -73,7 +73,7 @@ class Refusing(GatewayCaller):
 
     async def ask(self, method, params):
         if method == ROOTS:
-            raise MCPError(METHOD_NOT_FOUND, "no")
+            raise JsonRpcError(METHOD_NOT_FOUND, "no")
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -92,7 +92,7 @@ async def test_where_one_of_several_questions_is_refused_the_others_are_taken_ba
         }
 
     turn = Refusing()
-    with pytest.raises(MCPError, match="no"):
+    with pytest.raises(JsonRpcError, match="no"):
         await resolve_input_required(turn, {}, call)
     await turns()
     assert turn.taken_back == [ELICIT]

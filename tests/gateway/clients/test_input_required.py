@@ -7,7 +7,6 @@ import gc
 from functools import partial
 
 import pytest
-from mcp import MCPError
 
 from gateway.links import turns
 from gateway.raw import STATELESS
@@ -17,6 +16,7 @@ from louver.gateway.clients.client import Client, GatewayCaller
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.upstream.negotiation import ClientIdentity
+from louver.jsonrpc.errors import JsonRpcError
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +106,7 @@ async def test_only_where_it_was_begun_does_a_call_go_on(other):
 
     calls = PendingCalls()
     again = await parked(calls, send)
-    with pytest.raises(MCPError, match="is not that of a call which waits"):
+    with pytest.raises(JsonRpcError, match="is not that of a call which waits"):
         await calls.call(turn(), "tools/call", again, other, send)
     assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": []}
 
@@ -121,7 +121,7 @@ async def test_it_goes_on_only_as_it_was_begun():
     calls = PendingCalls()
     again = await parked(calls, send)
     for method, params in (("tools/call", {**again, "name": "u"}), ("prompts/get", again)):
-        with pytest.raises(MCPError, match="is not that of a call which waits"):
+        with pytest.raises(JsonRpcError, match="is not that of a call which waits"):
             await calls.call(turn(), method, params, OWNER, send)
     assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": []}
 
@@ -166,7 +166,7 @@ async def test_a_call_that_has_waited_is_not_begun_again():
     result = await Dispatcher(PendingCalls(), {}).send(Gone(), turn(), "tools/call", {"name": "t", "requestState": "s"})
     assert result["isError"]
     assert len(asked) == 1
-    with pytest.raises(MCPError):
+    with pytest.raises(JsonRpcError):
         await Dispatcher(PendingCalls(), {}).send(Gone(), turn(), "tools/list", {})
     assert len(asked) == 3
 
@@ -184,7 +184,7 @@ async def test_a_question_ends_with_its_call():
     calls.close()
     await turns()
     (asked,) = asking
-    with pytest.raises(MCPError, match="the call is over"):
+    with pytest.raises(JsonRpcError, match="the call is over"):
         asked.result()
 
 
@@ -202,7 +202,7 @@ async def test_over_the_bound_the_oldest_call_goes_that_of_the_same_owner_first(
         return partial(calls.call, turn(), "tools/call", again, owner, send)
 
     async def is_gone(again):
-        with pytest.raises(MCPError, match="is not that of a call which waits"):
+        with pytest.raises(JsonRpcError, match="is not that of a call which waits"):
             await again()
 
     calls = PendingCalls()

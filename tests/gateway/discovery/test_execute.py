@@ -18,6 +18,7 @@ from fixtures.process import http_process
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
+from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES, at, config, serving, stateless
 from gateway.test_exposure import arguments_of, described
 from louver.core.json import compact
@@ -303,7 +304,7 @@ async def behind_one(fixture, said, **options):
     upstream = UpstreamConfig("one", "stdio", command=(PYTHON, str(FIXTURES / f"{fixture}.py"), json.dumps(said)))
     gateway = Gateway(Config((upstream,), execute="strict", **options), single_client=False)
     try:
-        yield gateway.server
+        yield sdk_server(gateway)
     finally:
         await gateway.close()
 

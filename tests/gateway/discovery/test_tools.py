@@ -10,6 +10,7 @@ from mcp.client.stdio import stdio_client
 
 from gateway.discovery.test_service import SERVERS
 from gateway.gateways import LOUVER
+from gateway.in_memory import sdk_server
 from gateway.served import config, fixture, serving
 from louver.gateway.config.model import Config
 from louver.gateway.discovery.tools import DIRECT_INSTRUCTIONS
@@ -73,7 +74,7 @@ async def test_models_are_not_told_of_scripts_that_cannot_be_run(monkeypatch):
     monkeypatch.setattr(sandbox, "find_spec", lambda name: None)
     gateway = Gateway(Config.from_command(SOME), single_client=False, exposure="discovery")
     try:
-        async with connect(gateway.server, NEW) as wire:
+        async with connect(sdk_server(gateway), NEW) as wire:
             assert "execute" not in await wire.tools()
             assert wire.opening["instructions"] == DIRECT_INSTRUCTIONS
     finally:

@@ -4,7 +4,6 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
-from mcp import MCPError
 
 from gateway.links import there
 from louver.gateway.clients.client import Client, GatewayCaller
@@ -13,6 +12,7 @@ from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.transports.transport import ignore_notification
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_RESULTS
 from server.wire import NEW
 
@@ -32,13 +32,13 @@ class Shelves:
     async def send(self, upstream, turn, method, params):
         self.asked.append(method)
         if upstream.name in self.away:
-            raise MCPError(-32603, "upstream is not there")
+            raise JsonRpcError(-32603, "upstream is not there")
         if method == "resources/list":
             return {"resources": [{"uri": uri} for uri in self.listed[upstream.name]]}
         if method == "resources/templates/list":
             return {"resourceTemplates": [{"uriTemplate": text} for text in self.templates.get(upstream.name, [])]}
         if params["uri"] not in self.has[upstream.name]:
-            raise MCPError(-32602, "Unknown resource")
+            raise JsonRpcError(-32602, "Unknown resource")
         return {"of": upstream.name}
 
     def before(self):
@@ -104,7 +104,7 @@ async def test_what_a_server_lists_a_template_of_is_its():
         assert await ask(many, method, uri=X) == {"of": "a"}
         # Nor is it asked of others that it does not have.
         shelves.has["a"].append("b://3")
-        with pytest.raises(MCPError, match="Unknown resource"):
+        with pytest.raises(JsonRpcError, match="Unknown resource"):
             await ask(many, method, uri="b://3")
     assert shelves.asked.count("resources/templates/list") == 4
 
@@ -141,7 +141,7 @@ async def test_what_was_read_of_one_is_of_whom_lists_a_template_of_it_by_now():
     await ask(many, "resources/templates/list")
     assert await ask(many, "resources/read", uri="b://1") == {"of": "b"}
     shelves.has["b"] = []
-    with pytest.raises(MCPError, match="Unknown resource"):
+    with pytest.raises(JsonRpcError, match="Unknown resource"):
         await ask(many, "resources/read", uri="b://1")
 
 

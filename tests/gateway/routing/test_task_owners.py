@@ -1,7 +1,6 @@
 """Whose a task of several servers is: whoever has made it, for who asks, else whoever has it; in memory."""
 
 import pytest
-from mcp import MCPError
 
 from gateway.links import there
 from louver.gateway.clients.client import Client, GatewayCaller
@@ -11,6 +10,7 @@ from louver.gateway.routing.task_owners import TaskOwners
 from louver.gateway.transports.transport import ignore_notification
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
+from louver.jsonrpc.errors import JsonRpcError
 from server.wire import OLD
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ class Makers:
             self.made[upstream.name].add(self.makes[upstream.name])
             return {"task": {"taskId": self.makes[upstream.name]}}
         if params["taskId"] not in self.made[upstream.name]:
-            raise MCPError(-32602, "no such task")
+            raise JsonRpcError(-32602, "no such task")
         return {"of": upstream.name}
 
     async def call(self, server):
@@ -62,7 +62,7 @@ async def test_a_task_that_is_not_known_is_of_the_first_that_has_it():
     assert makers.asked == ["a", "b"]
     assert await makers.get("2") == {"of": "b"}
     assert makers.asked == ["b"]
-    with pytest.raises(MCPError, match="Unknown task"):
+    with pytest.raises(JsonRpcError, match="Unknown task"):
         await makers.get("3")
 
 

@@ -9,20 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
 import pytest
-from mcp import MCPError
-from mcp.server import Server
 
 from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
 from louver.gateway.serve import stdio, stdio_streams
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH
+from louver.server.request import ANONYMOUS
 
 pytestmark = pytest.mark.anyio
 
@@ -279,7 +279,7 @@ def test_what_cannot_be_read_is_answered_and_told_of(command):
     assert {number: answer["error"]["code"] for number, answer in found.items()} == {
         number: code for number, (code, _) in UNREAD.items()
     }
-    assert "line 1 column" in found[1]["error"]["message"]
+    assert "without half a surrogate pair" in found[1]["error"]["message"]
     assert ended.stderr.count("a message of the client is not read") == len(UNREAD) + len(UNKNOWN)
     assert "canary" not in ended.stdout + ended.stderr
     assert ended.returncode == 0
@@ -409,28 +409,22 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
     ended = asyncio.Event()
     lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).encode().splitlines()
 
-    @asynccontextmanager
-    async def leaves(_):
-        yield
+    async def listen(_request):
         await ended.wait()
+        raise JsonRpcError(code=0, message="over")
 
-    async def listen(ctx, params):
-        await ended.wait()
-        raise MCPError(code=0, message="over")
-
-    async def line():
+    async def read_line():
         return lines.pop(0) if lines else b""
 
-    async def say(_):
+    async def write_line(_):
         pass
 
-    async def end_behind():
+    async def close_upstreams():
         ended.set()
 
-    async with asyncio.timeout(SOON_S), anyio.create_task_group() as tasks:
-        server = Server("it", lifespan=leaves, on_subscriptions_listen=listen)
-        await stdio._StdioConnection(line, say, lambda: None, end_behind, tasks).serve(server)
-        tasks.cancel_scope.cancel()
+    async with asyncio.timeout(SOON_S):
+        server = stdio._StdioServer(listen, ANONYMOUS, read_line, write_line)
+        await server.serve(lambda: None, close_upstreams)
 
 
 @every_era

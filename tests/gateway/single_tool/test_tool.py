@@ -19,6 +19,7 @@ from fixtures.forking import PYTHON
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
+from gateway.in_memory import sdk_server
 from gateway.raw import SOON_S
 from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
@@ -150,7 +151,7 @@ async def before_one(fixture, said):
     config = Config((UpstreamConfig("one", "stdio", command=command),), exposure="gateway")
     gateway = Gateway(config, single_client=False)
     try:
-        async with Client(gateway.server) as client:
+        async with Client(sdk_server(gateway)) as client:
             yield client
     finally:
         await gateway.close()

@@ -7,7 +7,6 @@ import sys
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from mcp import MCPError
 
 from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, begun, turns
@@ -23,6 +22,7 @@ from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY, ClientIdentity
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
 from louver.gateway.upstream.tool_pins import ToolPins
+from louver.jsonrpc.errors import JsonRpcError
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,7 @@ async def gives_up(session, client):
 
 
 async def refuses(session):
-    with pytest.raises(MCPError, match="the gateway cannot tell which client is asked"):
+    with pytest.raises(JsonRpcError, match="the gateway cannot tell which client is asked"):
         await session.on_request("roots/list", None)
 
 
@@ -172,7 +172,8 @@ async def test_a_request_is_meant_where_what_was_given_up_is_of_the_same_party(p
 
 
 @pytest.mark.parametrize(
-    "error", [MCPError(code=-32600, message="no"), UpstreamUnavailable("HTTP 503", status=503), UpstreamTooLarge("no")]
+    "error",
+    [JsonRpcError(code=-32600, message="no"), UpstreamUnavailable("HTTP 503", status=503), UpstreamTooLarge("no")],
 )
 async def test_what_fails_is_not_given_up(error):
     """Ours: an error is an answer, and what was refused or not sent is not begun."""

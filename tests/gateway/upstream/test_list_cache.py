@@ -3,6 +3,7 @@
 import pytest
 
 from fixtures.forking import PYTHON
+from gateway.in_memory import sdk_server
 from gateway.links import FIXTURES, responsive
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
@@ -110,7 +111,7 @@ async def test_views_that_take_long_to_check_hold_up_nobody():
     command = (PYTHON, str(FIXTURES / "unruly.py"), "views")
     gateway = Gateway(Config((UpstreamConfig("it", "stdio", command=command),)), single_client=False)
     try:
-        async with connect(gateway.server, NEW) as wire, responsive():
+        async with connect(sdk_server(gateway), NEW) as wire, responsive():
             assert "hinted" in await wire.tools()
     finally:
         await gateway.close()

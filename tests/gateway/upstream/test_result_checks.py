@@ -6,6 +6,7 @@ import pytest
 from mcp import MCPError
 
 from fixtures.forking import PYTHON
+from gateway.in_memory import sdk_server
 from gateway.links import FIXTURES
 from louver.errors import UpstreamInvalidOutput
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -45,7 +46,7 @@ async def test_a_list_that_is_none_is_left_out_and_the_rest_live(era, method, wr
     """Issue 5: other upstreams unharmed."""
     gateway = before(("bad", {method: wrong}), ("good", {}))
     try:
-        async with connect(gateway.server, era) as wire:
+        async with connect(sdk_server(gateway), era) as wire:
             own = {"tools/list": "good__t", "prompts/list": "good__p", "resources/list": "r"}
             assert names(await wire.request(method)) == [own.get(method, "x")]
             assert f"upstream 'bad' does not answer {method!r}" in caplog.text
@@ -60,7 +61,7 @@ async def test_a_list_that_is_none_is_told_where_it_is_the_only_one(method, wron
     """WIRE.md, Errors."""
     gateway = before(("bad", {method: wrong}))
     try:
-        async with connect(gateway.server, NEW) as wire:
+        async with connect(sdk_server(gateway), NEW) as wire:
             with pytest.raises(MCPError, match=f"the upstream answers {method!r} with {told}") as refused:
                 await wire.request(method)
             assert refused.value.error.data["error"]["code"] == "UPSTREAM_INVALID_OUTPUT"
@@ -103,7 +104,7 @@ async def test_content_that_is_no_list_is_told_by_its_code():
     """WIRE.md, Errors: a tool's model reads the code."""
     gateway = before(("bad", {"tools/call": {"content": 5}}))
     try:
-        async with connect(gateway.server, OLD) as wire:
+        async with connect(sdk_server(gateway), OLD) as wire:
             answer = await wire.call("t")
             assert answer["isError"]
             assert "UPSTREAM_INVALID_OUTPUT" in json.dumps(answer)

@@ -6,7 +6,6 @@ import asyncio
 import json
 
 import pytest
-from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from gateway.links import begun, fails, responsive, turns
@@ -24,6 +23,7 @@ from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY, ClientIdentity
 from louver.gateway.upstream.policy_guard import Guard
 from louver.gateway.upstream.subscriptions import Subscriptions
 from louver.gateway.upstream.upstream import Terms, Upstream
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.policy.enforcer import PolicyEnforcer
 
 pytestmark = pytest.mark.anyio
@@ -419,7 +419,7 @@ def refusing(error):
 async def test_who_is_refused_waits_also_where_it_comes_as_another_client(monkeypatch):
     """Ours: each that opens a connection anew would else begin a process at once. Others are served."""
     monkeypatch.setattr(backoff, "MAX_REFUSED", 2)
-    link, links = refusing(MCPError(code=-32602, message="no"))
+    link, links = refusing(JsonRpcError(code=-32602, message="no"))
     made = upstream(link)
 
     async def tries(name):
@@ -444,7 +444,7 @@ async def test_who_is_refused_waits_also_where_it_comes_as_another_client(monkey
 
 async def test_an_error_that_is_of_nobody_s_request_is_a_failure_of_the_server():
     """Ours: with credentials that have expired each client would else ask for itself."""
-    link, links = refusing(RefusesAllRequests(MCPError(code=-32000, message="no"), "it is busy: HTTP 429"))
+    link, links = refusing(RefusesAllRequests(JsonRpcError(code=-32000, message="no"), "it is busy: HTTP 429"))
     made = upstream(link)
     await fails(made.session(client(name="unwelcome")), UpstreamUnavailable)
     assert made.problem == "it is busy: HTTP 429"
@@ -519,7 +519,7 @@ async def test_who_is_refused_watches_nothing_and_whoever_waits_asks_for_itself(
         async def call(self, call):
             result = await super().call(call)
             if call.method == "resources/subscribe":
-                raise MCPError(code=METHOD_NOT_FOUND, message="no")
+                raise JsonRpcError(code=METHOD_NOT_FOUND, message="no")
             return result
 
     link, params = Refuses(), {"uri": "test://a"}
@@ -529,7 +529,7 @@ async def test_who_is_refused_watches_nothing_and_whoever_waits_asks_for_itself(
     await turns()
     link.held.set()
     for refused in watching:
-        with pytest.raises(MCPError):
+        with pytest.raises(JsonRpcError):
             await refused
     assert [method for method, _ in link.asked].count("resources/subscribe") == 2
     assert not any(made.is_watched(each.client, "test://a") for each in both)

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp import MCPError
 
 import louver
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.core.paths.path import FieldPath
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.call_record import CallRecord
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.raw import Raw
@@ -158,7 +158,7 @@ def test_errors_may_be_passed_on(policed):
     made = policed(errors="passthrough")
     said = {"isError": True, "content": text("no such user"), "structuredContent": ANN, "_meta": {"x.y/z": SECRET}}
     assert answered(made, said) == {"isError": True, "content": text("no such user")}
-    error = MCPError(-32001, "no such user")
+    error = JsonRpcError(-32001, "no such user")
     assert made.refusal(error, CallRecord()) is error
 
 
@@ -173,7 +173,7 @@ def test_an_error_that_is_passed_on_brings_no_resources_that_are_not_covered(pol
 def test_a_protocol_error_keeps_its_code_alone(policed):
     """PRIVACY.md, P3."""
     record = CallRecord()
-    error = policed().refusal(MCPError(-32001, SECRET, {"a": SECRET}), record).error
+    error = policed().refusal(JsonRpcError(-32001, SECRET, {"a": SECRET}), record)
     assert error.code == -32001
     assert record.correlation
     assert error.data["error"]["correlation_id"] == record.correlation
@@ -183,9 +183,9 @@ def test_a_protocol_error_keeps_its_code_alone(policed):
 @pytest.mark.parametrize("word", ["x.y/other", {"a": SECRET}, SECRET, None, 7])
 def test_a_result_of_a_kind_that_is_not_known_is_an_error(policed, word):
     """Ours: what it holds, or how it is called, could hold anything."""
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(JsonRpcError) as refused:
         answered(policed(let=["elicitation"]), {"resultType": word, "inputRequests": {}, "structuredContent": ANN})
-    assert SECRET not in str(refused.value.error)
+    assert SECRET not in str(refused.value.to_json())
 
 
 def test_questions_within_an_answer_are_asked_if_they_may_be(policed):
@@ -193,7 +193,7 @@ def test_questions_within_an_answer_are_asked_if_they_may_be(policed):
     ask = {"method": "elicitation/create", "params": {"message": "Who?", "_meta": {"x.y/z": SECRET}}}
     roots = {"method": "roots/list", "params": {"_meta": {"x.y/z": SECRET}, "why": SECRET}}
     said = {"resultType": "input_required", "inputRequests": {"a": ask, "b": roots}, "requestState": "s", "x": SECRET}
-    with pytest.raises(MCPError):
+    with pytest.raises(JsonRpcError):
         answered(policed(), said)
     assert answered(policed(let=["elicitation"]), said) == {
         "resultType": "input_required",
@@ -204,7 +204,7 @@ def test_questions_within_an_answer_are_asked_if_they_may_be(policed):
         "requestState": "s",
     }
     for questions in ({"a": SECRET}, {"a": {"method": [SECRET]}}):
-        with pytest.raises(MCPError):
+        with pytest.raises(JsonRpcError):
             answered(policed(let=["elicitation"]), {**said, "inputRequests": questions})
 
 
@@ -212,9 +212,9 @@ def test_what_is_read_asks_only_what_may_be_asked(policed):
     """PRIVACY.md, P5: resources and prompts of 2026-07-28 can ask as tools can."""
     ask = {"method": "elicitation/create", "params": {"message": SECRET}}
     said = {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s", "x": SECRET}
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(JsonRpcError) as refused:
         policed(resources=["*"], let=["prompts"]).visible_result(Raw(said), CallRecord())
-    assert SECRET not in str(refused.value.error)
+    assert SECRET not in str(refused.value.to_json())
     let = policed(let=["elicitation"]).visible_result(Raw(said), CallRecord()).value
     assert let == {"resultType": "input_required", "inputRequests": {"a": ask}, "requestState": "s"}
 
@@ -293,10 +293,10 @@ def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
         assert named.listed_definition(other, NOBODY) is None
         assert every.listed_definition(other, NOBODY) is not None
         assert every.is_served(f"t{number}")
-    assert (len(named._checked), len(every._checked)) == (0, 3)
+    assert (len(named._checked_tools), len(every._checked_tools)) == (0, 3)
     assert not every.is_served("t1")
     assert every.hides("t1", ADMIN, FieldPath.parse("id"))
-    assert every.names_besides("t1", ADMIN) is None
+    assert every.hidden_names("t1", ADMIN) is None
     assert every.names_of("t1", ADMIN) == frozenset()
     # Who is asked for again is not forgotten next.
     every.listed_definition(tool() | {"name": "t2"}, NOBODY)
@@ -352,9 +352,9 @@ def test_of_other_lists_there_is_what_may_be_read(policed):
 )
 def test_what_is_not_let_through_does_not_reach_the_server(policed, method, params, code):
     """PRIVACY.md, P2 and P5."""
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(JsonRpcError) as refused:
         policed().check_client_request(method, params)
-    assert refused.value.error.code == code
+    assert refused.value.code == code
 
 
 def test_what_needs_no_answer_of_the_server_has_one(policed):

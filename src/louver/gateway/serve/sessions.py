@@ -180,7 +180,7 @@ class Session:
     async def get(self, exchange: Exchange) -> None:
         last = exchange.headers.get(LAST_EVENT_HEADER)
         if last:
-            await self._resume(exchange, int(last) if last.isascii() and last.isdigit() and len(last) < 16 else 0)
+            await self._resume(exchange, event_number(last))
         elif _STANDALONE in self._streams:
             await exchange.refuse(409, "Conflict: Only one SSE stream is allowed per session", self.header)
         else:
@@ -270,6 +270,11 @@ class Stream:
         finally:
             for task in waiting:
                 task.cancel()
+
+
+def event_number(event_id: str) -> int:
+    """The number of an event; 0, which none has, for what is no number."""
+    return int(event_id) if event_id.isascii() and event_id.isdigit() and len(event_id) < 16 else 0
 
 
 def _first_event(number: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The faster way in is taken for what is usual alone, and what comes out is what the SDK's own would give."""
+"""What comes out of the HTTP endpoint for 2026-07-28 is what the SDK's own would give."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ import anyio
 import anyio.lowlevel
 import mcp_types as types
 import pytest
-from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.shared.exceptions import NoBackChannelError
 
+from gateway.in_memory import sdk_server
 from louver.concurrency.offload import in_thread
 from louver.gateway.clients.client import client_of
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve import fast_path
-from louver.gateway.serve.fast_path import FastPath
+from louver.gateway.serve import endpoint
+from louver.gateway.serve.endpoint import Endpoint
+from louver.gateway.serve.exchange import IDENTITY
 from louver.jsonrpc import codec
-from louver.limits import MAX_CLIENT_CONTAINERS, MAX_READ_ON_LOOP
+from louver.jsonrpc.errors import JsonRpcError
+from louver.limits import MAX_CLIENT_CONTAINERS
 from louver.server.recipient import client_capabilities, client_name
+from louver.server.request import in_order
+from louver.server.sdk import identity_of
 from server.threads import Work, turns
 
 pytestmark = pytest.mark.anyio
@@ -69,20 +72,6 @@ class Heard:
         return b"".join(message["body"] for message in self.sent[1:])
 
 
-class Watched:
-    """An application in place of the SDK's, which notes what it is asked."""
-
-    def __init__(self):
-        self.bodies = []
-
-    async def __call__(self, scope, receive, send):
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
-        self.bodies.append(body)
-
-
 def body(name="tool", number=1, **others):
     params = {"name": name, "arguments": {}, "_meta": ENVELOPE, **others}
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
@@ -121,9 +110,9 @@ async def answer(request, call_next):
     if request.method == "tools/list":
         return {"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}
     if name == "refuses":
-        raise MCPError(types.INVALID_PARAMS, "no", {"why": None})
+        raise JsonRpcError(types.INVALID_PARAMS, "no", {"why": None})
     if name == "lacks":
-        raise MCPError(-32021, "a capability is missing")
+        raise JsonRpcError(-32021, "a capability is missing")
     if name == "breaks":
         raise RuntimeError("a secret")
     if name == "passes":
@@ -164,12 +153,11 @@ def came(change):
 )
 async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(change, text):
     """GATEWAY.md, "Fast path"; only the id is the client's."""
-    found = await post(FastPath(_never, served(came(change)), "/mcp"), body(number="own"))
+    found = await post(Endpoint(served(came(change))), body(number="own"))
     assert found.body == b'{"jsonrpc":"2.0","id":"own","result":%b}' % text
 
 
-@pytest.mark.parametrize("is_fast", [True, False])
-async def test_what_came_is_gone_once_it_is_answered(is_fast):
+async def test_what_came_is_gone_once_it_is_answered():
     """Ours: a request is kept with its connection, which may long be idle, and answers are large."""
     answers = []
 
@@ -177,10 +165,7 @@ async def test_what_came_is_gone_once_it_is_answered(is_fast):
         answers.append(weakref.ref(result))
         return {"content": []}
 
-    gateway = served(came(change))
-    sdks = gateway.server.streamable_http_app()
-    async with sdks.router.lifespan_context(sdks):
-        heard = await post(FastPath(_never, gateway, "/mcp") if is_fast else sdks, body())
+    heard = await post(Endpoint(served(came(change))), body())
     assert heard.scope
     assert [answer() for answer in answers] == [None]
 
@@ -194,7 +179,7 @@ async def test_in_a_stream_what_came_is_on_one_line():
         request.record.received = result = codec.read(lines).result()
         return result
 
-    found = await post(FastPath(_never, served(step), "/mcp"), body())
+    found = await post(Endpoint(served(step)), body())
     assert _messages(found.body)[-1]["result"] == {"resultType": "complete", "content": [], "n": "a\nb"}
     assert b'"content":[],   "n": "a\\nb"}' in found.body
 
@@ -202,8 +187,13 @@ async def test_in_a_stream_what_came_is_on_one_line():
 def served(*steps):
     """A gateway with other steps in place of its own."""
     gateway = Gateway(Config(()), single_client=False)
-    gateway._pipeline.steps = list(steps) or [answer]
+    gateway._pipeline.answer = in_order(list(steps) or [answer], unanswered)
     return gateway
+
+
+async def unanswered(request):
+    """The end of all steps."""
+    raise JsonRpcError(types.METHOD_NOT_FOUND, "Method not found", request.method)
 
 
 @pytest.mark.parametrize("name", ["tool", "refuses", "lacks", "breaks", "tells", "passes"])
@@ -211,11 +201,11 @@ def served(*steps):
 async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     """Ours: value by value, with its status and its kind."""
     gateway = served()
-    app = gateway.server.streamable_http_app()
+    app = sdk_server(gateway).streamable_http_app()
     content = body(name, number)
     async with app.router.lifespan_context(app):
         expected = await post(app, content, named=name)
-        found = await post(FastPath(_never, gateway, "/mcp"), content, named=name)
+        found = await post(Endpoint(gateway), content, named=name)
     assert (found.status, found.content_type) == (expected.status, expected.content_type)
     assert _messages(found.body) == _messages(expected.body)
 
@@ -223,10 +213,13 @@ async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
 async def both(step, content, **scope):
     """Send a request first by way of the SDK, then by the faster way."""
     gateway = served(step)
-    app = gateway.server.streamable_http_app()
+    app = sdk_server(gateway).streamable_http_app()
     async with app.router.lifespan_context(app):
         await post(AuthContextMiddleware(app), content, **scope)
-    await post(FastPath(_never, gateway, "/mcp"), content, **scope)
+    user = scope.pop("user", None)
+    if isinstance(user, AuthenticatedUser):
+        scope[IDENTITY] = identity_of(user.access_token)
+    await post(Endpoint(gateway), content, **scope)
 
 
 async def test_who_asks_is_known_as_the_sdk_knows_it():
@@ -235,7 +228,7 @@ async def test_who_asks_is_known_as_the_sdk_knows_it():
 
     async def looks(request, _call_next):
         client, connection = client_of(request), request.connection
-        with pytest.raises(NoBackChannelError):
+        with pytest.raises(JsonRpcError):
             await connection.ask("roots/list", None, request.id)
         own = [
             client_capabilities(request),
@@ -316,18 +309,18 @@ async def test_steps_stand_in_their_order_until_there_are_others():
         return step
 
     gateway = served(passing("a"), passing("b"), answer)
-    app = FastPath(_never, gateway, "/mcp")
+    app = Endpoint(gateway)
     await post(app, body())
     await post(app, body())
     assert went == [("a", "tool"), ("b", "a")] * 2
-    gateway._pipeline.steps = [passing("a"), passing("c"), answer]
+    gateway._pipeline.answer = in_order([passing("a"), passing("c"), answer], unanswered)
     await post(app, body())
     assert went[4:] == [("a", "tool"), ("c", "a")]
 
 
 async def test_a_body_may_come_in_parts():
     """Ours."""
-    heard = await post(FastPath(_never, served(), "/mcp"), body(), parts=3)
+    heard = await post(Endpoint(served()), body(), parts=3)
     assert json.loads(heard.body)["result"] == RESULT
 
 
@@ -356,24 +349,30 @@ UNUSUAL = {
 }
 
 
-@pytest.mark.parametrize(("headers", "content"), UNUSUAL.values(), ids=UNUSUAL)
-async def test_what_is_unusual_is_left_to_the_sdk_with_its_body(headers, content):
-    """Ours: so every refusal is the SDK's."""
-    watched = Watched()
-    await post(FastPath(watched, served(), "/mcp"), content, headers, parts=2)
-    assert watched.bodies == [content]
+def refusal(found):
+    """The status of a refusal, and the code of its error, if it has one."""
+    return found.status, json.loads(found.body)["error"]["code"] if found.body.startswith(b"{") else None
 
 
-async def test_before_a_large_body_is_read_once_more_others_have_their_turn():
-    """PRIVACY.md, "Hostile inputs": the event loop is kept busy by one reading at a time."""
-    went = []
+STRICTER = {"NaN", "half a surrogate pair", "too deep", "too many arrays"}
+"""What the SDK serves, or tells otherwise."""
 
-    async def sdk(_scope, _receive, _send):
-        went.append("the SDK")
 
-    asyncio.get_running_loop().call_later(0, went.append, "another")
-    await post(FastPath(sdk, served(), "/mcp"), body(_meta={}, arguments={"x": "x" * MAX_READ_ON_LOOP}))
-    assert went == ["another", "the SDK"]
+@pytest.mark.parametrize("unusual", UNUSUAL)
+async def test_what_is_refused_is_refused_as_by_the_sdk(unusual):
+    """Ours: the SDK is the reference of clients."""
+    headers, content = UNUSUAL[unusual]
+    gateway = served()
+    app = sdk_server(gateway).streamable_http_app()
+    async with app.router.lifespan_context(app):
+        expected = await post(app, content, headers)
+    found = await post(Endpoint(gateway), content, headers, parts=2)
+    if unusual in STRICTER:
+        assert refusal(found)[0] == 400
+    elif expected.status == 200:
+        assert _messages(found.body) == _messages(expected.body)
+    else:
+        assert refusal(found) == refusal(expected)
 
 
 @pytest.mark.parametrize("said", ["eu", "us"])
@@ -382,9 +381,8 @@ async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     region = {"type": "string", "x-mcp-header": "Region"}
     gateway = served()
     gateway._use_schemas({"tool": {"type": "object", "properties": {"region": region}}}.get)
-    watched = Watched()
-    heard = await post(FastPath(watched, gateway, "/mcp"), body(arguments={"region": "eu"}), {"mcp-param-region": said})
-    assert (len(watched.bodies), len(heard.sent)) == ((0, 2) if said == "eu" else (1, 0))
+    heard = await post(Endpoint(gateway), body(arguments={"region": "eu"}), {"mcp-param-region": said})
+    assert (heard.status, "error" in json.loads(heard.body)) == ((200, False) if said == "eu" else (400, True))
 
 
 def waiting():
@@ -406,7 +404,7 @@ async def test_a_client_that_goes_takes_its_call_with_it():
     """2026-07-28: closing the response is the cancellation."""
     waits, started, cancelled = waiting()
     heard = Heard()
-    calling = asyncio.create_task(post(FastPath(_never, served(waits), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(Endpoint(served(waits)), body(), heard=heard))
     await started.wait()
     heard.left.set()
     await calling
@@ -419,7 +417,7 @@ async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
     """Ours: as asyncio has it, also where the client has gone as well."""
     waits, started, cancelled = waiting()
     heard = Heard()
-    calling = asyncio.create_task(post(FastPath(_never, served(waits), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(Endpoint(served(waits)), body(), heard=heard))
     await started.wait()
     if has_left:
         heard.left.set()
@@ -432,7 +430,7 @@ async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
 
 async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypatch):
     """Ours: else the next request would begin the same beside it, and another one."""
-    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(endpoint, "WATCH_AFTER_S", 0)
     work, ended = Work("thread"), []
 
     async def works(_request, _call_next):
@@ -442,7 +440,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
         ended.append("answered")
 
     heard = Heard()
-    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
     await work.begun.wait()
     heard.left.set()
     await turns()
@@ -455,7 +453,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
 
 async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
     """Ours: it ends as if its call had been cancelled before."""
-    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(endpoint, "WATCH_AFTER_S", 0)
     work = Work()
 
     async def works(_request, _call_next):
@@ -463,7 +461,7 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
         return dict(RESULT)
 
     heard = Heard()
-    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
     await work.begun.wait()
     heard.left.set()
     await turns()
@@ -475,7 +473,7 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
 
 async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
     """Ours: what ends because of that may fail at it."""
-    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(endpoint, "WATCH_AFTER_S", 0)
     started = asyncio.Event()
 
     async def works(_request, _call_next):
@@ -486,7 +484,7 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
             raise OSError
 
     heard = Heard()
-    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
     await started.wait()
     heard.left.set()
     await calling
@@ -496,14 +494,14 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
 @pytest.mark.parametrize("has_left", [False, True])
 async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_left):
     """Ours: it ends within seconds, whatever they do."""
-    monkeypatch.setattr(fast_path, "WATCH_AFTER_S", 0)
+    monkeypatch.setattr(endpoint, "WATCH_AFTER_S", 0)
     work = Work()
 
     async def works(_request, _call_next):
         await in_thread(work)
 
     heard = Heard()
-    calling = asyncio.create_task(post(FastPath(_never, served(works), "/mcp"), body(), heard=heard))
+    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
     await work.begun.wait()
     if has_left:
         heard.left.set()
@@ -517,21 +515,17 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
 
 async def test_an_answer_that_takes_long_shows_life(monkeypatch):
     """As the SDK does: else what stands between would close the connection."""
-    monkeypatch.setattr(fast_path, "PING_S", 0)
+    monkeypatch.setattr(endpoint, "PING_S", 0)
     heard = Heard()
 
     async def waits(_request, _call_next):
         await heard.began.wait()
         return dict(RESULT)
 
-    await post(FastPath(_never, served(waits), "/mcp"), body(), heard=heard)
+    await post(Endpoint(served(waits)), body(), heard=heard)
     assert heard.content_type == b"text/event-stream"
     assert heard.body.startswith(b": ping\r\n\r\n")
     assert _messages(heard.body)[-1]["result"] == RESULT
-
-
-async def _never(_scope, _receive, _send):
-    pytest.fail("this is usual")
 
 
 def _messages(content):
