@@ -20,13 +20,9 @@ from louver.catalogue.learned import Learned, LearnedFields, learned_file
 from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
-from louver.gateway.discovery.tools import DiscoveryProvider, ExecuteProvider
-from louver.gateway.middleware.built_in_tools import BuiltInTools
 from louver.gateway.middleware.forward import Forward
 from louver.gateway.middleware.tracing import trace_request
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
-from louver.gateway.single_tool.exports import FileExports, ResultExports
-from louver.gateway.single_tool.tool import SingleToolProvider
 from louver.limits import MAX_RESULTS_BYTES
 from louver.server.calls.request import RequestOptions
 from louver.server.calls.response import NO_EXTRAS, ResponseExtras
@@ -51,7 +47,7 @@ if TYPE_CHECKING:
     from louver.gateway.clients.listen import ListenStreams
     from louver.gateway.config.model import Config, ExecuteLevel
     from louver.gateway.discovery.scripts import ScriptRunner
-    from louver.gateway.middleware.built_in_tools import ToolProvider
+    from louver.gateway.middleware.built_in_tools import BuiltInTools, ToolProvider
     from louver.gateway.routing.single import Routes
     from louver.gateway.scripting.sandbox import Level
     from louver.gateway.single_tool.exports import Exports
@@ -334,7 +330,7 @@ class Pipeline:
                 extras=built_in_extras,
             )
             keeps_results = built_in_extras.results is not None
-            layers.insert(0, BuiltInTools(self._server_info, provider, projection, keeps_results=keeps_results))
+            layers.insert(0, _built_in_tools(self._server_info, provider, projection, keeps_results=keeps_results))
         return layers, close
 
     def _disclosure_layer(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
@@ -399,14 +395,32 @@ def _tool_provider_of(
 ) -> ToolProvider | None:
     """The built-in tools of a configuration, if it has any."""
     if config.exposure == "gateway":
+        # Lazy imports: each kind only where it is used.
+        from louver.gateway.single_tool.tool import SingleToolProvider
+
         return SingleToolProvider(upstreams, scripts, _exports(config, results))
+    if config.exposure != "discovery" and scripts is None:
+        return None
+    from louver.gateway.discovery.tools import DiscoveryProvider, ExecuteProvider
+
     if config.exposure == "discovery":
         return DiscoveryProvider(upstreams, config.inspect, scripts)
-    return None if scripts is None else ExecuteProvider(upstreams, scripts)
+    assert scripts is not None, "without scripts there are no built-in tools"
+    return ExecuteProvider(upstreams, scripts)
+
+
+def _built_in_tools(
+    server_info: dict[str, Any], provider: ToolProvider, projection: ProjectionStep, *, keeps_results: bool
+) -> BuiltInTools:
+    from louver.gateway.middleware.built_in_tools import BuiltInTools
+
+    return BuiltInTools(server_info, provider, projection, keeps_results=keeps_results)
 
 
 def _exports(config: Config, results: Results | None) -> Exports:
     """Where the single tool exports whole answers."""
+    from louver.gateway.single_tool.exports import FileExports, ResultExports
+
     if config.exports is not None:
         return FileExports(config.exports)
     assert results is not None, "in this exposure there is a store of results"
