@@ -266,7 +266,7 @@ def naive() -> Any:
     def listed(_self: Any, _method: str, raw: Any, *_: Any) -> Any:
         return enforcer.Visible(raw.unpruned)
 
-    return {"answered": answered, "listed": listed}
+    return {"visible_call_result": answered, "visible_list": listed}
 
 
 @contextmanager
