@@ -26,6 +26,7 @@ from examples.company import build_server
 from louver.core.json import compact
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
+from louver.server.sdk import StepMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +83,9 @@ async def one_tool() -> str:
     example = Config.from_command([sys.executable, "-m", "examples.company"])
     gateway = Gateway(example, single_client=True, exposure="gateway")
     try:
-        async with Client(gateway.server) as client:
+        server = Server("louver")
+        server.middleware[:] = [StepMiddleware([lambda request, _call_next: gateway.answer(request)])]
+        async with Client(server) as client:
             tools = (await client.list_tools()).tools
             return compact([tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools])
     finally:

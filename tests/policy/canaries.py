@@ -29,6 +29,7 @@ from mcp import MCPError
 from mcp.server import Server
 
 from louver.gateway.upstream.policy_guard import Guard
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.audit import middleware
 from louver.server.calls.request import RequestOptions
 from louver.server.calls.response import ResponseExtras
@@ -37,7 +38,7 @@ from louver.server.policy import enforcer
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.per_audience import PerAudience
 from louver.server.projection import ProjectionStep
-from louver.server.request import Identity
+from louver.server.request import Identity, in_order
 from louver.server.results.results import KeptResults, Results
 from louver.server.sdk import StepMiddleware
 from louver.server.search import Search
@@ -62,14 +63,13 @@ class Pipeline:
         self.results = Results(KeptResults(over_bytes=200))
         self.server: Server[Any] = Server("canaries")
         self.lists = SimpleNamespace(state=0)
-        writer = SimpleNamespace(who=lambda _who: "p:someone", write=self._write)
+        writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", write=self._write)
         audit: Any = middleware.AuditMiddleware(
             writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
         self.audiences = PerAudience(lambda who: self.audience(who), self._made)
         caller: Any = self.caller
-        steps = [audit, self.audiences, self._forward]
-        self.server.middleware[:] = [StepMiddleware(steps, Identity(caller))]
+        self.server.middleware[:] = [StepMiddleware([audit, self._step], Identity(caller))]
 
     def begin(self, case: Case) -> None:
         """Serve the tool of another case."""
@@ -98,14 +98,17 @@ class Pipeline:
         layer = ProjectionStep(
             info, tools, asking, "relaxed", exact=True, search=Search(), schemas=schemas, extras=beside
         )
-        return [layer], lambda: None
+        return in_order([layer], self._forward), lambda: None
 
     def _hides(self, who: Any, tool: str, path: Any) -> bool:
         return self.policed.hides(tool, who, path)
 
-    async def _forward(self, request: Any, call_next: Any) -> Any:
+    async def _step(self, request: Any, call_next: Any) -> Any:
         if request.method in ("server/discover", "initialize", "ping"):
             return await call_next(request)
+        return await self.audiences(request)
+
+    async def _forward(self, request: Any) -> Any:
         client = SimpleNamespace(is_modern=True)
         turn: Any = SimpleNamespace(client=client, identity=request.identity, record=request.record)
         session: Any = self.session
@@ -116,7 +119,7 @@ class Pipeline:
             return {"resultType": "complete", "tools": [self.case.tool], "ttlMs": 0, "cacheScope": "public"}
         if self.case.result is None:
             said = json.dumps([self.case.tool, self.case.denied], ensure_ascii=False)
-            raise MCPError(code=-32001, message=said, data={"said": said})
+            raise JsonRpcError(code=-32001, message=said, data={"said": said})
         return {"resultType": "complete", **self.case.result}
 
 

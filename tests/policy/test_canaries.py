@@ -72,8 +72,12 @@ STEPS = {
     "the value is not pruned": [(visibility.Sight, {"of": lambda self, value: value})],
     "the schema is not pruned": [(visible_tools.VisibleTool, {"listed_schema": property(lambda self: self._declared)})],
     "content stays": [(enforcer, {"write_output": with_content})],
-    "prose is passed on": [(enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"]}})],
-    "links are passed on": [(enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})],
+    "prose is passed on": [
+        (enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"]}})
+    ],
+    "links are passed on": [
+        (enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})
+    ],
     "meta is passed on": [
         (passthrough.PassthroughFilter, {"_allowed_meta": lambda self, said: {"_meta": said.get("_meta", {})}})
     ],

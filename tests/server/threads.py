@@ -38,7 +38,10 @@ class Begun:
 
     async def _do(self, doing):
         self._cancellation = Cancellation()
-        return await self._cancellation.run(doing)
+        result = await self._cancellation.run(doing)
+        if self._cancellation.is_cancelled:
+            raise asyncio.CancelledError
+        return result
 
     def give_up(self):
         self._cancellation.cancel()

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcp import MCPError
-
 from louver.catalogue.entry import Entry
 from louver.core.json import Json, compact, is_array, is_object, members
 from louver.core.nearest import instead, nearest
 from louver.core.projection.view import Views
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.routing.aggregate import SEPARATOR
+from louver.jsonrpc.errors import JsonRpcError
 from louver.protocol.output import find_output
 
 if TYPE_CHECKING:
@@ -50,9 +49,9 @@ class SampledTool:
         """Call the tool once and keep its output as a sample."""
         try:
             result = await gateway.call(self.server, self.definition["name"], arguments)
-        except MCPError as error:
+        except JsonRpcError as error:
             # The server's message may quote anything.
-            raise NoSample(f"the server answers with error {error.error.code}") from None
+            raise NoSample(f"the server answers with error {error.code}") from None
         value = self._output(result)
         self._samples[compact(value)] = value
 

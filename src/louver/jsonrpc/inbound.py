@@ -27,7 +27,7 @@ def read(raw: bytes) -> dict[str, Any]:
         # Of msgspec's errors only these say what is wrong, with its position; they quote nothing.
         position = f"{error}; " if str(error).startswith("JSON is malformed") else ""
         raise JsonRpcError(
-            PARSE_ERROR, f"{position}a message is JSON in UTF-8, on one line, without half a surrogate pair"
+            PARSE_ERROR, f"{position}a message is JSON in UTF-8, without half a surrogate pair"
         ) from None
     if not is_object(message) or not (_is_request(message) or _is_response(message)):
         raise JsonRpcError(

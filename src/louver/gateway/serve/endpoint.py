@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.deadlines import Deadlines
@@ -17,7 +18,7 @@ from louver.concurrency.offload import Cancellation
 from louver.core.json import members
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
-from louver.gateway.serve.exchange import PING, Exchange, event
+from louver.gateway.serve.exchange import PING, Exchange, event, folded
 from louver.gateway.serve.respond import error_text, respond
 from louver.gateway.serve.sessions import Sessions
 from louver.jsonrpc import inbound, inbound_limits
@@ -70,11 +71,13 @@ _STATUS: Final = {
 
 
 class Endpoint:
-    """The ASGI application; `hosts` are allowed besides the loopback."""
+    """The ASGI application; `hosts` are allowed besides the loopback, `HOST:*` at any port."""
 
     def __init__(self, gateway: Gateway, hosts: Sequence[str] = ()) -> None:
         self._gateway = gateway
-        self._hosts = frozenset(hosts)
+        self._hosts = frozenset((*LOOPBACK, *hosts))
+        # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
+        self._fold = lru_cache(maxsize=1)(folded)
         self._sessions = Sessions(gateway.answer)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
@@ -82,7 +85,7 @@ class Endpoint:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
-        exchange = Exchange(scope, receive, send)
+        exchange = Exchange(scope, receive, send, self._fold(tuple(scope["headers"])))
         if scope["path"] != PATH:
             await exchange.respond_text(404, "Not Found")
         elif (refused := self._refused(exchange)) is not None:
@@ -105,7 +108,8 @@ class Endpoint:
         if exchange.method == "POST" and not is_json:
             return 400, "Invalid Content-Type header"
         host = headers.get("host", "")
-        if host not in self._hosts and host not in LOOPBACK and host.rpartition(":")[0] not in LOOPBACK:
+        name = host.rpartition(":")[0]
+        if host not in self._hosts and name not in LOOPBACK and f"{name}:*" not in self._hosts:
             return 421, "Invalid Host header"
         origin = headers.get("origin")
         if origin and origin.removeprefix("http://").rpartition(":")[0] not in LOOPBACK:

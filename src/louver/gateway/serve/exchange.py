@@ -6,7 +6,6 @@ text/event-stream    events, one for each message, until the last
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
@@ -40,9 +39,9 @@ _ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 class Exchange:
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, headers: Mapping[str, str]) -> None:
         self.method: str = scope["method"]
-        self.headers = _folded(tuple(scope["headers"]))
+        self.headers = headers
         self.identity: Identity = scope.get(IDENTITY, ANONYMOUS)
         client: tuple[str, int] | None = scope.get("client")
         self.address = "none" if client is None else client[0]
@@ -132,8 +131,6 @@ def event(message: bytes, event_id: int | None = None) -> bytes:
     return data if event_id is None else b"id: %d\r\n" % event_id + data
 
 
-# A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
-@lru_cache(maxsize=1)
-def _folded(headers: tuple[Header, ...]) -> Mapping[str, str]:
+def folded(headers: tuple[Header, ...]) -> Mapping[str, str]:
     """The headers by name; of a repeated one, the first."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in reversed(headers)}
