@@ -31,7 +31,7 @@ def there(name):
     async def session(client, within_s=None):
         pass
 
-    return SimpleNamespace(name=name, session=session, is_there=lambda _: True, is_watched=lambda *_: False)
+    return SimpleNamespace(name=name, session=session, has_session_for=lambda _: True, is_watched=lambda *_: False)
 
 
 class Ears:
@@ -45,20 +45,20 @@ class Ears:
         self.gone_for = asyncio.get_running_loop().create_future()
         self._noted = asyncio.Condition()
 
-    async def heard(self, method, params):
+    async def on_notification(self, method, params):
         async with self._noted:
             self.notes.append((method, params))
             self._noted.notify_all()
 
-    async def asked(self, method, params):
+    async def on_request(self, method, params):
         self.questions.append((method, params))
         answer = self.answers[method]
         return await answer(params) if callable(answer) else answer
 
-    def listens(self, is_open):
+    def on_listening(self, is_open):
         self.open.append(is_open)
 
-    def gone(self, reason):
+    def on_closed(self, reason):
         assert not self.gone_for.done(), "it was told twice"
         self.gone_for.set_result(reason)
 
@@ -77,7 +77,7 @@ async def call(link, tool, /, *, meta=None, ears=None, method="tools/call", **ar
     ears = ears or Ears()
     params = {"name": tool, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
     async with asyncio.timeout(30):
-        return await link.call(Call(method, params, ears.heard, ears.asked))
+        return await link.call(Call(method, params, ears.on_notification, ears.on_request))
 
 
 @asynccontextmanager

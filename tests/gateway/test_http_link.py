@@ -74,7 +74,7 @@ def era(request):
 async def link(faulty, ears, era):
     """A link in each revision, without a session."""
     async with opened(HttpTransport(faulty[1], headers={"Authorization": "Bearer t"}, listener=ears)) as link:
-        link.speak(era)
+        link.set_version(era)
         yield link
 
 
@@ -82,8 +82,8 @@ async def link(faulty, ears, era):
 async def session(faulty, ears):
     """A link of 2025 in a session."""
     async with opened(HttpTransport(faulty[1], listener=ears)) as link:
-        await link.call(Call("initialize", {"protocolVersion": OLD}, ears.heard, ears.asked))
-        link.speak(OLD)
+        await link.call(Call("initialize", {"protocolVersion": OLD}, ears.on_notification, ears.on_request))
+        link.set_version(OLD)
         yield link
 
 
@@ -105,7 +105,7 @@ async def test_a_call_gets_its_result_as_it_stands(link):
 async def test_headers_say_what_the_revision_wants(link, era, ears):
     """2026-07-28: method and name for those who route; and what the call brings."""
     params = {"name": "echo", "arguments": {}}
-    one = Call("tools/call", params, ears.heard, ears.asked, {"Mcp-Param-Region": "here"})
+    one = Call("tools/call", params, ears.on_notification, ears.on_request, {"Mcp-Param-Region": "here"})
     headers = (await link.call(one))["headers"]
     named = {name: headers[name] for name in ("mcp-method", "mcp-name") if name in headers}
     assert headers["mcp-protocol-version"] == era
@@ -201,7 +201,7 @@ async def test_a_call_that_ends_while_its_question_is_open_is_no_fault(link, cap
             raise ends
 
     own.answers["roots/list"] = never
-    ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.heard, own.asked)
+    ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.on_notification, own.on_request)
     calling = await begun(CallTimeout(deadlines_of(SOON_S)).wait(ask, link.call))
     await asked.wait()
     calling.cancel()
@@ -311,13 +311,13 @@ async def test_an_answer_that_comes_too_late_harms_nobody(session, ears, server,
 
 async def test_a_listener_that_fails_hears_the_next(session, ears, caplog):
     """Ours: and the log tells no more than the kind of the error."""
-    heard = ears.heard
+    heard = ears.on_notification
 
     async def fail_once(method, params):
-        ears.heard = heard
+        ears.on_notification = heard
         raise ValueError("secret")
 
-    ears.heard = fail_once
+    ears.on_notification = fail_once
     await session.listen()
     await call(session, "change", times=2)
     await ears.hears(1)
@@ -343,7 +343,7 @@ async def test_a_session_that_is_over_leaves_nothing_open(faulty, ears):
     files, work = len(os.listdir("/proc/self/fd")), asyncio.all_tasks()
     link = HttpTransport(faulty[1], listener=ears)
     await link.open()
-    await link.call(Call("initialize", {"protocolVersion": OLD}, ears.heard, ears.asked))
+    await link.call(Call("initialize", {"protocolVersion": OLD}, ears.on_notification, ears.on_request))
     link.set_version(OLD)
     await link.listen()
     await seen(link, "GET")
@@ -566,7 +566,7 @@ async def test_a_header_that_cannot_be_sent_is_told_without_it(faulty, ears):
 async def test_on_a_stream_what_is_for_nobody_is_dropped(link, caplog):
     """Ours: as over a pipe; of a doubled answer the first counts."""
     assert await call(link, "doubled") == {"which": "first"}
-    assert link.strays.count == 3
+    assert link.stray_messages.count == 3
     assert "yours" not in caplog.text
 
 
@@ -709,8 +709,8 @@ async def test_a_server_of_the_sdk_is_spoken_to(everything, ears):
             "capabilities": {"sampling": {}},
             "clientInfo": {"name": "t", "version": "1"},
         }
-        result = await link.call(Call("initialize", hello, ears.heard, ears.asked))
-        link.speak(result["protocolVersion"])
+        result = await link.call(Call("initialize", hello, ears.on_notification, ears.on_request))
+        link.set_version(result["protocolVersion"])
         await link.notify("notifications/initialized", None)
         await link.listen()
         own = Ears(**{"sampling/createMessage": sampled})
@@ -731,9 +731,9 @@ async def test_a_server_of_the_sdk_is_spoken_to_without_a_session(everything, ea
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
     }
     async with opened(HttpTransport(everything, listener=ears)) as link:
-        link.speak(NEW)
+        link.set_version(NEW)
         own = Ears()
-        discovered = await link.call(Call("server/discover", {"_meta": envelope}, own.heard, own.asked))
+        discovered = await link.call(Call("server/discover", {"_meta": envelope}, own.on_notification, own.on_request))
         progress = await call(link, "test_tool_with_progress", ears=own, meta={**envelope, "progressToken": "p"})
         refused = await fails(call(link, "test_sampling", prompt="Hi", meta=envelope), MCPError)
     assert NEW in discovered["supportedVersions"]

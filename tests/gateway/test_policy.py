@@ -128,10 +128,10 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
     class Slow:
         """A policy under which the first list takes longer."""
 
-        def check_may_ask(self, method, params):
+        def check_client_request(self, method, params):
             return None
 
-        def listed(self, method, raw, principal, look):
+        def visible_list(self, method, raw, principal, look):
             number = raw.unpruned["number"]
             if number == 1:
                 loop.call_soon_threadsafe(begun.set)

@@ -134,11 +134,11 @@ async def test_an_upstream_that_ends_while_it_opens_has_not_opened():
         async def open(self):
             pass
 
-        def speak(self, version):
+        def set_version(self, version):
             pass
 
         async def call(self, call):
-            self.listener.gone("it has ended")
+            self.listener.on_closed("it has ended")
             return {"supportedVersions": [STATELESS], "capabilities": {}}
 
         async def close(self):

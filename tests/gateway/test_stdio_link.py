@@ -104,7 +104,7 @@ async def test_two_calls_may_have_the_same_progress_token(link, ears):
     numbers = [(await one)["number"] for one in calls]
     assert [[params["progress"] for _, params in one.notes] for one in both] == [[number] for number in numbers]
     assert [params["progressToken"] for one in both for _, params in one.notes] == [1, 1]
-    assert link.strays.count == 1
+    assert link.stray_messages.count == 1
     assert ears.notes == []
 
 
@@ -119,7 +119,7 @@ async def test_progress_that_was_not_asked_for_is_dropped(link, ears):
     """MCP: only a request with a token has progress."""
     own = Ears()
     await call(link, "progress", ears=own, steps=1)
-    assert [own.notes, ears.notes, link.strays.count] == [[], [], 1]
+    assert [own.notes, ears.notes, link.stray_messages.count] == [[], [], 1]
 
 
 async def test_frames_of_a_subscription_reach_their_call(link, ears):
@@ -129,7 +129,7 @@ async def test_frames_of_a_subscription_reach_their_call(link, ears):
     assert own.methods == ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"]
     await ears.hears(1)
     assert ears.notes == [("notifications/tools/list_changed", {})]
-    assert link.strays.count == 1
+    assert link.stray_messages.count == 1
 
 
 async def test_a_question_with_the_id_zero_is_answered(link, ears):
@@ -203,7 +203,7 @@ async def test_a_question_that_is_open_already_is_not_asked_again(link, ears):
     await call(link, "echo")
     human.set()
     await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-    assert [len(ears.questions), link.strays.count] == [1, 1]
+    assert [len(ears.questions), link.stray_messages.count] == [1, 1]
     both[0].cancel()
 
 
@@ -216,7 +216,7 @@ async def test_cancelling_a_call_tells_the_upstream(link):
     (cancelled,) = (await call(link, "wait_for", seen="notifications/cancelled"))["seen"]
     assert cancelled["params"] == {"requestId": 1}
     await call(link, "late")
-    assert link.strays.count == 1
+    assert link.stray_messages.count == 1
 
 
 async def test_what_opens_a_conversation_is_not_cancelled(link):
@@ -249,18 +249,18 @@ async def test_twenty_thousand_notifications_are_heard_in_order(link, ears):
 async def test_a_listener_that_lags_makes_the_upstream_wait(link, ears):
     """Ours: what waits in memory is bounded."""
     gate = asyncio.Event()
-    heard = ears.heard
+    heard = ears.on_notification
 
     async def wait_and_hear(method, params):
         await gate.wait()
         await heard(method, params)
 
-    ears.heard = wait_and_hear
+    ears.on_notification = wait_and_hear
     storm = asyncio.create_task(call(link, "storm", times=50_000))
     async with asyncio.timeout(SOON_S):
         while link._process._output.is_reading():  # noqa: ASYNC110 - asyncio does not tell
             await asyncio.sleep(0)
-    assert link._process._pending < 2**20 + 2**19
+    assert link._process._pending_bytes < 2**20 + 2**19
     gate.set()
     await storm
     await ears.hears(50_000)
@@ -268,13 +268,13 @@ async def test_a_listener_that_lags_makes_the_upstream_wait(link, ears):
 
 async def test_a_listener_that_fails_hears_the_next(link, ears, caplog):
     """Ours: and the log tells no more than the kind of the error."""
-    heard = ears.heard
+    heard = ears.on_notification
 
     async def fail_once(method, params):
-        ears.heard = heard
+        ears.on_notification = heard
         raise ValueError("secret")
 
-    ears.heard = fail_once
+    ears.on_notification = fail_once
     await call(link, "storm", times=2)
     await ears.hears(1)
     assert "ValueError" in caplog.text
@@ -287,7 +287,7 @@ async def test_a_listener_that_fails_at_the_end_harms_no_call(link, ears, caplog
     def fail(reason):
         raise ValueError("secret")
 
-    ears.gone = fail
+    ears.on_closed = fail
     await fails(call(link, "die"), UpstreamUnavailable)
     await link.close()
     assert "ValueError" in caplog.text
@@ -316,7 +316,7 @@ async def test_garbage_is_dropped_and_counted(link, ears, caplog):
     with caplog.at_level(logging.DEBUG):
         assert await call(link, "garbage") == {"which": "first"}
         await call(link, "echo")
-    assert link.strays.count == 12
+    assert link.stray_messages.count == 12
     assert [record.args[0] for record in caplog.records if record.levelno == logging.WARNING] == [1, 2, 4, 8]
     assert "yours" not in caplog.text
     assert "listening" not in caplog.text
@@ -499,7 +499,7 @@ async def test_nothing_is_left_behind(ears):
 async def test_a_server_of_the_sdk_is_spoken_to(ears):
     async with opened(StdioTransport(EVERYTHING, listener=ears)) as link:
         client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        hello = await link.call(Call("initialize", client, ears.heard, ears.asked))
+        hello = await link.call(Call("initialize", client, ears.on_notification, ears.on_request))
         await link.notify("notifications/initialized", None)
         own = Ears()
         result = await call(link, "test_tool_with_progress", ears=own, meta={"progressToken": 0})

@@ -50,7 +50,7 @@ class Link:
     async def open(self):
         pass
 
-    def speak(self, version):
+    def set_version(self, version):
         pass
 
     async def listen(self):
@@ -66,7 +66,7 @@ class Link:
         if call.method == "tools/call":
             self.server.tools.append({**TOOL, "name": f"tool_{len(self.server.tools)}"})
             for method, params in self.server.says_in_calls:
-                await call.heard(method, params)
+                await call.on_notification(method, params)
             return {"content": []}
         return OPENING
 
@@ -84,7 +84,7 @@ class Hearing(Client):
         super().__init__(HANDSHAKE, ClientIdentity(HANDSHAKE, {"name": name}, {}))
         self.notes = []
 
-    def hear(self, method, params):
+    def notify(self, method, params):
         self.notes.append((method, params))
 
 
@@ -95,7 +95,7 @@ class Calling(GatewayCaller):
         super().__init__(client)
         object.__setattr__(self, "notes", [])
 
-    async def heard(self, method, params):
+    async def notify(self, method, params):
         self.notes.append((method, params))
 
 
@@ -148,7 +148,7 @@ async def test_a_change_that_is_told_in_the_stream_of_a_call_is_a_change(server,
     ann, bob = Hearing("ann"), Hearing("bob")
     session = await upstream.session(ann)
     await upstream.session(bob)
-    session.listens(True)
+    session.on_listening(True)
     assert await names(session, ann) == ["add"]
     server.says_in_calls = [(CHANGED, None)]
     assert await added(session, ann) == [(CHANGED, None)]
@@ -163,7 +163,7 @@ async def test_what_one_session_hears_of_a_list_holds_for_the_others(server, ups
     ann, bob = Hearing("ann"), Hearing("bob")
     first, second = await upstream.session(ann), await upstream.session(bob)
     for session, client in ((first, ann), (second, bob)):
-        session.listens(True)
+        session.on_listening(True)
         assert await names(session, client) == ["add"]
     server.says_in_calls = [(CHANGED, None)]
     await added(first, ann)
@@ -177,7 +177,7 @@ async def test_a_list_is_kept_only_while_a_change_can_be_told(server, upstream):
     session = await upstream.session(ann)
     for is_open, asked in ((None, 2), (True, 1), (False, 2), (True, 1)):
         if is_open is not None:
-            session.listens(is_open)
+            session.on_listening(is_open)
         server.asked = 0
         for _ in range(2):
             await names(session, ann)
@@ -193,7 +193,7 @@ async def test_a_list_that_was_asked_for_before_changes_could_be_told_is_not_kep
     async with asyncio.timeout(5):
         await server.is_asked.wait()
     server.tools.append({**TOOL, "name": "new"})
-    session.listens(True)
+    session.on_listening(True)
     server.gate.set()
     assert await asking == ["add"]
     assert await names(session, ann) == ["add", "new"]
@@ -208,7 +208,7 @@ async def test_who_watches_a_resource_hears_of_its_parts(upstream, told):
     for client, uri in ((ann, "file:///dir"), (bob, "file:///dir/b/"), (modern, "file:///dir")):
         await session.subscriptions.watch(GatewayCaller(client), {"uri": uri})
     for uri in ("file:///dir/a", "file:///dir/", "file:///dir/b/c", "file:///dirt", "file:///"):
-        await session.heard(RESOURCE_UPDATED, {"uri": uri})
+        await session.on_notification(RESOURCE_UPDATED, {"uri": uri})
     assert [params["uri"] for _, params in ann.notes] == ["file:///dir/a", "file:///dir/", "file:///dir/b/c"]
     assert [params["uri"] for _, params in bob.notes] == ["file:///dir/b/c"]
     # Streams of 2026-07-28 go by the address, so it is told as of what is watched there, too.
@@ -239,10 +239,10 @@ async def test_what_is_of_one_request_is_told_to_nobody_where_it_can_be_of_sever
     said = (method, {"progressToken": "p", "progress": 1, "message": "of whom?"})
     ann, bob = Hearing("ann"), Hearing("bob")
     session = await upstream.session(ann)
-    await session.heard(*said)
+    await session.on_notification(*said)
     assert ann.notes == [said]
     await upstream.session(bob)
-    await session.heard(*said)
+    await session.on_notification(*said)
     assert (ann.notes, bob.notes) == ([said], [])
 
 
@@ -256,7 +256,7 @@ async def test_what_is_of_one_request_is_told_to_the_one_that_has_one_open(serve
     asking = asyncio.create_task(session.call(turn, "tools/list", {}))
     async with asyncio.timeout(5):
         await server.is_asked.wait()
-    await session.heard(PROGRESS, {"progressToken": "p"})
+    await session.on_notification(PROGRESS, {"progressToken": "p"})
     server.gate.set()
     await asking
     assert (ann.notes, bob.notes, turn.notes) == ([], [], [(PROGRESS, {"progressToken": "p"})])

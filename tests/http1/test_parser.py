@@ -159,7 +159,7 @@ def test_what_has_no_end_is_not_waited_for(made, name):
 @pytest.mark.parametrize("more", [b"more", b""])
 def test_a_plain_answer_needs_no_other_reader(fields, at, more, monkeypatch):
     """Ours: its head has come as one, as heads do."""
-    monkeypatch.setattr(parser, "ByHttptools", None)
+    monkeypatch.setattr(parser, "HttptoolsParser", None)
     first = plain_first()
     head = OK + fields + b"\r\n"
     for piece in (head + b"hello"[:at], b"hello"[at:]):

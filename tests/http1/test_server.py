@@ -496,7 +496,7 @@ async def test_what_comes_behind_a_last_answer_is_not_read():
         writer.write(REQUEST)
         await came.wait()
         writer.write(REQUEST)
-        await turns_until(lambda: fronts[0]._ahead)
+        await turns_until(lambda: fronts[0]._pipelined)
         going.set()
         assert (await reader.read()).count(b"HTTP/1.1 200") == 1
     assert len(count) == 1
@@ -558,7 +558,7 @@ async def test_many_waits_of_an_application_let_no_more_in():
         await turns_until(lambda: fronts[0].is_paused)
         for _ in range(100):
             await asyncio.sleep(0)
-        assert len(fronts[0]._ahead) < 500_000
+        assert len(fronts[0]._pipelined) < 500_000
         going.set()
         await reader.readuntil(b"\r\n\r\nok")
 
@@ -627,7 +627,7 @@ async def test_what_comes_meanwhile_waits(first):
         writer.write(following * many)
         front = fronts[0]
         await turns_until(lambda: front.is_paused)
-        assert len(front._ahead) < 1_000_000
+        assert len(front._pipelined) < 1_000_000
         going.set()
         for _ in range(3):
             await reader.readuntil(b"\r\n\r\nok")

@@ -61,8 +61,8 @@ class Pipeline:
         self.records: list[Any] = []
         self.results = Results(KeptResults(over_bytes=200))
         self.server: Server[Any] = Server("canaries")
-        self.lists = SimpleNamespace(state=0)
-        writer = SimpleNamespace(who=lambda _who: "p:someone", write=self._write)
+        self.lists = SimpleNamespace(generation=0)
+        writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", write=self._write)
         audit: Any = middleware.AuditMiddleware(
             writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
@@ -124,7 +124,7 @@ class Session:
     """The one tool, as its server lists it."""
 
     def __init__(self, tool: dict[str, Any]) -> None:
-        self.lists = SimpleNamespace(state=0)
+        self.lists = SimpleNamespace(generation=0)
         self._tool = tool
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -266,7 +266,7 @@ def naive() -> Any:
     def listed(_self: Any, _method: str, raw: Any, *_: Any) -> Any:
         return enforcer.Visible(raw.unpruned)
 
-    return {"answered": answered, "listed": listed}
+    return {"visible_call_result": answered, "visible_list": listed}
 
 
 @contextmanager

@@ -70,12 +70,16 @@ def exactly(paths, names, out):
 wrote = enforcer.write_output
 STEPS = {
     "the value is not pruned": [(visibility.Sight, {"of": lambda self, value: value})],
-    "the schema is not pruned": [(visible_tools.VisibleTool, {"shown_schema": property(lambda self: self._declared)})],
+    "the schema is not pruned": [(visible_tools.VisibleTool, {"listed_schema": property(lambda self: self._declared)})],
     "content stays": [(enforcer, {"write_output": with_content})],
-    "prose is passed on": [(enforcer, {"_prose": lambda said, shown, *_: {**shown, "content": said["content"]}})],
-    "links are passed on": [(enforcer, {"_prose": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})],
+    "prose is passed on": [
+        (enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"]}})
+    ],
+    "links are passed on": [
+        (enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})
+    ],
     "meta is passed on": [
-        (passthrough.PassthroughFilter, {"_meta": lambda self, said: {"_meta": said.get("_meta", {})}})
+        (passthrough.PassthroughFilter, {"_allowed_meta": lambda self, said: {"_meta": said.get("_meta", {})}})
     ],
     "errors are passed on": [
         (PolicyEnforcer, {"refusal": lambda self, error, record: error}),
@@ -86,7 +90,7 @@ STEPS = {
     "schemas tell names": [(visibility, {"unsaid": lambda schema, names: schema})],
     "twins are passed on": [(visibility, {"_denying": exactly})],
     "text is read as without a wrapper": [(visibility, {"_of_text": lambda fields, wrapper: fields})],
-    "all share what is kept of answers": [(Results, {"within": lambda self, scope: self})],
+    "all share what is kept of answers": [(Results, {"scoped_to": lambda self, scope: self})],
     "all share what is kept of tools": [(Pipeline, {"audience": lambda self, who: self.policed.id})],
     "one rule is enough": [
         (visible_tools, {"Sight": lambda rules, *more: visibility.Sight(rules[:2], *more)}),

@@ -185,7 +185,9 @@ async def test_without_a_policy_they_are_told_apart():
     def as_it_is(self, raw, *_):
         return SimpleNamespace(value=raw.unpruned)
 
-    with patched(PolicyEnforcer, answered=as_it_is, listed=lambda self, method, raw, *_: as_it_is(self, raw)):
+    with patched(
+        PolicyEnforcer, visible_call_result=as_it_is, visible_list=lambda self, method, raw, *_: as_it_is(self, raw)
+    ):
         found, _ = await run(Pairs(0), 200)
     assert len(found) > 20
 

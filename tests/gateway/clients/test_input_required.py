@@ -156,7 +156,7 @@ async def test_a_call_that_has_waited_is_not_begun_again():
     class Gone:
         guard = None
 
-        def is_safe(self, method, params):
+        def is_retryable(self, method, params):
             return True
 
         async def session(self, client):

@@ -38,7 +38,7 @@ class Server:
         return self.says
 
     async def listed(self, key="a list"):
-        return await self.late.listed(key, self.answers, lambda: self.changes.append(self.says))
+        return await self.late.fetch(key, self.answers, lambda: self.changes.append(self.says))
 
     async def listed_late(self, says):
         """What is listed of it in time, where it says something else later."""

@@ -85,7 +85,7 @@ async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monk
         async def open(self):
             pass
 
-        def speak(self, version):
+        def set_version(self, version):
             pass
 
         async def call(self, call):

@@ -116,7 +116,7 @@ class Slow(GatewayCaller):
         super().__init__(client)
         object.__setattr__(self, "session", session)
 
-    async def asked(self, method, params):
+    async def ask(self, method, params):
         with pytest.raises(UpstreamTimeout):
             await self.session.call(GatewayCaller(self.client), "tools/call", {"name": "silent"})
         return {"roots": []}
@@ -143,7 +143,7 @@ def clients(number):
 
 
 async def gave_up(requests, client):
-    with pytest.raises(asyncio.CancelledError), requests.taken(GatewayCaller(client)):
+    with pytest.raises(asyncio.CancelledError), requests.track(GatewayCaller(client)):
         raise asyncio.CancelledError
 
 
@@ -186,7 +186,7 @@ async def test_what_fails_is_not_given_up(error):
 class Named(GatewayCaller):
     """A request of a client that can be asked."""
 
-    async def asked(self, method, params):
+    async def ask(self, method, params):
         return await self.client.ask(method, params)
 
 
@@ -241,7 +241,7 @@ class Answering(GatewayCaller):
         if answers:
             self.may_answer.set()
 
-    async def asked(self, method, params):
+    async def ask(self, method, params):
         self.is_asked.set()
         await self.may_answer.wait()
         return {"roots": []}

@@ -59,7 +59,7 @@ def kept(lists, *cursors):
 
 def keep(lists, cursor, following=None, **said):
     page = {"tools": [], **said, **({} if following is None else {"nextCursor": following})}
-    lists.keep("tools/list", None if cursor is None else {"cursor": cursor}, page, lists.state)
+    lists.store("tools/list", None if cursor is None else {"cursor": cursor}, page, lists.generation)
 
 
 def told_of_changes():

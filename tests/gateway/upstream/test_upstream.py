@@ -40,7 +40,7 @@ class Telling:
     async def open(self):
         pass
 
-    def speak(self, version):
+    def set_version(self, version):
         pass
 
     async def call(self, call):
@@ -77,7 +77,7 @@ class Living:
     async def open(self):
         pass
 
-    def speak(self, version):
+    def set_version(self, version):
         pass
 
     async def call(self, call):
@@ -109,7 +109,7 @@ class Asking(Living):
 class Thinking(GatewayCaller):
     """A client that is asked, and takes its time: the deadline of its request stands still."""
 
-    async def asked(self, method, params):
+    async def ask(self, method, params):
         await asyncio.Event().wait()
 
 
@@ -117,7 +117,7 @@ def terms(link, *, isolated=True, guard=None, timeout_s=5):
     return Terms(lambda listener: link(), timeout_s=timeout_s, isolated=isolated, per_era=False, guard=guard)
 
 
-def upstream(link, *, serves_one=False, **how):
+def upstream(link, *, single_client=False, **how):
     """An upstream, with a session for each client if nothing else is said."""
 
     async def told(method, params):
@@ -127,15 +127,15 @@ def upstream(link, *, serves_one=False, **how):
         "it",
         terms(link, **how),
         shared_identity=GATEWAY_IDENTITY,
-        single_client=serves_one,
+        single_client=single_client,
         publish=told,
         availability_listeners=AvailabilityListeners(told),
     )
 
 
 async def end(made):
-    made.give_up()
-    await made.ended()
+    made.close()
+    await made.wait_closed()
 
 
 def client(era=HANDSHAKE, name="a client"):
@@ -302,7 +302,7 @@ async def test_who_leaves_while_the_terms_change_is_served_no_more():
 async def test_one_that_serves_one_client_is_opened_as_that_client_after_a_change_too():
     """GATEWAY.md, "Sharing and eras": also where the gateway is the first to need it."""
     link = Living()
-    made = upstream(Living, serves_one=True, isolated=False)
+    made = upstream(Living, single_client=True, isolated=False)
     await made.session(client())
     made.reconfigure(terms(lambda: link, isolated=False))
     await made.session()
@@ -588,7 +588,7 @@ async def test_what_is_logged_in_the_stream_of_a_call_is_heard_from_the_default_
             return await super().call(call)
 
     class Hears(GatewayCaller):
-        async def heard(self, method, params):
+        async def notify(self, method, params):
             heard.append(params["level"])
 
     made, subscriptions, (first, second) = await shared(Logs())

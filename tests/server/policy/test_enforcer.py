@@ -293,10 +293,10 @@ def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
         assert named.listed_definition(other, NOBODY) is None
         assert every.listed_definition(other, NOBODY) is not None
         assert every.is_served(f"t{number}")
-    assert (len(named._checked), len(every._checked)) == (0, 3)
+    assert (len(named._checked_tools), len(every._checked_tools)) == (0, 3)
     assert not every.is_served("t1")
     assert every.hides("t1", ADMIN, FieldPath.parse("id"))
-    assert every.names_besides("t1", ADMIN) is None
+    assert every.hidden_names("t1", ADMIN) is None
     assert every.names_of("t1", ADMIN) == frozenset()
     # Who is asked for again is not forgotten next.
     every.listed_definition(tool() | {"name": "t2"}, NOBODY)
