@@ -297,8 +297,8 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
     policy = ruled(tmp_path)
     script = (
         "import sys; from pathlib import Path; from louver.catalogue.policy.policy import Policy\n"
-        "from louver.server.policy.enforcer import Policed\n"
-        "print(Policed('it', Policy.read(Path(sys.argv[1]), b'k' * 32)).id)"
+        "from louver.server.policy.enforcer import PolicyEnforcer\n"
+        "print(PolicyEnforcer('it', Policy.read(Path(sys.argv[1]), b'k' * 32)).id)"
     )
     for seed in ("1", "2"):
         made = subprocess.run(

@@ -62,7 +62,7 @@ class Pipeline:
         self.records: list[Any] = []
         self.results = Results(KeptResults(over_bytes=200))
         self.server: Server[Any] = Server("canaries")
-        self.lists = SimpleNamespace(state=0)
+        self.lists = SimpleNamespace(generation=0)
         writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", write=self._write)
         audit: Any = middleware.AuditMiddleware(
             writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
@@ -127,7 +127,7 @@ class Session:
     """The one tool, as its server lists it."""
 
     def __init__(self, tool: dict[str, Any]) -> None:
-        self.lists = SimpleNamespace(state=0)
+        self.lists = SimpleNamespace(generation=0)
         self._tool = tool
 
     async def tools(self) -> list[dict[str, Any]]:

@@ -90,7 +90,7 @@ STEPS = {
     "schemas tell names": [(visibility, {"unsaid": lambda schema, names: schema})],
     "twins are passed on": [(visibility, {"_denying": exactly})],
     "text is read as without a wrapper": [(visibility, {"_of_text": lambda fields, wrapper: fields})],
-    "all share what is kept of answers": [(Results, {"within": lambda self, scope: self})],
+    "all share what is kept of answers": [(Results, {"scoped_to": lambda self, scope: self})],
     "all share what is kept of tools": [(Pipeline, {"audience": lambda self, who: self.policed.id})],
     "one rule is enough": [
         (visible_tools, {"Sight": lambda rules, *more: visibility.Sight(rules[:2], *more)}),

@@ -40,7 +40,7 @@ UNKNOWN_TOOL: Final = "*"  # recorded as the name of a tool that does not exist
 
 
 class RecordWriter(Protocol):
-    """Writes records (`louver.server.audit.writer.Audit`)."""
+    """Writes records (`louver.server.audit.writer.AuditWriter`)."""
 
     def principal_digest(self, principal: Principal) -> str: ...
 
