@@ -1,0 +1,334 @@
+"""Sessions of 2025-11-25 over HTTP: what is refused is refused as by the SDK, and no session is another's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from gateway.in_memory import sdk_server
+from gateway.serve.test_endpoint import Heard, served
+from louver.catalogue.policy.principal import Principal
+from louver.gateway.serve import sessions
+from louver.gateway.serve.endpoint import Endpoint
+from louver.gateway.serve.exchange import IDENTITY
+from louver.server.request import Identity
+
+pytestmark = pytest.mark.anyio
+
+OLD = "2025-11-25"
+WHO = {"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
+HEADERS = {
+    "host": "127.0.0.1:8080",
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": OLD,
+}
+SOON_S = 10
+
+
+def asks(method, number=1, **params):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+INITIALIZE = asks("initialize", 0, **WHO)
+
+
+async def send(app, message=None, method="POST", session=None, heard=None, headers=(), **scope):
+    """The exchange of a message, or of none; it ends by itself, or when the client leaves."""
+    heard = heard or Heard()
+    body = b"" if message is None else message if isinstance(message, bytes) else json.dumps(message).encode()
+    left = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive():
+        if left:
+            return left.pop()
+        await heard.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def note(sent):
+        heard.sent.append(sent)
+        if method == "GET" or sent["type"] == "http.response.body":
+            heard.began.set()
+
+    every = {**HEADERS, "content-length": str(len(body)), **({} if session is None else {"mcp-session-id": session})}
+    pairs = [(name.encode(), value.encode()) for name, value in {**every, **dict(headers)}.items() if value is not None]
+    given = {"type": "http", "method": method, "path": "/mcp", "root_path": "", "query_string": b"", "headers": pairs}
+    async with asyncio.timeout(SOON_S):
+        await app({**given, "client": ("127.0.0.9", 1), **scope}, receive, note)
+    return heard
+
+
+def session_of(heard):
+    return dict(heard.sent[0]["headers"])[b"mcp-session-id"].decode()
+
+
+def events(heard):
+    """The events of a stream: their ids, and their messages."""
+    found = []
+    for event in heard.body.decode().split("\r\n\r\n"):
+        lines = dict(line.split(": ", 1) for line in event.splitlines() if not line.startswith(":"))
+        if "data" in lines:
+            found.append((int(lines["id"]), json.loads(lines["data"]) if lines["data"] else None))
+    return found
+
+
+class Answers:
+    """The end of all steps: it opens, and answers as it is told."""
+
+    def __init__(self):
+        self.go_on, self.begun, self.closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, request, _call_next):
+        if request.method == "initialize":
+            request.connection.when_closed(self._note_closed)
+            return {"protocolVersion": request.params["protocolVersion"], "capabilities": {}, "serverInfo": {}}
+        name = request.params.get("name")
+        if name == "waits":
+            self.begun.set()
+            await request.connection.notify("x/waiting", None, request.id)
+            await self.go_on.wait()
+        if name == "pauses":
+            await request.pause()
+            self.begun.set()
+            await self.go_on.wait()
+        if name == "asks":
+            return {"answered": await request.connection.ask("roots/list", None, request.id)}
+        return {"name": name}
+
+    async def _note_closed(self):
+        self.closed.set()
+
+
+@pytest.fixture
+def answers():
+    return Answers()
+
+
+@pytest.fixture
+async def app(answers):
+    return Endpoint(served(answers))
+
+
+async def opened(app, **scope):
+    heard = await send(app, INITIALIZE, **scope)
+    assert events(heard)[-1][1]["result"]["protocolVersion"] == OLD
+    session = session_of(heard)
+    await send(app, {"jsonrpc": "2.0", "method": "notifications/initialized"}, session=session, **scope)
+    return session
+
+
+REFUSED = {
+    "no session": {"message": asks("tools/list")},
+    "an unknown session": {"message": asks("tools/list"), "session": "unknown"},
+    "a notification of none": {"message": {"jsonrpc": "2.0", "method": "x/y"}},
+    "a stream of none": {"method": "GET"},
+    "a stream of an unknown one": {"method": "GET", "session": "unknown"},
+    "the end of an unknown one": {"method": "DELETE", "session": "unknown"},
+    "another method": {"method": "PUT"},
+    "another host": {"message": INITIALIZE, "headers": {"host": "example.com"}},
+    "another origin": {"message": INITIALIZE, "headers": {"origin": "http://example.com"}},
+    "accepts less": {"message": INITIALIZE, "headers": {"accept": "application/json"}},
+    "content of another type": {"message": INITIALIZE, "headers": {"content-type": "text/plain"}},
+    "too large": {"message": INITIALIZE, "headers": {"content-length": "5000000"}},
+    "no JSON": {"message": b"{"},
+}
+OTHERWISE = {"a stream of none", "a notification of none", "another method"}
+"""What the SDK opens a session for before it refuses it."""
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+async def test_what_is_refused_is_refused_as_by_the_sdk(app, refused):
+    """2025-11-25, "Session Management"; ours: the SDK is the reference of clients."""
+    reference = sdk_server(served()).streamable_http_app()
+    async with reference.router.lifespan_context(reference):
+        expected = await send(reference, **REFUSED[refused])
+    found = await send(app, **REFUSED[refused])
+    assert found.status == expected.status
+    if found.body.startswith(b"{") and refused not in OTHERWISE:
+        assert json.loads(found.body)["error"]["code"] == json.loads(expected.body)["error"]["code"]
+
+
+async def test_a_request_is_answered_in_a_stream_that_can_be_resumed(app):
+    """2025-11-25, "Resumability and Redelivery": the first event has an id and no message."""
+    session = await opened(app)
+    heard = await send(app, asks("tools/call", 7, name="t"), session=session)
+    (first, nothing), (second, answer) = events(heard)
+    assert nothing is None
+    assert first < second
+    assert answer == {"jsonrpc": "2.0", "id": 7, "result": {"name": "t"}}
+    assert b"retry: 500\r\n" in heard.body
+    again = await send(app, method="GET", session=session, headers={"last-event-id": str(first)})
+    assert events(again) == [(second, answer)]
+    assert not again.sent[-1].get("more_body")
+
+
+async def test_older_revisions_get_no_event_without_a_message(app):
+    """2025-06-18 knows none, and clients of it may not read one."""
+    opening = asks("initialize", 0, **{**WHO, "protocolVersion": "2025-06-18"})
+    assert [message is None for _, message in events(await send(app, opening))] == [False]
+
+
+async def test_a_call_goes_on_though_its_stream_breaks(app, answers):
+    """2025-11-25, "Resumability and Redelivery": the client resumes the stream, and gets what it has missed."""
+    session = await opened(app)
+    broken = Heard()
+    calling = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session, heard=broken))
+    await answers.begun.wait()
+    broken.left.set()
+    first = events(broken)[0][0]
+    resumed = Heard()
+    resuming = asyncio.create_task(
+        send(app, method="GET", session=session, headers={"last-event-id": str(first)}, heard=resumed)
+    )
+    await resumed.began.wait()
+    answers.go_on.set()
+    await resuming
+    await calling
+    methods = [message.get("method") for _, message in events(resumed) if message]
+    assert methods == ["x/waiting", None]
+    assert events(resumed)[-1][1]["result"] == {"name": "waits"}
+
+
+async def test_a_stream_that_is_paused_ends_and_is_resumed(app, answers):
+    """2025-11-25, "Resumability and Redelivery": the server may close a stream before the response."""
+    session = await opened(app)
+    paused = Heard()
+    calling = asyncio.create_task(send(app, asks("tools/call", 7, name="pauses"), session=session, heard=paused))
+    await answers.begun.wait()
+    assert not paused.sent[-1].get("more_body")
+    first = events(paused)[0][0]
+    resumed = Heard()
+    resuming = asyncio.create_task(
+        send(app, method="GET", session=session, headers={"last-event-id": str(first)}, heard=resumed)
+    )
+    await resumed.began.wait()
+    answers.go_on.set()
+    await resuming
+    await calling
+    assert events(resumed)[-1][1]["result"] == {"name": "pauses"}
+
+
+async def test_who_resumes_a_stream_takes_it_over(app, answers):
+    """Ours: the server may not know yet that the first connection is lost."""
+    session = await opened(app)
+    first = Heard()
+    calling = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session, heard=first))
+    await answers.begun.wait()
+    last = {"last-event-id": str(events(first)[0][0])}
+    resumed = Heard()
+    resuming = asyncio.create_task(send(app, method="GET", session=session, headers=last, heard=resumed))
+    await resumed.began.wait()
+    answers.go_on.set()
+    await resuming
+    await calling
+    assert [message for _, message in events(first) if message and "result" in message] == []
+    assert events(resumed)[-1][1]["result"] == {"name": "waits"}
+
+
+@pytest.mark.parametrize("last", ["", "x", "-1", "²", "9" * 5000, "999"])
+async def test_an_event_that_is_none_resumes_nothing(app, last):
+    """Ours: Python reads no number of so many digits."""
+    session = await opened(app)
+    heard = Heard()
+    heard.left.set()
+    found = await send(app, method="GET", session=session, headers={"last-event-id": last}, heard=heard)
+    assert (found.status, events(found)) == (200, [])
+
+
+async def test_a_cancelled_request_ends_with_an_error(app, answers):
+    """Ours, as the SDK: the stream of a request ends only with a response."""
+    session = await opened(app)
+    calling = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session))
+    await answers.begun.wait()
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    assert (await send(app, cancelled, session=session)).status == 202
+    assert events(await calling)[-1][1]["error"]["code"] == -32800
+
+
+async def test_a_question_is_asked_in_the_stream_of_its_request(app):
+    """2025-11-25, "Sending Messages to the Server"."""
+    session = await opened(app)
+    heard = Heard()
+    calling = asyncio.create_task(send(app, asks("tools/call", 7, name="asks"), session=session, heard=heard))
+    while not (asked := [message for _, message in events(heard) if message]):
+        heard.began.clear()
+        await heard.began.wait()
+    assert asked[0]["method"] == "roots/list"
+    answer = {"jsonrpc": "2.0", "id": asked[0]["id"], "result": {"roots": []}}
+    assert (await send(app, answer, session=session)).status == 202
+    assert events(await calling)[-1][1]["result"] == {"answered": {"roots": []}}
+
+
+async def test_a_session_has_one_stream_besides(app):
+    """2025-11-25, "Listening for Messages from the Server"."""
+    session = await opened(app)
+    heard = Heard()
+    listening = asyncio.create_task(send(app, method="GET", session=session, heard=heard))
+    await heard.began.wait()
+    assert (await send(app, method="GET", session=session)).status == 409
+    heard.left.set()
+    await listening
+
+
+async def test_a_session_that_is_deleted_ends_its_calls_and_streams(app, answers):
+    """2025-11-25, "Session Management": from then on it is not found."""
+    session = await opened(app)
+    listening = asyncio.create_task(send(app, method="GET", session=session))
+    calling = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session))
+    await answers.begun.wait()
+    assert (await send(app, method="DELETE", session=session)).status == 200
+    await asyncio.gather(listening, calling)
+    assert (await send(app, asks("tools/list"), session=session)).status == 404
+
+
+ANN, BOB = (Identity(Principal(client=name), (name, None, None)) for name in ("ann", "bob"))
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+async def test_to_another_caller_a_session_does_not_exist(app, method):
+    """2025-11-25, "Session Hijacking"."""
+    session = await opened(app, **{IDENTITY: ANN})
+    message = asks("tools/list") if method == "POST" else None
+    for scope in ({IDENTITY: BOB}, {}):
+        refused = await send(app, message, method=method, session=session, **scope)
+        unknown = await send(app, message, method=method, session="unknown", **scope)
+        assert (refused.status, refused.body) == (unknown.status, unknown.body) == (404, unknown.body)
+    assert (await send(app, asks("tools/list"), session=session, **{IDENTITY: ANN})).status == 200
+
+
+async def test_so_many_sessions_are_open(app, monkeypatch):
+    """Ours: `MAX_HTTP_SESSIONS`; those that are open stay."""
+    monkeypatch.setattr(sessions, "MAX_HTTP_SESSIONS", 2)
+    first = await opened(app)
+    second = await opened(app)
+    assert (await send(app, INITIALIZE)).status == 503
+    await send(app, method="DELETE", session=second)
+    await opened(app)
+    assert (await send(app, asks("tools/list"), session=first)).status == 200
+
+
+async def test_a_session_that_is_not_opened_is_none(app, answers, monkeypatch):
+    """Ours: whoever is refused holds no place."""
+    monkeypatch.setattr(sessions, "MAX_HTTP_SESSIONS", 1)
+    refused = await send(app, asks("initialize", 0))
+    assert "error" in events(refused)[-1][1]
+    await opened(app)
+
+
+async def test_a_session_without_requests_ends_in_time(answers, monkeypatch):
+    """Ours: `HTTP_SESSION_IDLE_S`; clients that crash do not end theirs. An open stream holds it."""
+    monkeypatch.setattr(sessions, "HTTP_SESSION_IDLE_S", 0.01)
+    app = Endpoint(served(answers))
+    held = await opened(app)
+    heard = Heard()
+    listening = asyncio.create_task(send(app, method="GET", session=held, heard=heard))
+    await heard.began.wait()
+    idle = await opened(app)
+    async with asyncio.timeout(SOON_S):
+        await answers.closed.wait()
+    assert (await send(app, asks("tools/list"), session=idle)).status == 404
+    assert (await send(app, asks("tools/list"), session=held)).status == 200
+    heard.left.set()
+    await listening
