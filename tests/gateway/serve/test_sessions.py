@@ -93,6 +93,8 @@ class Answers:
             await request.pause()
             self.begun.set()
             await self.go_on.wait()
+        if name == "who":
+            return {"scopes": sorted(request.identity.principal.scopes)}
         if name == "asks":
             return {"answered": await request.connection.ask("roots/list", None, request.id)}
         return {"name": name}
@@ -296,6 +298,29 @@ async def test_to_another_caller_a_session_does_not_exist(app, method):
         unknown = await send(app, message, method=method, session="unknown", **scope)
         assert (refused.status, refused.body) == (unknown.status, unknown.body) == (404, unknown.body)
     assert (await send(app, asks("tools/list"), session=session, **{IDENTITY: ANN})).status == 200
+
+
+async def test_each_request_has_the_rights_of_its_own_token(app):
+    """Ours: another token of the same caller may have fewer of them."""
+    session = await opened(app, **{IDENTITY: ANN})
+    for scopes in (["read", "write"], ["read"]):
+        caller = Identity(Principal(client="ann", scopes=frozenset(scopes)), ANN.key)
+        heard = await send(app, asks("tools/call", 7, name="who"), session=session, **{IDENTITY: caller})
+        assert events(heard)[-1][1]["result"] == {"scopes": scopes}
+
+
+@pytest.mark.parametrize("number", ["standalone", "", "7", 7])
+async def test_a_request_has_a_stream_whatever_its_id(app, number):
+    """JSON-RPC: an id is any text or number."""
+    session = await opened(app)
+    listening = Heard()
+    stream = asyncio.create_task(send(app, method="GET", session=session, heard=listening))
+    await listening.began.wait()
+    heard = await send(app, asks("tools/call", number, name="t"), session=session)
+    assert events(heard)[-1][1]["id"] == number
+    assert events(listening) == []
+    listening.left.set()
+    await stream
 
 
 async def test_so_many_sessions_are_open(app, monkeypatch):

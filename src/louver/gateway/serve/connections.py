@@ -91,14 +91,12 @@ class StatelessConnection:
 class HandshakeConnection:
     shared = None
 
-    def __init__(self, answer: Next, send: Send, identity: Identity, address: str | None = None) -> None:
+    def __init__(self, answer: Next, send: Send) -> None:
         self.state: dict[str, Any] = {}
         self.opening: dict[str, Any] | None = None
         self.version = LATEST_HANDSHAKE_VERSION
         self._answer = answer
         self._send = send
-        self._identity = identity
-        self._address = address
         self._initialized = asyncio.Event()
         self._in_flight = InFlightRequests()
         self._questions: dict[RequestId, asyncio.Future[dict[str, Any]]] = {}
@@ -112,15 +110,20 @@ class HandshakeConnection:
         return self.opening is not None
 
     async def respond(
-        self, message: dict[str, Any], pause: Callable[[], Awaitable[None]] | None = None
+        self,
+        message: dict[str, Any],
+        identity: Identity,
+        address: str | None = None,
+        pause: Callable[[], Awaitable[None]] | None = None,
     ) -> bytes | None:
         """The response to a request; None if the client has cancelled it."""
+        params: dict[str, Any] = message.get("params") or {}
         request_id = message["id"]
-        work = respond(self._answer_and_open, self._request(message, request_id, pause))
-        response = await self._in_flight.run(request_id, work)
+        request = Request(message["method"], params, request_id, self.version, self, identity, address, pause)
+        response = await self._in_flight.run(request_id, respond(self._answer_and_open, request))
         return None if response is None else response[0]
 
-    async def receive(self, message: dict[str, Any]) -> None:
+    async def receive(self, message: dict[str, Any], identity: Identity, address: str | None = None) -> None:
         """Take in a notification, or the response to a question."""
         method: str | None = message.get("method")
         if method is None:
@@ -131,7 +134,8 @@ class HandshakeConnection:
             self._initialized.set()
         elif method == "notifications/cancelled":
             self._in_flight.cancel(params.get("requestId"))
-        await forward_notification(self._answer, self._request(message, None))
+        request = Request(method, params, None, self.version, self, identity, address)
+        await forward_notification(self._answer, request)
 
     async def notify(self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> None:
         if method == _TOOLS_CHANGED and self._on_tools_changed is not None:
@@ -152,7 +156,8 @@ class HandshakeConnection:
             return await answer
         except asyncio.CancelledError:
             with suppress(Exception):
-                await self._send(message_text("notifications/cancelled", {"requestId": question}), request_id)
+                async with asyncio.timeout(CLOSING_S):
+                    await self._send(message_text("notifications/cancelled", {"requestId": question}), request_id)
             raise
         finally:
             del self._questions[question]
@@ -199,12 +204,3 @@ class HandshakeConnection:
         if request.method == "initialize":
             self.opening, self.version = request.params, result["protocolVersion"]
         return result
-
-    def _request(
-        self,
-        message: dict[str, Any],
-        request_id: RequestId | None,
-        pause: Callable[[], Awaitable[None]] | None = None,
-    ) -> Request:
-        params: dict[str, Any] = message.get("params") or {}
-        return Request(message["method"], params, request_id, self.version, self, self._identity, self._address, pause)

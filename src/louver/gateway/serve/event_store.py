@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Missed(NamedTuple):
-    stream: str
+    stream: str | None
     events: list[tuple[int, bytes]]  # number and text
     is_ended: bool  # whether the last of them is the response
 
@@ -29,15 +29,15 @@ class Missed(NamedTuple):
 class SessionEvents:
     """The stored events of one session."""
 
-    def __init__(self, store: Callable[[SessionEvents, str, bytes | None, bool], int]) -> None:
+    def __init__(self, store: Callable[[SessionEvents, str | None, bytes | None, bool], int]) -> None:
         # Event number -> (stream, whether the event is the response that ends the stream).
-        self.sent: OrderedDict[int, tuple[str, bool]] = OrderedDict()
+        self.sent: OrderedDict[int, tuple[str | None, bool]] = OrderedDict()
         # Texts not yet evicted. An event without a message only opens a stream and has no text.
         self.texts: OrderedDict[int, bytes] = OrderedDict()
         self.size = 0  # of the texts, in bytes
         self._store = store
 
-    def store(self, stream: str, message: bytes | None, *, is_response: bool = False) -> int:
+    def store(self, stream: str | None, message: bytes | None, *, is_response: bool = False) -> int:
         """Store an event and return its number; without a message it opens the stream."""
         return self._store(self, stream, message, is_response)
 
@@ -86,7 +86,7 @@ class EventStore:
             self._count -= len(events.sent)
             self._bytes -= events.size
 
-    def _store(self, events: SessionEvents, stream: str, message: bytes | None, is_response: bool) -> int:
+    def _store(self, events: SessionEvents, stream: str | None, message: bytes | None, is_response: bool) -> int:
         number = next(self._numbers)
         if events not in self._sessions:
             return number

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Next
 
-_STANDALONE: Final = "standalone"
+_STANDALONE: Final = None
+"""The name of the stream of messages that belong to no request; the others have the ids of theirs."""
+
 _STREAM_TYPE: Final = "text/event-stream"
 _RESUMABLE_VERSION: Final = "2025-11-25"
 _NOT_FOUND: Final = "Session not found"
@@ -147,16 +149,16 @@ class Session:
         self.header = (SESSION_HEADER.encode(), session_id.encode())
         self.owner = exchange.identity.key
         self.requests = 0  # that are open
-        self.connection = HandshakeConnection(answer, self._send, exchange.identity, exchange.address)
+        self.connection = HandshakeConnection(answer, self._send)
         self.events = events
         self._silent = silent
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str | None, Stream] = {}
 
     async def post(self, exchange: Exchange, message: dict[str, Any]) -> None:
         if "method" not in message or "id" not in message:
             # Served after the response, which says no more than that it has arrived.
             await exchange.respond(202, b"", self.header)
-            await self.connection.receive(message)
+            await self.connection.receive(message, exchange.identity, exchange.address)
             return
         request_id = message["id"]
         name = str(request_id)
@@ -167,7 +169,8 @@ class Session:
             await exchange.start_stream(self.header)
             if can_resume:
                 await exchange.write(_first_event(self.events.store(name, None)))
-            response = await self.connection.respond(message, partial(self._pause, name) if can_resume else None)
+            pause = partial(self._pause, name) if can_resume else None
+            response = await self.connection.respond(message, exchange.identity, exchange.address, pause)
             if response is None:
                 # The stream ends only with a response, also for who resumes it.
                 response = error_text(request_id, JsonRpcError(REQUEST_CANCELLED, "Request cancelled"))
@@ -206,7 +209,7 @@ class Session:
         first = _first_event(self.events.store(missed.stream, None)) if can_resume else b""
         await self._hold(missed.stream, Stream(exchange, self._silent), first)
 
-    async def _hold(self, name: str, stream: Stream, first: bytes = b"") -> None:
+    async def _hold(self, name: str | None, stream: Stream, first: bytes = b"") -> None:
         """Keep a stream open until it is ended, or the client has gone."""
         before, self._streams[name] = self._streams.get(name), stream
         try:
@@ -223,7 +226,7 @@ class Session:
     async def _send(self, message: bytes, request_id: RequestId | None) -> None:
         await self._write(_STANDALONE if request_id is None else str(request_id), message)
 
-    async def _write(self, name: str, message: bytes, *, is_response: bool = False) -> None:
+    async def _write(self, name: str | None, message: bytes, *, is_response: bool = False) -> None:
         number = self.events.store(name, message, is_response=is_response)
         stream = self._streams.get(name)
         if stream is not None:

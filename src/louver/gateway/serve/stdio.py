@@ -64,7 +64,7 @@ class _StdioServer:
         self._read_line = read_line
         self._write_line = write_line
         self._write_lock = asyncio.Lock()
-        self._handshake = HandshakeConnection(answer, self._send, identity)
+        self._handshake = HandshakeConnection(answer, self._send)
         self._is_modern: bool | None = None  # None before the first request
         self._has_only_discovered = True
         self._shared: dict[str, Any] = {}  # by the requests of 2026-07-28
@@ -166,7 +166,7 @@ class _StdioServer:
             raise JsonRpcError(
                 INVALID_REQUEST, "this connection was opened by 'initialize': requests of 2026-07-28 need their own"
             )
-        return await self._handshake.respond(message)
+        return await self._handshake.respond(message, self._identity)
 
     async def _respond_modern(self, message: dict[str, Any]) -> bytes | None:
         params: dict[str, Any] = message.get("params") or {}
@@ -180,7 +180,7 @@ class _StdioServer:
 
     async def _notify(self, message: dict[str, Any]) -> None:
         if not self._is_modern:
-            await self._handshake.receive(message)
+            await self._handshake.receive(message, self._identity)
             return
         params: dict[str, Any] = message.get("params") or {}
         if message["method"] == "notifications/cancelled":
