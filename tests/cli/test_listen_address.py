@@ -94,7 +94,7 @@ def test_just_the_hosts_that_were_named_are_answered(everywhere, server, headers
 @pytest.fixture(scope="module")
 def everywhere(tmp_path_factory):
     """The ports of the example and of a gateway, which serve anyone."""
-    known = ["--anyone", "--known-as", "MCP.lan", "--known-as", "[2001:db8::1]:80"]
+    known = ["--anyone", "--allowed-host", "MCP.lan", "--allowed-host", "[2001:db8::1]:80"]
     options = config(tmp_path_factory.mktemp("everywhere"), {"records": fixture("records")})
     with serving_everywhere("--example", *known) as example, serving_everywhere(*options, *known) as gateway:
         yield {"example": example, "gateway": gateway}
@@ -126,14 +126,14 @@ def test_an_address_is_known_as_itself_unless_it_stands_for_all(address, hosts):
 @pytest.mark.parametrize("name", ["", "*", "*:80", "http://mcp.lan", "mcp.lan/mcp", "mcp.lan:*", "2001:db8::1", "a b"])
 def test_a_name_that_is_no_host_is_refused(name):
     """Ours: what would never match, or would match anything, is told at once."""
-    with pytest.raises(InvalidInput, match=r"--known-as takes a host, for example mcp.example"):
+    with pytest.raises(InvalidInput, match=r"--allowed-host takes a host, such as mcp.example"):
         ListenAddress.read("127.0.0.1:0").allowed_hosts([name])
 
 
-@pytest.mark.parametrize("option", [["--anyone"], ["--known-as", "mcp.lan"]])
+@pytest.mark.parametrize("option", [["--anyone"], ["--allowed-host", "mcp.lan"]])
 def test_over_stdio_there_is_nobody_to_be_let_in(option):
     """Ours: an option that does nothing is told."""
-    assert "--anyone and --known-as are for --http" in refused("--example", *option)
+    assert "--anyone and --allowed-host are for --http" in refused("--example", *option)
 
 
 def test_a_refusal_does_not_open_the_servers(tmp_path):

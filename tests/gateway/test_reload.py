@@ -279,9 +279,7 @@ async def test_what_came_before_a_policy_is_not_answered_by_a_server_that_is_und
             await reached(http, served.url)
             options_of(tmp_path, {"it": fixture("tattling", policy="it.policy.json")})
             said = (await calling).json()
-    assert (
-        said["result"]["_meta"]["dev.louver/error"]["message"] == "upstream 'it' has been configured anew: call again"
-    )
+    assert said["result"]["_meta"]["dev.louver/error"]["message"] == "upstream 'it' has been reconfigured: call again"
 
 
 async def reached(http, url):

@@ -84,43 +84,47 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="call the example server with a stock client, show the savings")
+    demo = commands.add_parser("demo", help="call the example server with a stock client and show the savings")
     demo.add_argument("--json", action="store_true", help="print the table as one JSON array")
 
-    serve = commands.add_parser("serve", help="serve the gateway before other servers, or the example server")
+    serve = commands.add_parser("serve", help="serve the gateway in front of MCP servers, or the example server")
     serve_group = _add_upstreams(serve)
-    serve_group.add_argument("--example", action="store_true", help="the example server")
+    serve_group.add_argument("--example", action="store_true", help="serve the example server")
     serve.add_argument(
         "--exposure",
         choices=("full", "minimal", "discovery", "gateway"),
-        help="how tools are listed: whole, in a sentence each, found by five tools, or reached by one",
+        help="how tools are listed: in full, in one sentence each, behind five discovery tools, or behind one tool",
     )
     scripts = serve.add_mutually_exclusive_group()
-    scripts.add_argument("--execute", action="store_true", default=None, help="let clients run Lua scripts")
-    scripts.add_argument("--no-execute", action="store_false", dest="execute", help="do not let them")
+    scripts.add_argument("--execute", action="store_true", default=None, help="enable Lua scripts")
+    scripts.add_argument("--no-execute", action="store_false", dest="execute", help="disable Lua scripts")
     serve.add_argument(
-        "--ready-views", action="store_true", help="shorter answers of well-known servers, by the views that ship"
+        "--ready-views", action="store_true", help="shorten the answers of well-known servers with the shipped views"
     )
-    serve.add_argument("--log", choices=("text", "json"), default="text", help="the form of what is told")
+    serve.add_argument("--log", choices=("text", "json"), default="text", help="log format")
     transport = serve.add_mutually_exclusive_group()
-    transport.add_argument("--stdio", action="store_true", help="over standard input and output, the default")
-    transport.add_argument("--http", metavar="HOST:PORT", help="over Streamable HTTP at /mcp; port 0: any")
-    serve.add_argument("--anyone", action="store_true", help="serve whoever reaches the address, without tokens")
+    transport.add_argument("--stdio", action="store_true", help="serve over standard input and output (default)")
+    transport.add_argument(
+        "--http", metavar="HOST:PORT", help="serve over Streamable HTTP at /mcp; port 0: any free one"
+    )
     serve.add_argument(
-        "--known-as",
+        "--anyone", action="store_true", help="serve any client that reaches the address, without tokens"
+    )
+    serve.add_argument(
+        "--allowed-host",
         metavar="HOST",
         action="append",
         default=[],
-        help="a host that clients reach it by, beside the address; once for each",
+        help="accept this Host header, besides the address (repeatable)",
     )
 
-    check = commands.add_parser("check", help="see whether a configuration can be served")
+    check = commands.add_parser("check", help="check a configuration and its servers")
     _add_upstreams(check)
 
-    tools = commands.add_parser("tools", help="list the tools of servers, and what each costs to list")
+    tools = commands.add_parser("tools", help="list the tools of servers and the tokens that each costs")
     _add_upstreams(tools)
-    tools.add_argument("--upstream", metavar="NAME", help="just this server of the file")
-    tools.add_argument("--query", metavar="WORDS", help="just those that fit, the best first, with their scores")
+    tools.add_argument("--upstream", metavar="NAME", help="only this server of the file")
+    tools.add_argument("--query", metavar="WORDS", help="only matching tools, the best first, with scores")
     tools.add_argument("--json", action="store_true", help="print one JSON array")
 
     call = commands.add_parser("call", help="call one tool of a server")
@@ -131,10 +135,14 @@ def _parser() -> Parser:
     call.add_argument("--view", metavar="NAME", help="a view of the tool")
     call.add_argument("--json", action="store_true", help="print the whole result, one JSON object")
 
-    conformance = commands.add_parser("conformance", help="see whether a server keeps the specification")
+    conformance = commands.add_parser("conformance", help="run the conformance suite against a server")
     conformance.add_argument("target", metavar="TARGET", help="the server: its URL, or its command in one word")
     conformance.add_argument(
-        "--era", action="append", default=[], choices=("2025-11-25", "2026-07-28"), help="a revision it must speak"
+        "--era",
+        action="append",
+        default=[],
+        choices=("2025-11-25", "2026-07-28"),
+        help="a required revision (repeatable)",
     )
     conformance.add_argument(
         "--group",
@@ -142,18 +150,18 @@ def _parser() -> Parser:
         default=[],
         choices=_GROUPS,
         metavar="GROUP",
-        help=f"just these checks, which it must offer: {', '.join(_GROUPS)}",
+        help=f"only these checks (repeatable): {', '.join(_GROUPS)}",
     )
     conformance.add_argument("--fixture", metavar="FILE", help="arguments for its tools, a JSON object")
-    conformance.add_argument("--baseline", metavar="FILE", help="failures that are known, a line each")
+    conformance.add_argument("--baseline", metavar="FILE", help="known failures, one per line")
     conformance.add_argument("--json", action="store_true", help="print the report as one JSON object")
     conformance.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML")
 
     suggest = commands.add_parser(
-        "suggest", help="call tools, see what weighs in their answers, and get views and schemas"
+        "suggest", help="call tools, weigh their answers by field, and suggest views and schemas"
     )
     _add_upstreams(suggest)
-    suggest.add_argument("--upstream", metavar="NAME", help="just this server of the file")
+    suggest.add_argument("--upstream", metavar="NAME", help="only this server of the file")
     suggest.add_argument(
         "--call",
         dest="calls",
@@ -161,68 +169,68 @@ def _parser() -> Parser:
         metavar=("TOOL", "ARGS"),
         action="append",
         required=True,
-        help="a call to look at: the tool's name, its arguments as a JSON object; more calls tell more",
+        help="a sample call: the tool's name and its arguments, a JSON object (repeatable)",
     )
-    suggest.add_argument("--run-anyway", action="store_true", help="call tools too that do not say that they only read")
-    suggest.add_argument("--out", metavar="FOLDER", help="write the files there: views, and schemas")
-    suggest.add_argument("--learn", action="store_true", help="keep which fields tools have whose servers declare none")
+    suggest.add_argument("--run-anyway", action="store_true", help="also call tools without readOnlyHint")
+    suggest.add_argument("--out", metavar="FOLDER", help="write the view and schema files to this folder")
+    suggest.add_argument("--learn", action="store_true", help="store the fields of tools without an output schema")
     suggest.add_argument("--json", action="store_true", help="print one JSON array")
 
-    explain = commands.add_parser("explain", help="tell what a policy lets somebody see of a tool's output, and why")
-    explain.add_argument("--policy", metavar="FILE", help="the file of policy; that of the --config by default")
+    explain = commands.add_parser("explain", help="explain what a policy shows to a principal of a tool's output")
+    explain.add_argument("--policy", metavar="FILE", help="policy file (default: that of --config)")
     explain.add_argument(
         "--as",
         dest="who",
         metavar="WHO",
         required=True,
-        help="nobody, or for example role:support,scope:orders:read,client:desk",
+        help="the principal: 'nobody', or for example role:support,scope:orders:read,client:desk",
     )
     explain.add_argument("--tool", metavar="TOOL", required=True, help="the tool's name at its server")
     explain_group = _add_upstreams(explain, required=False)
     explain_group.add_argument("--schema", metavar="FILE", help="the tool's output schema")
-    explain.add_argument("--upstream", metavar="NAME", help="just this server of the file")
-    audit = commands.add_parser("audit", help="see which fields of which tools went to whom")
-    audit.add_argument("file", metavar="FILE", help="the file of audit records, as the configuration names it")
-    audit.add_argument("--by", choices=("tool", "principal", "field"), default="tool", help="what is summed up")
-    audit.add_argument("--since", metavar="TIME", help="since so long ago, 7d, 12h or 30m, or since a time of ISO 8601")
+    explain.add_argument("--upstream", metavar="NAME", help="only this server of the file")
+    audit = commands.add_parser("audit", help="report which fields of which tools went to which principal")
+    audit.add_argument("file", metavar="FILE", help="audit database, as named in the configuration")
+    audit.add_argument("--by", choices=("tool", "principal", "field"), default="tool", help="group the totals by this")
+    audit.add_argument("--since", metavar="TIME", help="only records since 7d, 12h or 30m ago, or an ISO 8601 time")
     format_group = audit.add_mutually_exclusive_group()
     format_group.add_argument("--json", action="store_true", help="print one JSON array")
-    format_group.add_argument("--export", action="store_true", help="print every record, one JSON object a line")
+    format_group.add_argument("--export", action="store_true", help="print every record, one JSON object per line")
 
-    token = commands.add_parser("token", help="make a bearer token, and the line for a file of tokens")
-    token.add_argument("--subject", metavar="NAME", help="whose it is")
-    token.add_argument("--client", metavar="NAME", help="the program that sends it")
-    token.add_argument("--scopes", metavar="WORDS", default="", help="what it allows")
-    token.add_argument("--roles", metavar="WORDS", default="", help="what the subject is")
-    token.add_argument("--days", metavar="NUMBER", type=float, help="how long it is good; for ever by default")
+    token = commands.add_parser("token", help="create a bearer token, and its entry for a token file")
+    token.add_argument("--subject", metavar="NAME", help="the subject of the token")
+    token.add_argument("--client", metavar="NAME", help="the client id")
+    token.add_argument("--scopes", metavar="WORDS", default="", help="scopes, separated by spaces")
+    token.add_argument("--roles", metavar="WORDS", default="", help="roles of the subject, separated by spaces")
+    token.add_argument("--days", metavar="NUMBER", type=float, help="days until it expires (default: never)")
 
-    init = commands.add_parser("init", help="write a configuration with the servers that an MCP host has")
+    init = commands.add_parser("init", help="write a configuration with the servers of an MCP host")
     init.add_argument("--from", dest="host", choices=("claude", "cursor", "vscode"), required=True, help="the host")
-    init.add_argument("--file", metavar="FILE", help="the host's file, if it is not in its place")
-    init.add_argument("--out", metavar="FILE", default="mcp.json", help="the file to write, mcp.json by default")
+    init.add_argument("--file", metavar="FILE", help="the host's configuration file, if it is not at its default path")
+    init.add_argument("--out", metavar="FILE", default="mcp.json", help="the file to write (default: mcp.json)")
 
     project = commands.add_parser("project", help="trim the JSON value on standard input")
     _add_request(project)
     project.add_argument("--schema", metavar="FILE", help="the value's JSON Schema")
 
-    derive = commands.add_parser("derive", help="derive the schema of trimmed values")
+    derive = commands.add_parser("derive", help="derive the JSON Schema of trimmed values")
     _add_request(derive)
-    derive.add_argument("--relax", action="store_true", help="the schema that every projection satisfies")
+    derive.add_argument("--relax", action="store_true", help="derive the schema that every projection satisfies")
     return parser
 
 
 def _add_upstreams(parser: Parser, *, required: bool = True) -> Any:
     """Add the mutually exclusive options that name servers; return their group."""
     group = parser.add_mutually_exclusive_group(required=required)
-    group.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="a server, by its command")
-    group.add_argument("--url", help="a server, by its URL")
-    group.add_argument("--config", metavar="FILE", help="the servers of a file, as hosts have them: mcp.json")
+    group.add_argument("command_line", metavar="-- COMMAND", nargs="*", default=[], help="the command of a server")
+    group.add_argument("--url", help="the URL of a server")
+    group.add_argument("--config", metavar="FILE", help="a configuration file with servers, as hosts have it: mcp.json")
     return group
 
 
 def _add_fields(parser: Parser) -> None:
     for option, description in (("--include", "a field to keep"), ("--exclude", "a field to leave out")):
-        parser.add_argument(option, metavar="PATH", action="append", default=[], help=f"{description}; once for each")
+        parser.add_argument(option, metavar="PATH", action="append", default=[], help=f"{description} (repeatable)")
 
 
 def _add_request(parser: Parser) -> None:

@@ -2,7 +2,7 @@
 
     --http 127.0.0.1:8080                               this machine only
     --http 0.0.0.0:8080   and `auth`                    clients with a valid token
-    --http 0.0.0.0:8080   --anyone --known-as mcp.lan   any client, also under that name
+    --http 0.0.0.0:8080   --anyone --allowed-host mcp.lan   any client, also under that name
 
 Other `Host` headers are refused: by DNS rebinding a web page could reach the server under a name of its own.
 """
@@ -74,6 +74,6 @@ def _hosts(name: str) -> list[str]:
     # Browsers send host names in lower case.
     match = _NAME.fullmatch(name.lower())
     if match is None:
-        raise InvalidInput(f"--known-as takes a host, for example mcp.example or mcp.example:8080, not {name[:80]!r}")
+        raise InvalidInput(f"--allowed-host takes a host, such as mcp.example or mcp.example:8080, not {name[:80]!r}")
     host = match.group()
     return [host] if match.group(2) is not None else [host, f"{host}:*"]

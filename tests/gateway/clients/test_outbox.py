@@ -66,7 +66,7 @@ async def test_what_is_over_the_bound_is_dropped_and_counted(reader, caplog, par
     for _ in range(fits + 5):
         reader.tell("x", params)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{number} notifications were not told to a client that does not read" for number in (1, 2, 4)
+        f"{number} notifications were dropped: a client does not read" for number in (1, 2, 4)
     ]
     reader.reads.set()
     await reader.outbox.flush()

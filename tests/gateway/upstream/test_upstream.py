@@ -569,7 +569,7 @@ async def test_who_has_gone_while_it_waited_for_the_answer_to_another_asks_for_n
     leaving = await begun(made.remove_client(second.client))
     before = list(link.asked)
     held.cancel()
-    with pytest.raises(UpstreamUnavailable, match="opened anew meanwhile"):
+    with pytest.raises(UpstreamUnavailable, match="connected again meanwhile"):
         await asking
     await leaving
     assert link.asked == before

@@ -48,9 +48,9 @@ logger = logging.getLogger(__name__)
 def run(arguments: Namespace) -> int:
     """Serve until the client disconnects, or until a signal ends the process."""
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
-    if address is None and (arguments.anyone or arguments.known_as):
-        raise InvalidInput("--anyone and --known-as are for --http: over stdio there is just who starts it")
-    hosts = [] if address is None else address.allowed_hosts(arguments.known_as)
+    if address is None and (arguments.anyone or arguments.allowed_host):
+        raise InvalidInput("--anyone and --allowed-host need --http: over stdio only the parent process is served")
+    hosts = [] if address is None else address.allowed_hosts(arguments.allowed_host)
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))

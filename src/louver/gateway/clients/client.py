@@ -88,7 +88,7 @@ class Client:
         """Raise if the client has gone: nothing would later undo what is requested or opened for it now."""
         if self.is_closed:
             raise UpstreamUnavailable(
-                f"upstream {upstream!r} is not there: the connection was opened anew meanwhile; call again"
+                f"upstream {upstream!r} is unavailable: the client has connected again meanwhile; call again"
             )
 
     def check_capability(self, method: str, params: Params) -> None:

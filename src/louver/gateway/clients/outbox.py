@@ -86,4 +86,4 @@ class Outbox:
     def _drop(self) -> None:
         self._dropped += 1
         if self._dropped & (self._dropped - 1) == 0:
-            logger.warning("%d notifications were not told to a client that does not read", self._dropped)
+            logger.warning("%d notifications were dropped: a client does not read", self._dropped)

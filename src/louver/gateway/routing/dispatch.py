@@ -73,7 +73,7 @@ class Dispatcher:
         session = await upstream.session(caller.client)
         guard = self._guards.get(upstream.name)
         if upstream.guard is not guard:
-            raise UpstreamUnavailable(f"upstream {upstream.name!r} has been configured anew: call again")
+            raise UpstreamUnavailable(f"upstream {upstream.name!r} has been reconfigured: call again")
         owner = (upstream.name, guard, caller.identity.key)
         if guard is None:
             return await self._send_converted(session, caller, method, params, owner)
