@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from mcp.shared.subscriptions import event_from_wire
 
 from fixtures.forking import PYTHON
 from gateway.in_memory import sdk_server
@@ -72,14 +71,16 @@ async def test_a_change_that_an_upstream_tells_is_heard(era, tmp_path):
         assert not required(await wire.call("find", given))
         asked = []
 
-        async def look(request, call_next):
-            asked.append(request.method)
-            return await call_next(request)
+        answer = gateway._routes.answer
 
-        gateway._pipeline.steps.insert(1, look)
+        async def look(caller, method, params):
+            asked.append(method)
+            return await answer(caller, method, params)
+
+        gateway._routes.answer = look
         assert not required(await wire.call("find", given))
         assert "tools/list" not in asked
-        await gateway._bus.publish(event_from_wire("notifications/tools/list_changed", None))
+        gateway.listen_streams.publish("notifications/tools/list_changed", None)
         assert not required(await wire.call("find", given))
         assert "tools/list" in asked
 
@@ -93,11 +94,13 @@ async def test_a_change_in_the_process_of_one_client_is_heard():
             given = {name: grants_in((await descriptions(wire, name))[name]) for name in ("pid", "storm")}
             asked = []
 
-            async def look(request, call_next):
-                asked.append(request.method)
-                return await call_next(request)
+            answer = gateway._routes.answer
 
-            gateway._pipeline.steps.insert(1, look)
+            async def look(caller, method, params):
+                asked.append(method)
+                return await answer(caller, method, params)
+
+            gateway._routes.answer = look
             assert not required(await wire.call("pid", given["pid"]))
             assert "tools/list" not in asked
             assert not required(await wire.call("storm", {"times": 1, **given["storm"]}))
@@ -112,7 +115,7 @@ async def test_another_configuration_leaves_nothing_of_the_one_before(tmp_path):
     async with disclosing(NEW, tmp_path, "records") as (_, gateway):
         for exposure in ("full", "minimal") * 20:
             await gateway.reconfigure(replace(gateway._config, exposure=exposure))
-        assert len(gateway._bus._listeners) == 1
+        assert len(gateway.listen_streams._on_tools_changed) == 1
 
 
 async def test_who_names_another_server_in_a_call_is_gated_all_the_same(tmp_path):

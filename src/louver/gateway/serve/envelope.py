@@ -59,14 +59,14 @@ def unsupported_version(version: str) -> JsonRpcError:
 
 def _check_headers(method: str, params: dict[str, Any], version: Any, headers: Mapping[str, str]) -> None:
     if headers.get(VERSION_HEADER) != version:
-        raise _mismatch(VERSION_HEADER, "the version in '_meta'")
+        raise _mismatch(VERSION_HEADER, "the request envelope's protocol version")
     if headers.get(METHOD_HEADER) != method:
-        raise _mismatch(METHOD_HEADER, "the method of the body")
+        raise _mismatch(METHOD_HEADER, "the request body's method")
     member = NAMED_BY.get(method)
     named: Any = None if member is None else params.get(member)
     if named is not None and decode_header(headers.get(NAME_HEADER)) != named:
-        raise _mismatch(NAME_HEADER, f"the parameter {member!r} of the body")
+        raise _mismatch(NAME_HEADER, f"the request body's {member!r} parameter")
 
 
 def _mismatch(header: str, member: str) -> JsonRpcError:
-    return JsonRpcError(HEADER_MISMATCH, f"the header {header} does not match {member}")
+    return JsonRpcError(HEADER_MISMATCH, f"{header} header does not match {member}")
