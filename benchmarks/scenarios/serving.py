@@ -3,8 +3,8 @@
     processor time           of the gateway's process for a call of 1 kB, in each revision
     16 clients, 2026-07-28   seconds a call of 1 kB, past the gateway and through it
     16 clients, 2025-11-25   likewise
-    start                    from the start of the process to the answer of `tools/list`: a server of the SDK by itself, and
-                             the gateway before one that takes 3 s to start, with the catalogue kept of its last run
+    start                    from the start of the process to the answer of `tools/list`: of a server of the SDK, and of
+                             the gateway before one that takes 3 s to start, with a kept catalogue
 
 The server behind is one of the SDK over HTTP, and answers what was prepared. The rounds are turns, in a new order each.
 """
