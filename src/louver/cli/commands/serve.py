@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, upstreams
 from louver.cli.listen_address import ListenAddress
@@ -82,12 +83,22 @@ def run(arguments: Namespace) -> int:
         execute=arguments.execute,
         ready_views=arguments.ready_views,
         can_reload=file is not None,
+        # With tokens, several principals share the upstreams.
+        catalogues=_catalogue_folder() if address is None or config.auth is None else None,
     )
     if address is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     else:
         asyncio.run(_gateway_over_http(make_gateway, file, config.auth, address, hosts))
     return 0
+
+
+def _catalogue_folder() -> Path | None:
+    try:
+        return state_folder(os.environ) / "catalogue"
+    except RuntimeError:
+        # The user has no home folder.
+        return None
 
 
 def set_up_process() -> None:

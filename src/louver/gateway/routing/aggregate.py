@@ -155,18 +155,19 @@ class AggregateRoutes:
             self._availability_listeners.clients.add(caller.client)
             try:
                 for upstream in self._upstreams.values():
-                    if not upstream.has_session_for(caller.client):
+                    if not _can_open(upstream, caller.client):
                         upstream.notify_when_available(caller.client)
                 yield
             finally:
                 self._availability_listeners.clients.discard(caller.client)
 
     async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
-        await asyncio.gather(*(_is_available(upstream, client) for upstream in self._upstreams.values()))
+        waiting = [each for each in self._upstreams.values() if not _can_open(each, client)]
+        await asyncio.gather(*(_is_available(upstream, client) for upstream in waiting))
         openings: dict[str, dict[str, Any]] = {}
         for name, upstream in self._upstreams.items():
             # Some may have opened while others were waited for.
-            if upstream.has_session_for(client):
+            if _can_open(upstream, client):
                 with suppress(UpstreamError):
                     openings[name] = await opening_of(upstream, client)
         return openings
@@ -212,7 +213,8 @@ class AggregateRoutes:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> UpstreamList:
         """The list of one upstream, if it answers soon; a later answer is announced to the client."""
-        if not await _is_available(upstream, caller.client):
+        is_kept = method == "tools/list" and upstream.kept_for(caller.client) is not None
+        if not is_kept and not await _is_available(upstream, caller.client):
             upstream.notify_when_available(caller.client)
             return UpstreamList([], is_complete=False)
         other_params = {key: value for key, value in params.items() if key != "_meta"}
@@ -352,6 +354,11 @@ class AggregateRoutes:
         except JsonRpcError:
             # The upstream has no log.
             logger.debug("upstream %r has no log level", upstream.name)
+
+
+def _can_open(upstream: Upstream, client: Client) -> bool:
+    """Whether a client can be served now: by a session, or by what is kept while one opens."""
+    return upstream.has_session_for(client) or upstream.kept_for(client) is not None
 
 
 async def _is_available(upstream: Upstream, client: Client) -> bool:

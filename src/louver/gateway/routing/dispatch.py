@@ -70,8 +70,17 @@ class Dispatcher:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> dict[str, Any]:
         """The answer, without a second attempt."""
-        session = await upstream.session(caller.client)
         guard = self._guards.get(upstream.name)
+        if guard is None and method == "tools/list" and params.keys() <= {"_meta"}:
+            kept = upstream.kept_for(caller.client)
+            # The upstream may have opened meanwhile.
+            if (
+                kept is not None
+                and (result := await kept.list_tools(caller.client)) is not None
+                and upstream.kept_for(caller.client) is kept
+            ):
+                return result
+        session = await upstream.session(caller.client)
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been configured anew: call again")
         owner = (upstream.name, guard, caller.identity.key)
@@ -128,13 +137,14 @@ async def watching(caller: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGe
 
 async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
     """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
-    session = await upstream.session(client)
-    opening = session.negotiation.opening
+    kept = upstream.kept_for(client)
+    negotiation = (await upstream.session(client) if kept is None else kept).negotiation
+    opening = negotiation.opening
     if upstream.guard is not None:
         opening = upstream.guard.enforcer.visible_handshake(Raw(opening)).value
-    if session.is_modern == client.is_modern:
+    if negotiation.is_modern == client.is_modern:
         return opening
-    return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)
+    return opening_for_handshake(opening) if negotiation.is_modern else opening_for_modern(opening)
 
 
 def is_unavailable(error: JsonRpcError) -> bool:
