@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.command import louver
+from gateway.auth.guarded import bearing, token_file
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, PROGRAM, STATELESS, raw
 from gateway.served import config, fixture, serving, until
@@ -242,16 +243,21 @@ async def test_another_client_waits_for_the_server(tmp_path, era):
     assert await is_live(server, options, STATELESS if era == HANDSHAKE else HANDSHAKE)
 
 
-@pytest.mark.parametrize("setting", ["onChange", "catalogue"])
-async def test_a_server_whose_changes_are_blocked_is_waited_for_and_so_is_any_if_that_is_wanted(tmp_path, setting):
-    """Ours: a kept definition would count as the first one, and keep the current one out."""
+async def test_a_server_whose_changes_are_blocked_is_waited_for(tmp_path):
+    """Ours: a kept definition would count as the first one, so a new start would not let a changed tool in."""
     server = Starting(tmp_path)
-    other = {**server.entry, "louver": {"onChange": "block"}} if setting == "onChange" else server.entry
-    options = [server.entry, other][setting == "onChange"]
     await run_before(config(tmp_path, {"it": server.entry}))
     before = kept()
-    settings = {"catalogue": "live"} if setting == "catalogue" else {}
-    assert await is_live(server, config(tmp_path, {"it": options}, **settings))
+    assert await is_live(server, config(tmp_path, {"it": {**server.entry, "louver": {"onChange": "block"}}}))
+    assert kept() == before
+
+
+async def test_nothing_is_kept_if_that_is_not_wanted(tmp_path):
+    """Step 12: one setting turns it off."""
+    server = Starting(tmp_path)
+    await run_before(config(tmp_path, {"it": server.entry}))
+    before = kept()
+    assert await is_live(server, config(tmp_path, {"it": server.entry}, catalogue="live"))
     assert kept() == before
 
 
@@ -323,6 +329,45 @@ async def test_of_several_servers_one_that_does_not_open_after_all_goes_and_come
         (slow.folder / "broken").unlink()
         await client.hears(CHANGED, 2)
         assert set(await tools(client)) == {"good__read", "slow__read"}
+
+
+@pytest.mark.parametrize("exposure", ["discovery", "gateway", "minimal"])
+async def test_built_in_tools_that_tell_of_servers_wait_for_them(tmp_path, exposure):
+    """Step 12: a call waits, and what it tells is as the server is now."""
+    server = Starting(tmp_path)
+    options = config(tmp_path, {"it": server.entry}, exposure=exposure, execute="off")
+    await run_before(options)
+    server.waits()
+    server.lists(write="Write.")
+    arguments = {
+        "discovery": ("list-server-tools", {"luaServerName": "it"}),
+        "gateway": ("gateway", {"action": "list"}),
+        "minimal": ("get_tool_descriptions", {"tools": ["write"]}),
+    }
+    async with opened(options) as client:
+        assert await tools(client)
+        name, said = arguments[exposure]
+        call = client.begin(client.call(name, **said))
+        assert await tools(client)
+        assert not call.done()
+        assert not server.is_up
+        server.go()
+        assert "Write." in json.dumps(await call)
+
+
+async def test_with_tokens_nothing_is_kept(tmp_path):
+    """Step 12: nothing goes from one principal to another."""
+    server = Starting(tmp_path)
+    entry = {**server.entry, "louver": {"isolation": "shared"}}
+    await run_before(config(tmp_path, {"it": entry}), STATELESS, front="http")
+    before = kept()
+    server.says("new")
+    with serving(*config(tmp_path, {"it": entry}, auth={"tokens": token_file(tmp_path)})) as served:
+        async with bearing(served.url, "t-ann", STATELESS) as client:
+            assert client.opening["instructions"].startswith("new")
+            assert await tools(client) == {"read": "Read."}
+        served.says("it .* ready")
+    assert kept() == before
 
 
 async def test_files_are_private_and_hold_no_value_of_the_environment(tmp_path):

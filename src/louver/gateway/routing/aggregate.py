@@ -24,7 +24,7 @@ from louver.concurrency.offload import yielding
 from louver.core.json import digest, is_object, members
 from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.clients.revisions import opening_for_modern, with_envelope
-from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, opening_of, watching
+from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, kept_for, opening_of, watching
 from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.routing.task_owners import TaskOwners, task_id_of
@@ -169,7 +169,7 @@ class AggregateRoutes:
             # Some may have opened while others were waited for.
             if _can_open(upstream, client):
                 with suppress(UpstreamError):
-                    openings[name] = await opening_of(upstream, client)
+                    openings[name] = await opening_of(upstream, client, is_live=False)
         return openings
 
     async def _list(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -213,8 +213,7 @@ class AggregateRoutes:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> UpstreamList:
         """The list of one upstream, if it answers soon; a later answer is announced to the client."""
-        is_kept = method == "tools/list" and upstream.kept_for(caller.client) is not None
-        if not is_kept and not await _is_available(upstream, caller.client):
+        if kept_for(upstream, caller, method, params) is None and not await _is_available(upstream, caller.client):
             upstream.notify_when_available(caller.client)
             return UpstreamList([], is_complete=False)
         other_params = {key: value for key, value in params.items() if key != "_meta"}
