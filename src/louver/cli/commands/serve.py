@@ -29,9 +29,6 @@ from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.endpoint import Endpoint
-from louver.gateway.serve.http import bind_socket, serve
-from louver.gateway.serve.stdio import serve_stdio
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
 
@@ -120,6 +117,9 @@ async def _gateway_over_stdio(
             report_task = asyncio.create_task(_report_upstreams(gateway))
             exit_stack.callback(report_task.cancel)
 
+    # Imported here, as below: each front only where it is used.
+    from louver.gateway.serve.stdio import serve_stdio
+
     gateway = make_gateway(single_client=True, on_opened=on_opened)
     if sys.stdin.isatty() and not logs.is_json():
         print("louver: waiting for a client on standard input; --http HOST:PORT serves many", file=sys.stderr)
@@ -140,6 +140,8 @@ async def _gateway_over_http(
     address: ListenAddress,
     hosts: Sequence[str],
 ) -> None:
+    from louver.gateway.serve.http import bind_socket, serve
+
     with bind_socket(address.host, address.port) as server_socket:
         gateway = make_gateway(single_client=False)
         async with _gateway_lifetime(gateway, file) as exit_stack:
@@ -165,6 +167,8 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
 
 def _asgi_app(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """The ASGI application; authentication, if there is any, comes before everything else."""
+    from louver.gateway.serve.endpoint import Endpoint
+
     if auth is None:
         return Endpoint(gateway, hosts)
     # Imported here: without tokens no cryptography is needed.
@@ -229,6 +233,7 @@ async def _wait_for_change(file: ConfigFile) -> None:
 def _serve_example(address: ListenAddress | None, hosts: Sequence[str], *, minimal: bool) -> None:
     # Imported here: the gateway needs neither the example nor the SDK.
     from louver.cli.example_server import example_server, serve_over_http, serve_over_stdio
+    from louver.gateway.serve.http import bind_socket
 
     server = example_server(minimal=minimal)
     if address is None:
