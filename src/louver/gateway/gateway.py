@@ -28,7 +28,7 @@ from louver.gateway.routing.single import SingleRoute
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstream.upstream import Terms, Upstream
+from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.server.tools.listing import Listing
 
@@ -171,7 +171,7 @@ class Gateway:
         if state.problem is None:
             problems += self._files.mismatches(state.name, {tool["name"] for tool in state.tools})
             policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
-            problems += [] if policy is None else policy.misfits(state.tools)
+            problems += [] if policy is None else policy.validation_errors(state.tools)
         for tool in state.tools:
             file = self._schema_file(state.name, tool)
             if file is not None and tool.get("outputSchema") is not None:
@@ -269,12 +269,12 @@ class Gateway:
         self._config = config
         self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}
 
-    def _settings_of(self, config: model.UpstreamConfig) -> Terms:
-        return Terms(
+    def _settings_of(self, config: model.UpstreamConfig) -> UpstreamSettings:
+        return UpstreamSettings(
             partial(_make_transport, config),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
-            per_era=config.transport == "http",
+            per_revision=config.transport == "http",
             on_change=config.on_change,
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
         )
@@ -312,7 +312,7 @@ def _gateway_caller() -> GatewayCaller:
 
 
 def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transport:
-    if config.policy is None or "logging" in config.policy.lets:
+    if config.policy is None or "logging" in config.policy.allowed_features:
         logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
     else:
         # The policy cannot filter standard error: it goes to a disabled logger that no logging configuration reaches.
