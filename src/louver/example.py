@@ -66,7 +66,7 @@ PRODUCTS = (
 )
 
 
-class Record(BaseModel):
+class ExampleModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -76,12 +76,12 @@ Email = Annotated[str, Field(json_schema_extra={"format": "email"})]
 Url = Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
-class Geo(Record):
+class Geo(ExampleModel):
     lat: float = Field(ge=-90, le=90, description="Degrees north.")
     lon: float = Field(ge=-180, le=180, description="Degrees east.")
 
 
-class Address(Record):
+class Address(ExampleModel):
     street: str
     city: str
     zip: str = Field(description="Postal code in the form of the country.")
@@ -89,7 +89,7 @@ class Address(Record):
     geo: Geo
 
 
-class Person(Record):
+class Person(ExampleModel):
     id: int
     name: str
     login: str = Field(description="Name in the tracker.")
@@ -97,14 +97,14 @@ class Person(Record):
     avatar_url: Url
 
 
-class Event(Record):
+class Event(ExampleModel):
     kind: Literal["sign_in", "purchase", "comment"]
     at: AwareDatetime
     device: str
     ip: str = Field(json_schema_extra={"format": "ipv4"})
 
 
-class UserProfile(Record):
+class UserProfile(ExampleModel):
     id: int
     name: str = Field(min_length=1, max_length=60, description="Full name.")
     email: Email
@@ -120,7 +120,7 @@ class UserProfile(Record):
     activity: list[Event] = Field(description="The latest events, newest first.")
 
 
-class Issue(Record):
+class Issue(ExampleModel):
     number: int
     title: str
     state: Literal["open", "closed"]
@@ -135,20 +135,20 @@ class Issue(Record):
     body: str = Field(description="Markdown.")
 
 
-class IssuePage(Record):
+class IssuePage(ExampleModel):
     total: Count = Field(description="Number of issues in that state, on all pages.")
     issues: list[Issue]
     nextCursor: int | None = Field(description="`cursor` of the next page, null on the last.")
 
 
-class Item(Record):
+class Item(ExampleModel):
     sku: str = Field(description="Stock keeping unit.")
     name: str
     quantity: int = Field(ge=1)
     unit_cents: Count
 
 
-class Order(Record):
+class Order(ExampleModel):
     id: int
     status: Literal["placed", "shipped", "delivered", "cancelled"]
     placed_at: AwareDatetime
@@ -158,7 +158,7 @@ class Order(Record):
     items: list[Item] = Field(min_length=1)
 
 
-class OrderSearch(Record):
+class OrderSearch(ExampleModel):
     total: Count = Field(description="Number of orders that match, beyond `limit` too.")
     orders: list[Order]
 

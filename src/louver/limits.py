@@ -39,13 +39,13 @@ MAX_VIEWS = 256
 MAX_SHAPING_VIEWS = 16
 """Views of one tool that shape. Each needs a plan of the whole schema for the tool list."""
 
-MAX_TOLD_FIELDS = 256
+MAX_AUDITED_FIELDS = 256
 """Fields of one answer that an audit record names. A value can have a name for each row."""
 
 MAX_AUDIENCES = 64
 """Groups of callers that may see the same, each with cached lists, plans and searches."""
 
-MAX_SIGHTS = 16_384
+MAX_VISIBLE_TOOLS = 16_384
 """Cached views of tools under a policy (one for each tool and set of rules), and cached tools of one server."""
 
 MAX_APPLIED = 500_000
@@ -168,7 +168,7 @@ MIN_BACKOFF_S = 0.25
 MAX_URI_PARTS = 64
 """Parts of a resource's URI that are tried as the URI of a watched parent."""
 
-MAX_TOLD_PATHS = 5
+MAX_EXPLAINED_PATHS = 5
 """Unknown fields that a message explains one by one; the receipt lists all."""
 
 LAST_WORDS = 10
@@ -535,7 +535,7 @@ MAX_CHECKS = 100_000
 MAX_CHECKS_A_PART = 50
 """Schema checks of an answer that a client reads, 3 s in Python, plus so many for each part. Over it: shape only."""
 
-MAX_TOLD_SCHEMAS = 256
+MAX_CACHED_SCHEMAS = 256
 """Projected schemas that a client caches by tool and request."""
 
 MAX_FIT_STEPS = 20_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.guidance import Guidance, Rule
+from louver.catalogue.guidance import Guidance, GuidanceRule
 from louver.core.paths.mask import exclude_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
@@ -19,7 +19,7 @@ ANSWER = {
 
 
 def rule(note="n", **when):
-    return Rule.read({"when": when, "note": note})
+    return GuidanceRule.read({"when": when, "note": note})
 
 
 FIRES = {
@@ -72,7 +72,7 @@ def test_a_note_is_told_once_and_for_its_tool():
         {"when": {"path": "b"}, "note": "two"},
         {"tool": "find", "when": {"path": "b"}, "note": "one", "workflow": ["do", "be"]},
     ]
-    guidance = Guidance({"x__": [*map(Rule.read, rules)]})
+    guidance = Guidance({"x__": [*map(GuidanceRule.read, rules)]})
     (one, two) = guidance.notes("x__find", {"a": 1, "b": 2})
     assert one.text() == "GUIDANCE: one\n1. do\n2. be"
     assert (one.to_wire(), two.to_wire()) == ({"note": "one", "workflow": ["do", "be"]}, {"note": "two"})
@@ -120,7 +120,7 @@ WRONG = {
 def test_what_is_no_rule_is_refused(written, message):
     """STYLE: what, where, and what would have been right."""
     with pytest.raises(InvalidGuidance) as refused:
-        Rule.read(written)
+        GuidanceRule.read(written)
     assert message in refused.value.message
 
 
@@ -140,5 +140,5 @@ def test_no_rule_fires_for_what_was_left_out(value, names, when):
     """GATEWAY.md: a rule looks at the kept value, so one for a path that was excluded never fires."""
     path = FieldPath(names)
     kept = project(value, exclude_mask((path,)))
-    looking = Rule.read({"when": {"path": str(path), **when}, "note": "n"})
+    looking = GuidanceRule.read({"when": {"path": str(path), **when}, "note": "n"})
     assert not looking.fires(kept)

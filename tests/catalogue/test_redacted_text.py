@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from louver.catalogue.redacted_text import plain, untold, untold_schema
+from louver.catalogue.redacted_text import plain, redact_input_schema, redact_text
 from louver.core.policy.redacted_schema import Names
 
 SSN = Names(["ssn", "a. b"])
@@ -45,7 +45,7 @@ def test_what_steers_a_text_is_taken_out(text: str, shown: str):
 )
 def test_a_sentence_that_tells_a_denied_name_is_left_out(text: str, left: str):
     """PRIVACY.md, P7; whole sentences are ours."""
-    assert untold(text, SSN) == left
+    assert redact_text(text, SSN) == left
 
 
 def test_an_input_schema_keeps_all_that_is_valid():
@@ -63,7 +63,7 @@ def test_an_input_schema_keeps_all_that_is_valid():
         },
         "anyOf": [{"description": "ssn"}, True],
     }
-    assert untold_schema(schema, SSN) == {
+    assert redact_input_schema(schema, SSN) == {
         "type": "object",
         "description": "Ask.",
         "properties": {
@@ -94,7 +94,7 @@ def test_a_keyword_that_says_nothing_of_what_is_valid_is_left_out_where_it_tells
     property_ = {keyword: {"type": "string"}}
     schema: Any = {"properties": property_, "items": {keyword: argument, "minLength": 1}, "x-other": ["fine"]}
     left = {"properties": property_, "items": {"minLength": 1}, "x-other": ["fine"]}
-    assert untold_schema(schema, SSN) == left
+    assert redact_input_schema(schema, SSN) == left
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_a_keyword_that_says_nothing_of_what_is_valid_is_left_out_where_it_tells
 )
 def test_what_an_input_takes_tells_what_it_tells(schema: Any):
     """Ours."""
-    assert untold_schema(schema, SSN) == schema
+    assert redact_input_schema(schema, SSN) == schema

@@ -515,10 +515,10 @@ async def test_what_calls_cost_is_counted(mode):
     """Ours: what was asked for, and what came."""
     async with louver.Client(plain(), mode=mode) as client:
         await client.call_tool(*USER, include=["name"], minimize=True)
-        assert client.stats.bytes_asked == len('{"name":"Ruben Keller"}')
-        assert client.stats.bytes_had > 2000
+        assert client.stats.bytes_requested == len('{"name":"Ruben Keller"}')
+        assert client.stats.bytes_received > 2000
         assert (client.stats.calls, client.stats.applied) == (1, 0)
     async with louver.Client(example(), mode=mode) as client:
         await client.call_tool(*USER, include=["name"])
         assert (client.stats.calls, client.stats.applied) == (1, 1)
-        assert client.stats.bytes_had < 1000
+        assert client.stats.bytes_received < 1000

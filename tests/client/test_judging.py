@@ -42,7 +42,7 @@ def check_honest(triple, *, loosened):
     judged = judge(tool, projection, result, prune=False)
     assert judged.applied
     assert judged.exact or loosened
-    held = judged.knowing(plan.schema)
+    held = judged.checked_against(plan.schema)
     for each in (judged, held):
         value, schema = each.unwrapped()
         Draft202012Validator.check_schema(schema)

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.suite import OLD, failures
 from louver_conformance.run import run
-from louver_conformance.session import Deadline, Session, Target
+from louver_conformance.session import Deadline, Target, TargetSession
 
 pytestmark = pytest.mark.anyio
 
@@ -69,7 +69,7 @@ async def test_an_answer_in_a_stream_of_events_is_found(ends):
     first, rest = (text := answer(1, OPENING))[:10], text[10:]
     stream = before + b"event: message\ndata: " + first + b"\ndata: " + rest + b"\n\n"
     async with endpoint(response(stream.replace(b"\n", ends), "text/event-stream"), response(b"")) as url:
-        session = await Session.open(Target(url=url), OLD, Deadline())
+        session = await TargetSession.open(Target(url=url), OLD, Deadline())
         await session.close()
     assert session.capabilities == {"tools": {}}
 

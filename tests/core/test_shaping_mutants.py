@@ -18,7 +18,7 @@ from louver.core.schema import carry_over, combine, keywords, type_bounds
 from louver.core.shaping import select, selected_schema, shorten, shortened_schema
 from louver.core.shaping.options import Shaping
 from louver.core.shaping.shorten import Shortening
-from louver.core.shaping.shortened_keywords import IN_PLACE, OWN, Here
+from louver.core.shaping.shortened_keywords import IN_PLACE, OWN, ShortenedPlace
 from strategies import JUDGE
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def replaced(target: Any, name: str, other: Any) -> Callable[[pytest.MonkeyPatch
     return lambda monkeypatch: monkeypatch.setattr(target, name, other)
 
 
-def own(name: str, rule: Callable[[Here], Any]) -> Callable[[pytest.MonkeyPatch], None]:
+def own(name: str, rule: Callable[[ShortenedPlace], Any]) -> Callable[[pytest.MonkeyPatch], None]:
     """A mutant that has another rule for the keywords of one rule."""
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def ruled(name: str, *words: str) -> Callable[[pytest.MonkeyPatch], None]:
     return own(name, lambda here: here.kept(*words))
 
 
-def in_place(name: str, rule: Callable[[Here], Any]) -> Callable[[pytest.MonkeyPatch], None]:
+def in_place(name: str, rule: Callable[[ShortenedPlace], Any]) -> Callable[[pytest.MonkeyPatch], None]:
     """A mutant that has another rule for other schemas of the same place."""
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,23 +67,23 @@ def in_place(name: str, rule: Callable[[Here], Any]) -> Callable[[pytest.MonkeyP
     return patch
 
 
-def _mapped(keyword: str) -> Callable[[Here], Any]:
+def _mapped(keyword: str) -> Callable[[ShortenedPlace], Any]:
     return lambda here: [
         {keyword: [here.in_place(part, "") for part in here.place.below(keyword)]}
         for _ in here.place.below(keyword)[:1]
     ]
 
 
-def _negated(here: Here) -> Any:
+def _negated(here: ShortenedPlace) -> Any:
     return [{"not": here.in_place(part, "")} for part in here.place.below("not")]
 
 
-def _unpaired(here: Here) -> Any:
+def _unpaired(here: ShortenedPlace) -> Any:
     words = ("if", "then", "else")
     return [{word: here.in_place(part, "") for word in words for part in here.place.below(word)}]
 
 
-def _elements_without_null(here: Here) -> Any:
+def _elements_without_null(here: ShortenedPlace) -> Any:
     below = here.place.below("items")
     return {"items": here.walk.at(below[0], type_bounds.NUMBER)} if below else {}
 

@@ -14,7 +14,7 @@ from fuzz.requests import Mode, random_request
 from louver.core.json import is_array, is_object
 from louver.core.paths.mask import exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
-from louver.core.policy.visibility import Fields, Sight
+from louver.core.policy.visibility import Fields, Visibility
 from louver.core.project import project
 from strategies import JUDGE, Triple, randoms, triples
 
@@ -72,11 +72,11 @@ def scalars(value: Any) -> set[Any]:
 def test_what_is_visible_of_a_valid_value_satisfies_the_visible_schema(case: tuple[Triple, list[Fields]]):
     """PRIVACY.md: masking changes the derived schema with it."""
     triple, rules = case
-    sight = Sight(rules, triple.schema, KEY)
+    visible = Visibility(rules, triple.schema, KEY)
     # A schema of which everything is seen is the server's own, of whatever draft.
-    accepts = JUDGE(sight.schema, triple.draft if sight.is_whole else "2020-12")
+    accepts = JUDGE(visible.schema, triple.draft if visible.is_whole else "2020-12")
     assert accepts is not None
-    assert accepts(sight.of(triple.value)), sight.schema
+    assert accepts(visible.of(triple.value)), visible.schema
 
 
 @given(ruled())
@@ -84,7 +84,7 @@ def test_no_scalar_is_left_that_a_rule_denies(case: tuple[Triple, list[Fields]])
     """PRIVACY.md, "One pipeline": by each mask alone, whatever else there is."""
     triple, rules = case
     value = numbered(triple.value)
-    left = scalars(Sight(rules, None, KEY).of(value))
+    left = scalars(Visibility(rules, None, KEY).of(value))
     assert left <= scalars(value)
     for fields in rules:
         for denied in (fields.deny, fields.mask, fields.hash):
@@ -100,9 +100,9 @@ def test_rules_one_after_the_other_let_through_what_all_of_them_do(case: tuple[T
     triple, rules = case
     value = numbered(triple.value)
     rules = [*rules, random_fields(rng, triple.value)]
-    together = scalars(Sight(rules, None, KEY).of(value))
-    apart = [scalars(Sight([fields], None, KEY).of(value)) for fields in rules]
+    together = scalars(Visibility(rules, None, KEY).of(value))
+    apart = [scalars(Visibility([fields], None, KEY).of(value)) for fields in rules]
     assert together <= set.intersection(*apart)
-    assert together == scalars(Sight(rules[::-1], None, KEY).of(value))
+    assert together == scalars(Visibility(rules[::-1], None, KEY).of(value))
     if not any(fields.mask or fields.hash for fields in rules):
         assert together == set.intersection(*apart)

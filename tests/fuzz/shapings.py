@@ -21,7 +21,7 @@ from louver.core.schema.infer import infer
 from louver.core.shaping.apply import Reshaping
 from louver.core.shaping.formats import FORMATS
 from louver.core.shaping.options import Shaping
-from louver.core.shaping.select import PICKED, Select, Source, place_mask
+from louver.core.shaping.select import PICKED, MemberSource, Select, place_mask
 from louver.core.shaping.shorten import Shortening, shorten
 
 from .laws import Subject, malformed, text
@@ -68,11 +68,11 @@ def _random_select(rng: Random, values: list[Any]) -> Select:
     deepest = max(found, key=len)
     at = deepest[: rng.randrange(len(deepest))] if deepest else ()
     at = () if at == (None,) else at
-    sources: list[Source] = []
+    sources: list[MemberSource] = []
     for steps in (*found, (rng.choice(NAMES),)):
         below = tuple(step for step in (steps[len(at) :] if steps[: len(at)] == at else steps) if step is not None)
         if below:
-            sources.append(Source(FieldPath(below), rng.choice((None, None, *FORMATS))))
+            sources.append(MemberSource(FieldPath(below), rng.choice((None, None, *FORMATS))))
     names = rng.sample((*NAMES, "new", "other"), len(sources))
     return Select(tuple(zip(names, sources, strict=True)), FieldPath(at))
 

@@ -17,7 +17,7 @@ from mcp.client import advertise
 from gateway.configs import ENVIRON, write
 from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES, config, fixture, serving
-from louver.catalogue.guidance import Rule
+from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidConfig, LouverError
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -43,7 +43,7 @@ GUIDANCE, WARNINGS = "dev.louver/guidance", "dev.louver/warnings"
 async def large(era, *names, **options):
     """A connection to a gateway before that many servers; the rule is of the first one."""
     upstreams = [UpstreamConfig(name, "stdio", command=LARGE) for name in names]
-    upstreams[0] = replace(upstreams[0], guidance=(Rule.read(RULE),))
+    upstreams[0] = replace(upstreams[0], guidance=(GuidanceRule.read(RULE),))
     gateway = Gateway(Config(tuple(upstreams), **options), single_client=False)
     try:
         async with connect(sdk_server(gateway), era) as wire:
@@ -126,7 +126,7 @@ async def test_guidance_for_a_tool_that_is_not_there_is_told():
     """Ours: `louver check`."""
     async with large(NEW, "one", "two") as (_, gateway):
         assert [problem for state in await gateway.open() for problem in gateway.problems_of(state)] == []
-        rule = replace(Rule.read(RULE), tool="row")
+        rule = replace(GuidanceRule.read(RULE), tool="row")
         upstreams = (replace(gateway._config.upstreams[0], guidance=(rule,)), gateway._config.upstreams[1])
         await gateway.reconfigure(replace(gateway._config, upstreams=upstreams))
         problems = [problem for state in await gateway.open() for problem in gateway.problems_of(state)]
@@ -207,7 +207,7 @@ def test_a_file_says_what_is_said_and_kept(tmp_path):
     assert read_louver(tmp_path, {"keepResults": {}}).keep_results == KeptResults()
     kept = {"overBytes": 5, "minutes": 0.5, "store": "${EMPTY:-kept}.db"}
     assert read_louver(tmp_path, {"keepResults": kept}).keep_results == KeptResults(5, 0.5, tmp_path / "kept.db")
-    assert read_louver(tmp_path, guidance=[RULE]).upstreams[0].guidance == (Rule.read(RULE),)
+    assert read_louver(tmp_path, guidance=[RULE]).upstreams[0].guidance == (GuidanceRule.read(RULE),)
     for louver in ({}, {"warnings": False}):
         assert (read_louver(tmp_path, louver).warnings, read_louver(tmp_path).keep_results) == (None, None)
 
@@ -316,7 +316,7 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
             "version": "2",
             "errors": "passthrough",
             "meta": frozenset({"a/b"}),
-            "lets": frozenset({"logging"}),
+            "allowed_features": frozenset({"logging"}),
             "resources": ("file:///a",),
             "key": b"l" * 32,
             "tools": {"rows": policy.tools["*"]},

@@ -10,7 +10,7 @@ from gateway.raw import HANDSHAKE, STATELESS
 from louver.gateway.clients.client import RESOURCE_UPDATED, Client, GatewayCaller, resource_and_parents
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import ClientIdentity
-from louver.gateway.upstream.upstream import Terms, Upstream
+from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 
 pytestmark = pytest.mark.anyio
 
@@ -116,7 +116,7 @@ async def upstream(server, told, request):
         told.append((method, params))
 
     isolated = getattr(request, "param", False)
-    terms = Terms(server.link, timeout_s=5, isolated=isolated, per_era=False)
+    terms = UpstreamSettings(server.link, timeout_s=5, isolated=isolated, per_revision=False)
     hello = ClientIdentity(HANDSHAKE, {"name": "gateway"}, {})
     made = Upstream(
         "it",

@@ -69,7 +69,7 @@ def exactly(paths, names, out):
 
 wrote = enforcer.write_output
 STEPS = {
-    "the value is not pruned": [(visibility.Sight, {"of": lambda self, value: value})],
+    "the value is not pruned": [(visibility.Visibility, {"of": lambda self, value: value})],
     "the schema is not pruned": [(visible_tools.VisibleTool, {"listed_schema": property(lambda self: self._declared)})],
     "content stays": [(enforcer, {"write_output": with_content})],
     "prose is passed on": [
@@ -84,19 +84,19 @@ STEPS = {
     "errors are passed on": [
         (PolicyEnforcer, {"refusal": lambda self, error, record: error}),
     ],
-    "texts of tools are passed on": [(visible_tools, {"untold": lambda text, names: text})],
-    "texts of inputs are passed on": [(visible_tools, {"untold_schema": lambda schema, names: schema})],
+    "texts of tools are passed on": [(visible_tools, {"redact_text": lambda text, names: text})],
+    "texts of inputs are passed on": [(visible_tools, {"redact_input_schema": lambda schema, names: schema})],
     "views are passed on": [(Pipeline, {"_hides": lambda self, who, tool, path: False})],
-    "schemas tell names": [(visibility, {"unsaid": lambda schema, names: schema})],
-    "twins are passed on": [(visibility, {"_denying": exactly})],
-    "text is read as without a wrapper": [(visibility, {"_of_text": lambda fields, wrapper: fields})],
+    "schemas tell names": [(visibility, {"redact_schema": lambda schema, names: schema})],
+    "twins are passed on": [(visibility, {"_denial_masks": exactly})],
+    "text is read as without a wrapper": [(visibility, {"_fields_in_text": lambda fields, wrapper: fields})],
     "all share what is kept of answers": [(Results, {"scoped_to": lambda self, scope: self})],
     "all share what is kept of tools": [(Pipeline, {"audience": lambda self, who: self.policed.id})],
     "one rule is enough": [
-        (visible_tools, {"Sight": lambda rules, *more: visibility.Sight(rules[:2], *more)}),
+        (visible_tools, {"Visibility": lambda rules, *more: visibility.Visibility(rules[:2], *more)}),
     ],
-    "what is hidden is just not allowed": [(visibility, {"_masked": lambda value: value})],
-    "pseudonyms are no such": [(visibility.Sight, {"_pseudonym": lambda self, value: f"p:{value}"})],
+    "what is hidden is just not allowed": [(visibility, {"_mask_value": lambda value: value})],
+    "pseudonyms are no such": [(visibility.Visibility, {"_pseudonym": lambda self, value: f"p:{value}"})],
 }
 
 

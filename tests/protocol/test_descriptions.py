@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from louver.errors import InvalidUri
 from louver.limits import MAX_URI_BYTES
-from louver.protocol.descriptions import asked_by, is_about_descriptions, uri_of
+from louver.protocol.descriptions import is_about_descriptions, tool_names_in, uri_of
 
 BASE = "resource:///tool_descriptions"
 
@@ -40,7 +40,7 @@ READ = {
 @pytest.mark.parametrize(("query", "names"), READ.values(), ids=READ)
 def test_names_are_read(query, names):
     """000 section 4.3; that each is decoded once, and empty ones are left out, is ours."""
-    assert asked_by(BASE + query) == names
+    assert tool_names_in(BASE + query) == names
 
 
 REFUSED = {
@@ -72,7 +72,7 @@ REFUSED = {
 def test_a_uri_that_cannot_be_read_is_refused_with_its_place(uri, offset, expected):
     """PRIVACY, "Hostile inputs": the answer is exact."""
     with pytest.raises(InvalidUri) as refused:
-        asked_by(uri)
+        tool_names_in(uri)
     assert refused.value.to_json() == {
         "code": "INVALID_URI",
         "message": f"a URI of descriptions: expected {expected} at offset {offset}, "
@@ -87,9 +87,9 @@ def test_a_uri_may_have_so_many_bytes_and_no_more(letter):
     """Ours: bytes, for that is what is sent."""
     room = MAX_URI_BYTES - len(f"{BASE}?tools=")
     name = letter * (room // len(letter.encode()))
-    assert asked_by(f"{BASE}?tools={name}") == [name]
+    assert tool_names_in(f"{BASE}?tools={name}") == [name]
     with pytest.raises(InvalidUri) as refused:
-        asked_by(f"{BASE}?tools={name}{letter}")
+        tool_names_in(f"{BASE}?tools={name}{letter}")
     message = "a URI of descriptions has at most 8192 bytes"
     assert refused.value.to_json() == {"code": "INVALID_URI", "message": message, "limit": 8192}
 
@@ -98,9 +98,9 @@ def test_a_uri_may_have_so_many_bytes_and_no_more(letter):
 def test_whatever_a_tool_is_called_its_own_uri_names_it(names):
     """000 section 4.3: names match exactly."""
     for name in names:
-        assert asked_by(uri_of(name)) == [name]
+        assert tool_names_in(uri_of(name)) == [name]
     together = ",".join(uri_of(name).partition("=")[2] for name in names)
-    assert asked_by(f"{BASE}?tools={together}") == names
+    assert tool_names_in(f"{BASE}?tools={together}") == names
 
 
 @given(st.text(max_size=40))
@@ -108,7 +108,7 @@ def test_any_text_is_read_or_refused(text):
     """Ours: nothing else is raised."""
     for uri in (text, BASE + text, f"{BASE}?tools={text}"):
         try:
-            assert all(asked_by(uri))
+            assert all(tool_names_in(uri))
         except InvalidUri as refused:
             refused.to_json()["message"].encode()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver_conformance.context import Context
     from louver_conformance.sample import Sample
-    from louver_conformance.transports.messages import Answer
+    from louver_conformance.transports.messages import TargetResponse
 
 INVALID_PARAMS: Final = -32602
 
@@ -38,14 +38,14 @@ def exclude(sample: Sample) -> dict[str, Any]:
     return {**include(sample), "mode": "exclude"}
 
 
-def result_of(answer: Answer, request: str) -> dict[str, Any]:
+def result_of(answer: TargetResponse, request: str) -> dict[str, Any]:
     """The result of an answer that must not be an error; `request` describes the request, as `include of 'id'`."""
     if answer.result is None or answer.is_error_result:
         raise CheckFailed(f"{request} is refused{_code(answer)}")
     return answer.result
 
 
-def receipt_of(answer: Answer, key: str = PROJECTION_LITERAL) -> dict[str, Any]:
+def receipt_of(answer: TargetResponse, key: str = PROJECTION_LITERAL) -> dict[str, Any]:
     """The receipt of an answer; empty without one."""
     return members(answer.meta.get(key))
 
@@ -82,7 +82,7 @@ def _named(name: str) -> str:
     return repr(name) if name.isidentifier() and len(name) <= 64 else "a member"
 
 
-def refusal_of(answer: Answer) -> dict[str, Any]:
+def refusal_of(answer: TargetResponse) -> dict[str, Any]:
     """The error object of a refusal, in any of its places; empty if there is none."""
     found = members(members(answer.error.get("data")).get("error"))
     if not found and answer.is_error_result:
@@ -90,7 +90,7 @@ def refusal_of(answer: Answer) -> dict[str, Any]:
     return found
 
 
-def must_refuse(answer: Answer, request: str) -> None:
+def must_refuse(answer: TargetResponse, request: str) -> None:
     """Fail unless the answer is an error of either kind."""
     if answer.result is not None and not answer.is_error_result:
         raise CheckFailed(f"{request} is answered, and should be refused")
@@ -103,7 +103,7 @@ def must_have_extension(context: Context) -> None:
         raise NotOffered(f"'{PROJECTION}' is not declared in 'capabilities.extensions'")
 
 
-def _code(answer: Answer) -> str:
+def _code(answer: TargetResponse) -> str:
     code = refusal_of(answer).get("code", answer.error.get("code"))
     return (
         f" ({code})" if isinstance(code, int) or (isinstance(code, str) and len(code) < 50 and code.isupper()) else ""

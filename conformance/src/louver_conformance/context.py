@@ -17,14 +17,14 @@ from louver.protocol.names import DISCLOSURE, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.errors import CheckFailed, TargetError, TargetTimeout
 from louver_conformance.limits import DESCRIPTIONS_A_READ, MAX_SAMPLE_BYTES, MAX_SAMPLE_CALLS, MAX_SAMPLES
 from louver_conformance.sample import Sample, leaves, output_of
-from louver_conformance.session import Session
+from louver_conformance.session import TargetSession
 from louver_conformance.tools import Tool, grants_in
 
 if TYPE_CHECKING:
     from louver.core.json import Json
     from louver_conformance.fixture import Fixture
     from louver_conformance.session import Deadline, Target
-    from louver_conformance.transports.messages import Answer
+    from louver_conformance.transports.messages import TargetResponse
     from louver_conformance.validator_process import ValidatorProcess
 
 # A request for the whole output, which overrides a default view.
@@ -39,7 +39,7 @@ class Context:
         self.revision = revision
         self.fixture = fixture
         self.validator = validator
-        self.session: Session
+        self.session: TargetSession
         self.tools: list[Tool] = []
         # Projectable tools come first.
         self.samples: list[Sample] = []
@@ -47,24 +47,24 @@ class Context:
         self.descriptions_resource: dict[str, Any] = {}
         self.descriptions: dict[str, Any] = {}
         # A tool's name and its answer before its description was read.
-        self.undescribed_call: tuple[str, Answer] | None = None
+        self.undescribed_call: tuple[str, TargetResponse] | None = None
         # Of `groups/stock.py`, once it has run.
         self.stock_results: list[tuple[bool, str]] | None = None
         self.timed_out: list[str] = []
         # Tools that were called for samples, and those of them that answered.
         self.called = self.usable = 0
         # A session in which no projection is ever requested (`stability.py`).
-        self.plain_session: Session | None = None
+        self.plain_session: TargetSession | None = None
         self._deadline = deadline
-        self._sessions: list[Session] = []
-        self._answers: dict[bytes, Answer] = {}
+        self._sessions: list[TargetSession] = []
+        self._answers: dict[bytes, TargetResponse] = {}
 
     async def open(self) -> None:
         self.session = await self.open_session(declares=True)
 
-    async def open_session(self, *, declares: bool = True) -> Session:
+    async def open_session(self, *, declares: bool = True) -> TargetSession:
         """One more session with the target, which ends with this context."""
-        session = await Session.open(self.target, self.revision, self._deadline, declares=declares)
+        session = await TargetSession.open(self.target, self.revision, self._deadline, declares=declares)
         self._sessions.append(session)
         return session
 
@@ -111,7 +111,7 @@ class Context:
                     self.timed_out.append(tool.name)
         self.samples.sort(key=lambda sample: not sample.tool.is_projectable)
 
-    async def describe_tools(self, session: Session) -> list[Tool]:
+    async def describe_tools(self, session: TargetSession) -> list[Tool]:
         """The tools with the descriptions that `session` reads, and its grants."""
         described: list[Tool] = []
         for at in range(0, len(self.tools), DESCRIPTIONS_A_READ):
@@ -123,7 +123,7 @@ class Context:
             described += [Tool(tool.listed, _description(descriptions.get(tool.name)), grant) for tool in tools]
         return described
 
-    async def read_descriptions(self, session: Session, *names: str) -> Answer:
+    async def read_descriptions(self, session: TargetSession, *names: str) -> TargetResponse:
         """The answer to a read of some descriptions; without names the parameter `tools` is left out."""
         base = str(self.descriptions_resource.get("uri")).partition("?")[0]
         return await session.request(
@@ -133,7 +133,7 @@ class Context:
 
     async def call(
         self, sample: Sample, request: object = None, *, key: str = PROJECTION_LITERAL, again: bool = False
-    ) -> Answer:
+    ) -> TargetResponse:
         """The answer to a projected call of a sample; each request is sent once, unless `again`."""
         name = json.canonical([sample.tool.name, sample.arguments, request, key])
         if again or name not in self._answers:
@@ -146,8 +146,8 @@ class Context:
         sample: Sample,
         meta: dict[str, Any],
         arguments: dict[str, Any] | None = None,
-        session: Session | None = None,
-    ) -> Answer:
+        session: TargetSession | None = None,
+    ) -> TargetResponse:
         """The answer to a call of a sample with this `_meta`."""
         tool = sample.tool
         arguments = sample.arguments if arguments is None else arguments
@@ -203,7 +203,7 @@ class Context:
         return result
 
 
-def resource_json(answer: Answer) -> Json:
+def resource_json(answer: TargetResponse) -> Json:
     """The JSON in the one text of a resource."""
     contents = members(answer.result).get("contents")
     texts = [members(each).get("text") for each in contents] if is_array(contents) else []

@@ -35,13 +35,13 @@ from louver_conformance.limits import (
     OPENING_TIMEOUT_S,
     REVISION_TIMEOUT_S,
 )
-from louver_conformance.transports.http import HttpTransport
-from louver_conformance.transports.stdio import StdioTransport
+from louver_conformance.transports.http import HttpTargetTransport
+from louver_conformance.transports.stdio import StdioTargetTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from louver_conformance.transports.messages import Answer, Transport
+    from louver_conformance.transports.messages import TargetResponse, TargetTransport
 
 HANDSHAKE: Final = "2025-11-25"
 STATELESS: Final = "2026-07-28"
@@ -78,10 +78,10 @@ class Deadline:
             raise TargetTimeout(f"the target has not answered for {timeout_s:g} seconds") from None
 
 
-class Session:
+class TargetSession:
     """Requests to a target, and what it declared when the session was opened. Made by `open`."""
 
-    def __init__(self, transport: Transport, revision: str, deadline: Deadline, *, declares: bool) -> None:
+    def __init__(self, transport: TargetTransport, revision: str, deadline: Deadline, *, declares: bool) -> None:
         self._transport = transport
         self._revision = revision
         self._deadline = deadline
@@ -92,9 +92,9 @@ class Session:
         self.instructions = ""
 
     @classmethod
-    async def open(cls, target: Target, revision: str, deadline: Deadline, *, declares: bool = True) -> Session:
+    async def open(cls, target: Target, revision: str, deadline: Deadline, *, declares: bool = True) -> TargetSession:
         """A new session; `declares` is whether the client declares the projection extension."""
-        transport = HttpTransport(target.url) if target.url else await StdioTransport.open(target.command)
+        transport = HttpTargetTransport(target.url) if target.url else await StdioTargetTransport.open(target.command)
         session = cls(transport, revision, deadline, declares=declares)
         try:
             await (session._initialize() if revision == HANDSHAKE else session._discover())
@@ -108,7 +108,7 @@ class Session:
 
     async def request(
         self, method: str, params: dict[str, Any] | None = None, *, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> TargetResponse:
         return await self._send(method, params or {}, ANSWER_TIMEOUT_S, headers or {})
 
     async def call(
@@ -117,7 +117,7 @@ class Session:
         arguments: dict[str, Any],
         meta: dict[str, Any] | None = None,
         schema: dict[str, Any] | None = None,
-    ) -> Answer:
+    ) -> TargetResponse:
         """The answer of a tool; its input schema may name arguments to send as headers too."""
         params: dict[str, Any] = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
         input_schema = schema or {}
@@ -175,7 +175,9 @@ class Session:
 
     # Sending
 
-    async def _send(self, method: str, params: dict[str, Any], timeout_s: float, more: Mapping[str, str]) -> Answer:
+    async def _send(
+        self, method: str, params: dict[str, Any], timeout_s: float, more: Mapping[str, str]
+    ) -> TargetResponse:
         self._number += 1
         headers = {**self._headers, **more}
         if self._revision == STATELESS:
@@ -191,7 +193,7 @@ class Session:
         }
 
 
-def _opened(answer: Answer) -> dict[str, Any]:
+def _opened(answer: TargetResponse) -> dict[str, Any]:
     if answer.result is None:
         raise TargetError("the target refuses to open in this revision")
     return answer.result

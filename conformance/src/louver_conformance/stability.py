@@ -21,7 +21,7 @@ from louver_conformance.sample import output_of
 if TYPE_CHECKING:
     from louver_conformance.context import Context
     from louver_conformance.sample import Sample
-    from louver_conformance.session import Session
+    from louver_conformance.session import TargetSession
 
 
 async def drop_unstable_samples(context: Context) -> bool:
@@ -43,7 +43,7 @@ async def drop_unstable_samples(context: Context) -> bool:
     return False
 
 
-async def _is_stable(context: Context, sample: Sample, session: Session) -> bool:
+async def _is_stable(context: Context, sample: Sample, session: TargetSession) -> bool:
     answer = await context.call_with(sample, {}, session=session)
     if PROJECTION_LITERAL in answer.meta or PROJECTION in answer.meta:
         answer = await context.call_with(sample, {PROJECTION_LITERAL: EVERYTHING}, session=session)

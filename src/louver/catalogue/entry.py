@@ -69,7 +69,7 @@ class Entry:
         return _listed(tool) == self._listed
 
     @property
-    def declares_itself(self) -> bool:
+    def has_listed_schema(self) -> bool:
         """Whether the server lists an output schema."""
         return self._listed[1] is not None
 
@@ -163,8 +163,8 @@ class Entry:
     def plan_without_schema(self, projection: Projection, wrapper: str | None = None) -> Plan:
         """The plan for values without a schema, perhaps JSON text in `wrapper`; paths may begin with it or not."""
         views, of = self._within_text(wrapper)
-        asked = projection.with_fields(within_text(wrapper, projection.fields))
-        return self._plans.find(of, asked, lambda: compile_projection(asked, views=views))
+        requested = projection.with_fields(within_text(wrapper, projection.fields))
+        return self._plans.find(of, requested, lambda: compile_projection(requested, views=views))
 
     def plan_inferred(
         self, projection: Projection, schema: Schema, wrapper: str | None = None, *, told_within: bool = False
@@ -205,6 +205,6 @@ def _as_it_is(schema: Schema) -> Schema:
     return schema
 
 
-def _ready(plan: Plan, told: Callable[[Schema], Schema] = _as_it_is) -> ReadyPlan:
-    schema = told(plan.schema)
+def _ready(plan: Plan, wrap: Callable[[Schema], Schema] = _as_it_is) -> ReadyPlan:
+    schema = wrap(plan.schema)
     return ReadyPlan(plan, validator(plan.schema), schema, digest_of(schema))

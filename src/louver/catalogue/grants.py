@@ -67,8 +67,8 @@ class Grants:
         return self._clock() < expiry and any(opened[start : start + _MARK_BYTES] == mark for start in starts)
 
     def _mark(self, principal: PrincipalKey | None, tool: str, version: str) -> bytes:
-        said = [self._audience, principal and list(principal), tool, version]
-        return hashlib.sha256(canonical(said)).digest()[:_MARK_BYTES]
+        parts = [self._audience, principal and list(principal), tool, version]
+        return hashlib.sha256(canonical(parts)).digest()[:_MARK_BYTES]
 
     def _wonder(self, reason: str) -> None:
         if reason == "unknown key" and self._wonders:

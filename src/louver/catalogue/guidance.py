@@ -49,7 +49,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GuidanceRule:
     note: Note
     tool: str | None = None  # `None`: every tool
     path: FieldPath | None = None  # names look through arrays; `None`: the whole result
@@ -58,7 +58,7 @@ class Rule:
     over_bytes: int | None = None  # the JSON is larger
 
     @classmethod
-    def read(cls, written: object) -> Rule:
+    def read(cls, written: object) -> GuidanceRule:
         rule = _members("a rule", written, _KEYS)
         when = _members("'when'", rule.get("when"), _CONDITIONS)
         if not when:
@@ -102,7 +102,7 @@ class Rule:
 
 
 class Guidance:
-    def __init__(self, rules: Mapping[str, Sequence[Rule]]) -> None:  # by the prefix of their tools' names
+    def __init__(self, rules: Mapping[str, Sequence[GuidanceRule]]) -> None:  # by the prefix of their tools' names
         self._rules = [
             (prefix, rule, None if rule.tool is None else prefix + rule.tool)
             for prefix, each in rules.items()
@@ -122,7 +122,7 @@ class Guidance:
         for name in self.unknown(tools):
             raise InvalidGuidance(f"guidance: a rule is for a tool {name!r}, which the server does not have")
 
-    def _of(self, name: str) -> Iterator[Rule]:
+    def _of(self, name: str) -> Iterator[GuidanceRule]:
         return (
             rule for prefix, rule, tool in self._rules if (name.startswith(prefix) if tool is None else tool == name)
         )

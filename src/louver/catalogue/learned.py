@@ -39,9 +39,9 @@ class _Shape:
     fields: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
     @classmethod
-    def read(cls, said: dict[str, Any]) -> _Shape:
-        fields = {path: (seen, weight) for path, (seen, weight) in said["fields"].items()}
-        return cls(int(said["samples"]), int(said["steady"]), fields)
+    def read(cls, data: dict[str, Any]) -> _Shape:
+        fields = {path: (seen, weight) for path, (seen, weight) in data["fields"].items()}
+        return cls(int(data["samples"]), int(data["steady"]), fields)
 
     def to_json(self) -> dict[str, Any]:
         fields = {path: list(known) for path, known in self.fields.items()}
@@ -96,8 +96,8 @@ class LearnedFields:
 
     def _read(self) -> dict[str, _Shape]:
         try:
-            said = members(parse(self._file.read_text("utf-8"))).get("tools")
-            return {tool: _Shape.read(shape) for tool, shape in members(said).items()}
+            tools = members(parse(self._file.read_text("utf-8"))).get("tools")
+            return {tool: _Shape.read(shape) for tool, shape in members(tools).items()}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, NotJson, UnicodeDecodeError, KeyError, TypeError, ValueError):

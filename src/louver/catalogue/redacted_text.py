@@ -35,31 +35,31 @@ def plain(text: str) -> str:
     return _UNSEEN.sub("", text)
 
 
-def untold(text: str, names: Names) -> str:
+def redact_text(text: str, names: Names) -> str:
     """The plain text without the sentences that contain a denied name."""
     text = plain(text)
-    if not names.are_told(text):
+    if not names.are_in_text(text):
         return text
-    left = " ".join(sentence for sentence in _SENTENCES.split(text) if not names.are_told(sentence)).strip()
+    left = " ".join(sentence for sentence in _SENTENCES.split(text) if not names.are_in_text(sentence)).strip()
     # A name may itself contain a sentence end.
-    return "" if names.are_told(left) else left
+    return "" if names.are_in_text(left) else left
 
 
-def untold_schema(schema: Json, names: Names) -> Json:
+def redact_input_schema(schema: Json, names: Names) -> Json:
     """An input schema that shows denied names only by the arguments it accepts."""
     if is_array(schema):
-        return [untold_schema(each, names) for each in schema]
+        return [redact_input_schema(each, names) for each in schema]
     if not is_object(schema):
         return schema
     shown: dict[str, Any] = {}
     for keyword, argument in schema.items():
         if keyword in _SHOWN and isinstance(argument, str):
-            if said := untold(argument, names):
-                shown[keyword] = said
+            if text := redact_text(argument, names):
+                shown[keyword] = text
         elif keyword in HOLDING:
-            shown[keyword] = untold_schema(argument, names)
+            shown[keyword] = redact_input_schema(argument, names)
         elif keyword in HOLDING_NAMED and is_object(argument):
-            shown[keyword] = {name: untold_schema(each, names) for name, each in argument.items()}
+            shown[keyword] = {name: redact_input_schema(each, names) for name, each in argument.items()}
         elif keyword in _VALID or not names.are_in(argument):
             shown[keyword] = argument
     return shown

@@ -71,7 +71,7 @@ def suggest(tool: str, schema: Schema | None, values: Sequence[Json]) -> Suggest
     if kept >= full:
         # Array elements that are not objects become `null`, which may be longer.
         include, kept = (), full
-    left_out = {path: said for path, said in why.items() if said is not None}
+    left_out = {path: cause for path, cause in why.items() if cause is not None}
     return Suggestion(tool, len(values), weights, left_out, include, full, kept)
 
 

@@ -33,10 +33,10 @@ _READ = 20 * MAX_SUMMARY
 
 def summary(text: str | None, name: str) -> str:
     """The first sentence on one line, else the words of the name; at most `MAX_SUMMARY` code points."""
-    said = _without_examples(_sentence(_prose((text or "")[:_READ]))) or _words(name)
-    if len(said) <= MAX_SUMMARY:
-        return said
-    cut = said[: MAX_SUMMARY - 1]
+    sentence = _without_examples(_sentence(_prose((text or "")[:_READ]))) or _words(name)
+    if len(sentence) <= MAX_SUMMARY:
+        return sentence
+    cut = sentence[: MAX_SUMMARY - 1]
     return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:") + "…"
 
 
@@ -50,9 +50,9 @@ def _prose(text: str) -> str:
 
 def _sentence(text: str) -> str:
     for found in _END.finditer(text):
-        said = text[: found.end()]
-        if len(said) >= _SHORT and not _ABBREVIATION.search(said):
-            return said
+        sentence = text[: found.end()]
+        if len(sentence) >= _SHORT and not _ABBREVIATION.search(sentence):
+            return sentence
     return text.removesuffix(":")
 
 

@@ -91,13 +91,13 @@ class HostServers:
         check(enabled, self.text, str(self.source.path), lambda below: (*place, *below), part="server")
         translation = _Translation(self.source.project, home, {}, {})
         taken = translation.server(place, server)
-        for refused, told in (
+        for refused, message_of in (
             (translation.unresolved, _unresolved_message),
             (translation.unsupported, _unsupported_message),
         ):
             if refused:
                 line = nearest_line(self.text, next(iter(refused.values())))
-                raise InvalidConfig(told(", ".join(map(repr, refused))), file=str(self.source.path), line=line)
+                raise InvalidConfig(message_of(", ".join(map(repr, refused))), file=str(self.source.path), line=line)
         return taken
 
 

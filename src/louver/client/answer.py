@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Answer:
     tool: KnownTool
-    asked: Projection  # `value` is a projection for this
+    projection: Projection  # `value` is a projection for this
     output: Output | None  # the whole output, and its place in the result
     value: Json  # what was requested
     schema: Schema  # of `value`
@@ -53,30 +53,30 @@ class Answer:
         return self.output is not None and not self.applied and self.value != self.output.value
 
     @property
-    def told(self) -> Schema | str | None:
+    def reported_schema(self) -> Schema | str | None:
         """The reported schema if it is not checked yet, or its digest."""
         if self.exact or not isinstance(self.receipt, Applied):
             return None
-        told = self.receipt.projected_schema
-        return self.receipt.schema_digest if told is None else told
+        reported = self.receipt.projected_schema
+        return self.receipt.schema_digest if reported is None else reported
 
-    def knowing(self, told: Schema) -> Answer:
+    def checked_against(self, reported: Schema) -> Answer:
         """This answer, with the value also checked against the schema that the receipt reports."""
         receipt, output = self.receipt, self.output
         if not isinstance(receipt, Applied) or output is None:
             return self
-        if receipt.schema_digest not in (None, digest(told)):
+        if receipt.schema_digest not in (None, digest(reported)):
             raise InvalidAnswer("the receipt tells a schema that its own digest does not name", member="schemaDigest")
         # Projecting the reported schema leaves nothing in it beyond the request.
-        asked = EVERYTHING if receipt.shaped is not None else replace(self.asked, strict=False)
+        projection = EVERYTHING if receipt.shaped is not None else replace(self.projection, strict=False)
         if output.seat == "wrapped text":
             # Paths may begin with the wrapper, which the value does not have.
-            within = _told_of_text(told, output.wrapper or "")
-            plan = self.tool.entry.plan_inferred(asked, within, output.wrapper)
+            within = _schema_in_text(reported, output.wrapper or "")
+            plan = self.tool.entry.plan_inferred(projection, within, output.wrapper)
         else:
-            if is_wrapped(self.tool.source) and is_object(told):
-                told = {**told, "x-fastmcp-wrap-result": True}
-            plan = self.tool.entry_of(told).plan(asked)
+            if is_wrapped(self.tool.source) and is_object(reported):
+                reported = {**reported, "x-fastmcp-wrap-result": True}
+            plan = self.tool.entry_of(reported).plan(projection)
         if not _applies(plan, self.value):
             return self
         if not plan.validator.is_valid(self.value):
@@ -104,57 +104,57 @@ class Answer:
         return value[WRAPPER], {**held, "$defs": definitions} if is_object(held) and definitions else held
 
 
-def judge(tool: KnownTool, asked: Projection | None, result: dict[str, Any], *, prune: bool) -> Answer:
+def judge(tool: KnownTool, requested: Projection | None, result: dict[str, Any], *, prune: bool) -> Answer:
     """Check a result. `prune` removes what was not requested if the server has not projected."""
     check_failed(tool.name, result)
     try:
         # If the tool does not project and nothing was requested, the key is another extension's.
-        receipt = read_receipt(result) if tool.projects or asked is not None else None
+        receipt = read_receipt(result) if tool.projects or requested is not None else None
         if isinstance(receipt, Applied):
-            return _projected(tool, asked, receipt, result)
-        if asked is not None and asked.required:
+            return _projected(tool, requested, receipt, result)
+        if requested is not None and requested.required:
             reason = None if receipt is None else receipt.reason
             message = f"a projection is required, and tool {tool.name!r} has answered without one"
             raise ProjectionRequired(message, reason=reason)
-        return _whole(tool, asked if prune else None, receipt, result)
+        return _whole(tool, requested if prune else None, receipt, result)
     except RecursionError:
         pass
     raise _too_deep()
 
 
-def _projected(tool: KnownTool, asked: Projection | None, receipt: Applied, result: dict[str, Any]) -> Answer:
-    if asked is None and receipt.mode == "view":
+def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, result: dict[str, Any]) -> Answer:
+    if requested is None and receipt.mode == "view":
         # The server has applied a default view.
-        asked = Projection.view(receipt.view or "")
-    if asked is None:
+        requested = Projection.view(receipt.view or "")
+    if requested is None:
         raise InvalidAnswer("the receipt is of a projection that nobody asked for", member="applied")
-    hold(receipt, asked)
-    if asked.mode == "view" and asked.name not in tool.views.named:
+    hold(receipt, requested)
+    if requested.mode == "view" and requested.name not in tool.views.named:
         tool = tool.with_views(view_of(receipt))
     output = find_output(result, _text_wrapper(tool, receipt, result.get("structuredContent")))
     if output is None:
         raise InvalidAnswer(f"tool {tool.name!r} answers with the receipt of a projection, and with no output")
     _check_depth(output.value)
-    ready = _plan(tool, asked, output)
+    ready = _plan(tool, requested, output)
     hold_plan(receipt, ready.plan)
     if ready.plan.shaped is None and ready.plan(output.value) != output.value:
         raise InvalidAnswer(f"tool {tool.name!r} answers with more than was asked for, and says that it does not")
     if not _applies(ready, output.value):
-        ready = _of_shape(tool, asked, output)
+        ready = _of_shape(tool, requested, output)
     if not ready.validator.is_valid(output.value):
         raise OutputInvalid(f"what tool {tool.name!r} answers does not satisfy its projected schema")
     is_exact = output.seat == "structured" and ready.digest == receipt.schema_digest
-    return Answer(tool, asked, output, output.value, ready.schema, receipt, is_exact)
+    return Answer(tool, requested, output, output.value, ready.schema, receipt, is_exact)
 
 
-def _whole(tool: KnownTool, asked: Projection | None, receipt: NotApplied | None, result: dict[str, Any]) -> Answer:
-    """Check a result that is not projected, and prune it to `asked`."""
-    output = find_output(result, None if asked is None else tool.entry.text_wrapper)
+def _whole(tool: KnownTool, requested: Projection | None, receipt: NotApplied | None, result: dict[str, Any]) -> Answer:
+    """Check a result that is not projected, and prune it to `requested`."""
+    output = find_output(result, None if requested is None else tool.entry.text_wrapper)
     if output is None or RESULT in members(result.get("_meta")):
         # The preview of a kept result satisfies no known schema.
         return Answer(tool, EVERYTHING, None, None if output is None else output.value, True, receipt)
     _check_depth(output.value)
-    wanted = asked or EVERYTHING
+    wanted = requested or EVERYTHING
     ready = _plan(tool, wanted, output)
     value = ready.plan(output.value)
     if not _applies(ready, value):
@@ -170,21 +170,21 @@ def _text_wrapper(tool: KnownTool, receipt: Applied, structured: Json) -> str | 
         return None
     wrapper = text_wrapper_in(structured)
     # One string may also be all that a projection keeps.
-    told = members(members(members(receipt.projected_schema).get("properties")).get(wrapper or ""))
-    return wrapper if tool.entry.text_wrapper is not None or "contentSchema" in told else None
+    reported = members(members(members(receipt.projected_schema).get("properties")).get(wrapper or ""))
+    return wrapper if tool.entry.text_wrapper is not None or "contentSchema" in reported else None
 
 
-def _plan(tool: KnownTool, asked: Projection, output: Output) -> ReadyPlan:
+def _plan(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:
     if output.seat != "structured" or tool.source is None:
-        return _of_shape(tool, asked, output)
+        return _of_shape(tool, requested, output)
     # `strict` was checked before the call.
-    return tool.entry.plan(replace(asked, strict=False))
+    return tool.entry.plan(replace(requested, strict=False))
 
 
-def _of_shape(tool: KnownTool, asked: Projection, output: Output) -> ReadyPlan:
+def _of_shape(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:
     """The plan that follows from the request alone."""
     wrapper = output.wrapper or tool.entry.text_wrapper
-    return tool.shape_plan(replace(asked, strict=False), wrapper, structured=output.seat == "structured")
+    return tool.shape_plan(replace(requested, strict=False), wrapper, structured=output.seat == "structured")
 
 
 def _applies(ready: ReadyPlan, value: Json) -> bool:
@@ -200,7 +200,7 @@ def _too_deep() -> InvalidAnswer:
     return InvalidAnswer(f"the answer is nested deeper than {MAX_JSON_DEPTH} levels", limit=MAX_JSON_DEPTH)
 
 
-def _told_of_text(told: Schema, wrapper: str) -> Schema:
-    held = members(members(members(told).get("properties")).get(wrapper))
+def _schema_in_text(reported: Schema, wrapper: str) -> Schema:
+    held = members(members(members(reported).get("properties")).get(wrapper))
     within: Any = held.get("contentSchema", True)
     return within if isinstance(within, bool) or is_object(within) else True

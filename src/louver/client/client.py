@@ -22,9 +22,9 @@ from mcp_types import ToolListChangedNotification
 from louver.catalogue.plan_cache import Plans
 from louver.client.answer import judge
 from louver.client.errors import refusal
-from louver.client.request import EVERYTHING, asked, wire_form
+from louver.client.request import EVERYTHING, requested_projection, wire_form
 from louver.client.result import DryRun, ProjectedResult, Stats
-from louver.client.schema_by_digest import Told
+from louver.client.schema_by_digest import SchemaCache
 from louver.client.target import only, opened
 from louver.client.tools import Tools
 from louver.client.typed import Typed
@@ -63,15 +63,15 @@ class Client:
 
     def __init__(self, target: Target, **options: Any) -> None:
         self.stats = Stats()
-        self._heard = options.pop("message_handler", None)
+        self._message_handler = options.pop("message_handler", None)
         # Some servers project only for clients that declare the extension.
         extensions = [advertise(PROJECTION, {}), *(options.pop("extensions", None) or ())]
-        self._client = McpClient(opened(target), message_handler=self._hear, extensions=extensions, **options)
+        self._client = McpClient(opened(target), message_handler=self._on_message, extensions=extensions, **options)
         self._wire = Wire(self._client)
         self._plans = Plans()
         self._tools = Tools(self._wire, self._plans, declared=False)
         self._types: dict[Any, Typed[Any]] = {}
-        self._told = Told(self._wire)
+        self._schemas = SchemaCache(self._wire)
 
     async def __aenter__(self) -> Self:
         try:
@@ -176,8 +176,8 @@ class Client:
         prunes = minimize or typed is not None
         result = await self._called(tool, arguments, projection)
         answer = await self._judged(tool, projection, result, prunes=prunes)
-        finished, asks, had = await to_thread.run_sync(_finished, answer, typed, result)
-        self.stats.count(applied=finished.applied, asked=asks, had=had)
+        finished, requested, received = await to_thread.run_sync(_finished, answer, typed, result)
+        self.stats.count(applied=finished.applied, requested=requested, received=received)
         return finished
 
     async def views(self, tool: str) -> dict[str, Json]:
@@ -221,7 +221,7 @@ class Client:
         minimize: bool,
     ) -> tuple[Typed[Any] | None, Projection | None]:
         if into is None:
-            typed, projection = None, asked(include, exclude, view, strict=strict, required=required)
+            typed, projection = None, requested_projection(include, exclude, view, strict=strict, required=required)
         elif include is None and exclude is None and view is None:
             typed = await to_thread.run_sync(self._typed, into)
             projection = typed.projection(strict=strict, required=required)
@@ -251,7 +251,7 @@ class Client:
         meta: dict[str, Any] = {}
         if projection is not None:
             # The digest is enough if the schema is exact, or was received before.
-            is_known = tool.is_exact or self._told.knows(tool.name, projection)
+            is_known = tool.is_exact or self._schemas.knows(tool.name, projection)
             form = wire_form(projection, "digest" if is_known else "inline", knows_options=tool.knows_options)
             meta = {PROJECTION_LITERAL: form}
         refused = None
@@ -276,13 +276,13 @@ class Client:
             if newer is None:
                 raise
             answer = await to_thread.run_sync(partial(judge, newer, projection, result, prune=prunes))
-        return await self._told.held_against(answer, projection)
+        return await self._schemas.check_schema(answer, projection)
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             self._tools.forget()
-        if self._heard is not None:
-            await self._heard(message)
+        if self._message_handler is not None:
+            await self._message_handler(message)
 
 
 def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> tuple[ProjectedResult[Any], int, int]:

@@ -37,19 +37,19 @@ _MOST: Final = 400
 
 def refusal(error: MCPError) -> LouverError | None:
     """Our error for a refused request; `None` if the server refused it for another reason."""
-    said: Any = members(members(error.error.data).get("error"))
-    refused = _REFUSALS.get(said.get("code")) if isinstance(said.get("code"), str) else None
+    details: Any = members(members(error.error.data).get("error"))
+    refused = _REFUSALS.get(details.get("code")) if isinstance(details.get("code"), str) else None
     if refused is None:
         return None
-    return refused(error.error.message[:_MOST], **{name: said[name] for name in _FIELDS if name in said})
+    return refused(error.error.message[:_MOST], **{name: details[name] for name in _FIELDS if name in details})
 
 
 def check_failed(tool: str, result: dict[str, Any]) -> None:
     """Raise our error for an error result, with our own message; a refusal keeps the server's."""
     if not result.get("isError"):
         return
-    told: object = members(members(result.get("_meta")).get(ERROR)).get("code")
-    code = next((known for known in _codes(LouverError) if known == told), None)
+    reported: object = members(members(result.get("_meta")).get(ERROR)).get("code")
+    code = next((known for known in _codes(LouverError) if known == reported), None)
     if code == ProjectionRequired.code:
         raise ProjectionRequired(f"a projection is required, and not possible for what tool {tool!r} answers")
     if code == OutputInvalid.code:

@@ -32,17 +32,17 @@ _MEMBERS: Final = {field.alias or name for name, field in Applied.model_fields.i
 def read_receipt(result: dict[str, Any]) -> Applied | NotApplied | None:
     """The receipt of a result; `None` if it has none. A malformed one is refused with its wrong `member`."""
     meta = members(result.get("_meta"))
-    said: Any = meta.get(PROJECTION_LITERAL, meta.get(PROJECTION))
-    if said is None:
+    receipt: Any = meta.get(PROJECTION_LITERAL, meta.get(PROJECTION))
+    if receipt is None:
         return None
-    if not is_object(said) or not isinstance(said.get("applied"), bool):
+    if not is_object(receipt) or not isinstance(receipt.get("applied"), bool):
         raise _no_receipt("applied")
-    if not said["applied"]:
-        reason: Any = said.get("reason")
+    if not receipt["applied"]:
+        reason: Any = receipt.get("reason")
         return NotApplied(reason=reason if reason in get_args(Reason) else "not_supported")
     wrong: Any = None
     try:
-        return Applied.model_validate({name: part for name, part in said.items() if name in _MEMBERS})
+        return Applied.model_validate({name: part for name, part in receipt.items() if name in _MEMBERS})
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_url=False, include_context=False)[0]["loc"][0]
     # Outside the handler: the validation error quotes the result, and would be the context.

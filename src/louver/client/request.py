@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EVERYTHING = Projection.include("*")
 
 
-def asked(
+def requested_projection(
     include: Sequence[str] | None, exclude: Sequence[str] | None, view: str | None, *, strict: bool, required: bool
 ) -> Projection | None:
     given: dict[str, Any] = {"include": include, "exclude": exclude, "view": view}
@@ -36,8 +36,10 @@ def asked(
     [(mode, value)] = named.items()
     member = "view" if mode == "view" else "fields"
     # A string is not read as a list of its letters: `from_wire` refuses it, and whatever else is not a list.
-    said = [*cast("Iterable[Any]", value)] if isinstance(value, Iterable) and not isinstance(value, str) else value
-    return Projection.from_wire({"mode": mode, member: said, "strict": strict, "required": required})
+    wire_value = (
+        [*cast("Iterable[Any]", value)] if isinstance(value, Iterable) and not isinstance(value, str) else value
+    )
+    return Projection.from_wire({"mode": mode, member: wire_value, "strict": strict, "required": required})
 
 
 def wire_form(projection: Projection, schema: SchemaForm, *, knows_options: bool) -> dict[str, Any]:

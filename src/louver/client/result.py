@@ -51,12 +51,12 @@ class Stats:
 
     calls: int = 0
     applied: int = 0  # calls that the server projected
-    bytes_asked: int = 0  # the requested output, as JSON without white space
-    bytes_had: int = 0  # the whole results, as JSON without white space
+    bytes_requested: int = 0  # the requested output, as JSON without white space
+    bytes_received: int = 0  # the whole results, as JSON without white space
 
-    def count(self, *, applied: bool, asked: int, had: int) -> None:
+    def count(self, *, applied: bool, requested: int, received: int) -> None:
         """Count one call, with its sizes in bytes."""
         self.calls += 1
         self.applied += applied
-        self.bytes_asked += asked
-        self.bytes_had += had
+        self.bytes_requested += requested
+        self.bytes_received += received

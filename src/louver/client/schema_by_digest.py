@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 
 from louver.core.json import is_object
-from louver.limits import MAX_TOLD_SCHEMAS
+from louver.limits import MAX_CACHED_SCHEMAS
 from louver.protocol.receipt import Applied
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from louver.core.projection.request import Projection
 
 
-class Told:
+class SchemaCache:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._schemas: OrderedDict[tuple[str, Projection], tuple[str, Schema]] = OrderedDict()
@@ -31,12 +31,12 @@ class Told:
         """Whether a schema was received for this request before, so that its digest is enough."""
         return (tool, projection) in self._schemas
 
-    async def held_against(self, answer: Answer, projection: Projection | None) -> Answer:
-        told = answer.told
-        schema = await self._read(answer.tool.name, projection, told) if isinstance(told, str) else told
+    async def check_schema(self, answer: Answer, projection: Projection | None) -> Answer:
+        reported = answer.reported_schema
+        schema = await self._read(answer.tool.name, projection, reported) if isinstance(reported, str) else reported
         if schema is None:
             return answer
-        known = await to_thread.run_sync(answer.knowing, schema)
+        known = await to_thread.run_sync(answer.checked_against, schema)
         self._remember(known, projection, schema)
         return known
 
@@ -57,5 +57,5 @@ class Told:
         if receipt.schema_digest is not None:
             self._schemas[answer.tool.name, projection] = receipt.schema_digest, schema
             self._schemas.move_to_end((answer.tool.name, projection))
-        if len(self._schemas) > MAX_TOLD_SCHEMAS:
+        if len(self._schemas) > MAX_CACHED_SCHEMAS:
             self._schemas.popitem(last=False)

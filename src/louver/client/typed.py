@@ -84,7 +84,7 @@ class Typed(Generic[T]):
             raise UnfitType(message, path=str(found.path), takes=[*found.takes], has=[*found.has])
         needed = fold(tuple(FieldPath(field.steps) for field in self._fields if field.required))
         for unknown, meant in known_fields.unmatched(has, within(has, needed), ()).items():
-            path, near = (None if each is None else _told(has, each) for each in (unknown, meant))
+            path, near = (None if each is None else _unwrapped_path(has, each) for each in (unknown, meant))
             hint = "" if near is None else f"; did you mean {near!r}?"
             message = f"{self.name} needs {path!r}, which tool {tool.name!r} does not answer{hint}"
             raise UnfitType(message, path=path, suggestion=near)
@@ -157,7 +157,7 @@ def _ways(place: Place) -> Iterator[Place]:
         yield from _ways(part)
 
 
-def _told(has: Schema, path: FieldPath) -> str:
+def _unwrapped_path(has: Schema, path: FieldPath) -> str:
     """A path without the SDK's wrapper."""
     return str(within_text(WRAPPER, (path,))[0] if is_wrapped(has) else path)
 

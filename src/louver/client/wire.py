@@ -76,22 +76,22 @@ class Wire:
         return self._client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def _answered(self, tool: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+        next_params: dict[str, Any] = {}
         for _ in range(MAX_ROUNDS):
             params = types.CallToolRequestParams.model_validate(
-                {"name": tool, "arguments": arguments, "_meta": meta or None, **said}
+                {"name": tool, "arguments": arguments, "_meta": meta or None, **next_params}
             )
             result = await self._request(types.CallToolRequest(params=params))
             if result.get("resultType") != "input_required":
                 return result
-            said = await self._answers(types.InputRequiredResult.model_validate(result))
+            next_params = await self._answers(types.InputRequiredResult.model_validate(result))
         raise InvalidAnswer(f"tool {tool!r} still asks after {MAX_ROUNDS} rounds", limit=MAX_ROUNDS)
 
-    async def _answers(self, asked: types.InputRequiredResult) -> dict[str, Any]:
+    async def _answers(self, input_required: types.InputRequiredResult) -> dict[str, Any]:
         """The params of the next round: the responses of the client's callbacks."""
         session = self._client.session
         answers: dict[str, Any] = {}
-        for key, question in (asked.input_requests or {}).items():
+        for key, question in (input_required.input_requests or {}).items():
             meta = question.params.meta if question.params else None
             context = ClientRequestContext(session=session, request_id=key, meta=meta)
             answer = await session.dispatch_input_request(context, question)
@@ -100,7 +100,7 @@ class Wire:
             answers[key] = answer
         if not answers:
             await sleep(_WAIT_S)
-        return {"inputResponses": answers or None, "requestState": asked.request_state}
+        return {"inputResponses": answers or None, "requestState": input_required.request_state}
 
     async def _with_headers(
         self, listed: list[dict[str, Any]], params: types.PaginatedRequestParams

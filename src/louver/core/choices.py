@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def check_choice(option: str, said: object, choices: Sequence[object]) -> None:
+def check_choice(option: str, value: object, choices: Sequence[object]) -> None:
     """Raise `LouverError` unless the value of `option` is one of `choices`."""
-    if said not in choices:
-        raise LouverError(f"{option!r} is one of {', '.join(map(repr, choices))}, not {said!r}")
+    if value not in choices:
+        raise LouverError(f"{option!r} is one of {', '.join(map(repr, choices))}, not {value!r}")

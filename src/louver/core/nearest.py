@@ -18,14 +18,14 @@ _SHOWN: Final = 20
 _LONGEST: Final = 100
 
 
-def nearest(said: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """At most `most` names that are similar to `said`, the most similar first."""
+def nearest(wanted: str, names: Iterable[str], most: int = 3) -> list[str]:
+    """At most `most` names that are similar to `wanted`, the most similar first."""
     # Imported lazily: most names are known, and it takes 200 kB of memory.
     from difflib import get_close_matches
 
-    said = said[:_LONGEST]
-    likely = nlargest(_LOOKED_AT, names, key=lambda name: _alike(said, name))
-    return get_close_matches(said, likely, most)
+    wanted = wanted[:_LONGEST]
+    likely = nlargest(_LOOKED_AT, names, key=lambda name: _alike(wanted, name))
+    return get_close_matches(wanted, likely, most)
 
 
 def meant(near: Sequence[str], otherwise: str) -> str:
@@ -33,17 +33,17 @@ def meant(near: Sequence[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
-def instead(said: str, names: Iterable[str]) -> str:
+def instead(wanted: str, names: Iterable[str]) -> str:
     """The end of an error about an unknown name: the similar names, and the known ones."""
     known = list(names)
-    near = nearest(said, known)
+    near = nearest(wanted, known)
     shown = ", ".join(map(repr, known[:_SHOWN])) or "none"
     more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
     return f"{meant(near, '')} There are {shown}{more}" if near else f"there are {shown}{more}"
 
 
-def did_you_mean(said: str, names: Iterable[str]) -> str:
-    near = nearest(said, names, 1)
+def did_you_mean(wanted: str, names: Iterable[str]) -> str:
+    near = nearest(wanted, names, 1)
     return f"; {meant(near, '')}" if near else ""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.kept_catalogue import CatalogueFolder
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstream.upstream import Terms, Upstream
+from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.server.tools.listing import Listing
 
@@ -53,6 +54,11 @@ if TYPE_CHECKING:
     from louver.server.request import Request
 
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
+
+# Variables that differ from one terminal, or run of a host, to the next.
+_VOLATILE: Final = re.compile(
+    r"SESSION|_PID$|^(SHLVL|_|PWD|OLDPWD|COLUMNS|LINES|WINDOWID|TERM|INVOCATION_ID|JOURNAL_STREAM)$"
+)
 
 # Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
 LOGGER_PREFIX: Final = "louver.upstream."
@@ -175,7 +181,7 @@ class Gateway:
         if state.problem is None:
             problems += self._files.mismatches(state.name, {tool["name"] for tool in state.tools})
             policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
-            problems += [] if policy is None else policy.misfits(state.tools)
+            problems += [] if policy is None else policy.validation_errors(state.tools)
         for tool in state.tools:
             file = self._schema_file(state.name, tool)
             if file is not None and tool.get("outputSchema") is not None:
@@ -276,18 +282,18 @@ class Gateway:
         self._config = config
         self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}
 
-    def _settings_of(self, config: model.UpstreamConfig, gateway: Config) -> Terms:
+    def _settings_of(self, config: model.UpstreamConfig, gateway: Config) -> UpstreamSettings:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
         can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
-        return Terms(
+        return UpstreamSettings(
             partial(_make_transport, config),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
-            per_era=config.transport == "http",
+            per_revision=config.transport == "http",
             on_change=config.on_change,
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
             catalogues=self._catalogues if can_keep else None,
-            place=_place_of(config, gateway),
+            place=_catalogue_place(config, gateway),
         )
 
     async def _remove_client(self, client: Client) -> None:
@@ -323,7 +329,7 @@ def _gateway_caller() -> GatewayCaller:
 
 
 def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transport:
-    if config.policy is None or "logging" in config.policy.lets:
+    if config.policy is None or "logging" in config.policy.allowed_features:
         logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
     else:
         # The policy cannot filter standard error: it goes to a disabled logger that no logging configuration reaches.
@@ -339,14 +345,16 @@ def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transpo
     return StdioTransport(config.command, env=config.env, cwd=config.cwd, listener=listener, logger=logger)
 
 
-def _place_of(config: model.UpstreamConfig, gateway: Config) -> str:
+def _catalogue_place(config: model.UpstreamConfig, gateway: Config) -> str:
     """A digest of all that decides what an upstream answers, besides the identity of its client."""
     process: list[Any] = []
     if config.transport == "stdio":
         # Lazy import, as in `_make_transport`.
         from louver.gateway.transports.stdio import inherited_environment
 
-        process = [list(config.command), {**inherited_environment(), **config.env}, _folder_of(config)]
+        environment = {**inherited_environment(), **config.env}
+        stable = {name: value for name, value in environment.items() if not _VOLATILE.search(name)}
+        process = [list(config.command), stable, _folder_of(config)]
     reached = [config.url, dict(config.headers)]
     return digest([__version__, process, reached, config.isolation, repr(gateway.principal)])
 

@@ -129,7 +129,7 @@ class Files:
             if found is None:
                 return file
             names = found[0].hidden_names(found[1], principal)
-            return None if names is None else file.untold(names)
+            return None if names is None else file.redacted(names)
 
         return self.descriptions.seen_by(visible)
 

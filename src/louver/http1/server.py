@@ -418,15 +418,15 @@ class Cycle:
         else:
             self._head = head
 
-    def _connection(self, said: bytes | None) -> bytes | None:
+    def _connection(self, header: bytes | None) -> bytes | None:
         """The `connection` header, if any; the application may request `close`."""
-        if said is not None and b"close" in _words(said):
+        if header is not None and b"close" in _words(header):
             self.keep_alive = False
-            return said
+            return header
         if self.awaits_continue:
             # The body may never arrive.
             self.keep_alive = False
-        return said if self.keep_alive else b"close"
+        return header if self.keep_alive else b"close"
 
     def _send_body(self, body: bytes, *, is_last: bool) -> None:
         head, self._head = self._head, b""

@@ -32,8 +32,8 @@ def argument_schema(
     """The argument in a tool's input schema. Fields come most useful first, and as many are named as have room."""
     known, named = _few(fields), _few(f"{_VIEW}{name}" for name in views)
     seen = "fields seen" if learned else "some fields"
-    said = f"Return only {seen}: {known}" if known else "Return only some fields, such as id, user.login"
-    parts = [f"{said}; or {named}" if named else said]
+    text = f"Return only {seen}: {known}" if known else "Return only some fields, such as id, user.login"
+    parts = [f"{text}; or {named}" if named else text]
     if default_view is not None:
         parts.append(f"Default {_VIEW}{default_view}; * is everything")
     return {"type": "array", "items": {"type": "string"}, "description": ". ".join(parts)}

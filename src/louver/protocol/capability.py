@@ -68,6 +68,6 @@ def searchable(capabilities: dict[str, Any]) -> dict[str, Any]:
 
 
 def not_searchable(capabilities: dict[str, Any]) -> dict[str, Any]:
-    tools = {key: said for key, said in members(capabilities.get("tools")).items() if key != FILTERING_LITERAL}
-    extensions = {key: said for key, said in members(capabilities.get("extensions")).items() if key != SEARCH}
+    tools = {key: value for key, value in members(capabilities.get("tools")).items() if key != FILTERING_LITERAL}
+    extensions = {key: value for key, value in members(capabilities.get("extensions")).items() if key != SEARCH}
     return {**capabilities, "tools": tools, **({"extensions": extensions} if "extensions" in capabilities else {})}

@@ -59,7 +59,7 @@ def is_about_descriptions(uri: str) -> bool:
     return _PATH.match(uri) is not None
 
 
-def asked_by(uri: str) -> list[str]:
+def tool_names_in(uri: str) -> list[str]:
     """The tool names in a URI, each decoded once; an escaped comma is part of a name."""
     _check(uri)
     query = uri.partition("?")[2]

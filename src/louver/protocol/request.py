@@ -63,8 +63,8 @@ def requested(meta: object) -> tuple[Projection, str] | None:
 def requested_keys(meta: object) -> tuple[str, ...]:
     if not isinstance(meta, Mapping):
         return ()
-    said = cast("Mapping[str, object]", meta)
-    return tuple(key for key in (PROJECTION_LITERAL, PROJECTION) if key in said and not _is_hint(said[key]))
+    entries = cast("Mapping[str, object]", meta)
+    return tuple(key for key in (PROJECTION_LITERAL, PROJECTION) if key in entries and not _is_hint(entries[key]))
 
 
 def _is_hint(value: object) -> bool:
@@ -76,7 +76,7 @@ def is_compact(meta: object) -> bool:
     """Whether a call takes the default view of its tool, if there is one."""
     if not is_object(meta):
         return True
-    said = [meta.get(key, True) for key in (COMPACT_LITERAL, COMPACT)]
-    if not all(isinstance(each, bool) for each in said):
+    flags = [meta.get(key, True) for key in (COMPACT_LITERAL, COMPACT)]
+    if not all(isinstance(each, bool) for each in flags):
         raise InvalidProjection(f"{COMPACT_LITERAL!r} in '_meta' is true or false")
-    return all(said)
+    return all(flags)

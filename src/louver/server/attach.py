@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, get_args
 
 from mcp.server import MCPServer, Server
 
-from louver.catalogue.guidance import Guidance, Rule
+from louver.catalogue.guidance import Guidance, GuidanceRule
 from louver.core.choices import check_choice
 from louver.errors import LouverError
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
@@ -127,7 +127,7 @@ def _response_extras(
     guidance: Sequence[Mapping[str, Any]], warnings: bool | Warnings, results: KeptResults | None
 ) -> ResponseExtras:
     return ResponseExtras(
-        guidance=Guidance({"": [Rule.read(rule) for rule in guidance]}) if guidance else None,
+        guidance=Guidance({"": [GuidanceRule.read(rule) for rule in guidance]}) if guidance else None,
         warnings=Warnings() if warnings is True else warnings or None,
         results=None if results is None else Results(results),
     )

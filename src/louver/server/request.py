@@ -47,7 +47,7 @@ class Identity:
 ANONYMOUS = Identity()
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """What a request came over: a session, standard input, or one POST of 2026-07-28."""
 
     @property
@@ -95,7 +95,7 @@ class Request:
     params: dict[str, Any]
     id: int | str | None
     revision: str
-    connection: Connection
+    connection: ClientConnection
     identity: Identity = ANONYMOUS
     address: str | None = None  # of the client's machine; None over stdio
     pause: Callable[[], Awaitable[None]] | None = None  # closes its stream, which the client resumes

@@ -131,7 +131,7 @@ def test_a_resource_is_read_that_is_listed_or_begins_so(policy, uri, covered):
 
 def test_what_a_server_may_say_is_listed(policy):
     """PRIVACY.md, P3 to P5: off unless allowed."""
-    assert (policy.lets, policy.meta, policy.errors) == ({"progress"}, {"com.example/cost"}, "constant")
+    assert (policy.allowed_features, policy.meta, policy.errors) == ({"progress"}, {"com.example/cost"}, "constant")
     assert policy.version == "2026-11-20"
     assert policy.file.name == "it.policy.json"
 
@@ -143,25 +143,33 @@ def test_a_key_is_not_shown(policy):
 def test_a_tool_must_be_the_one_that_the_rules_were_written_for(tmp_path):
     """PRIVACY.md, "Policy file" and P18: paths that the schema cannot have, and a pinned digest."""
     policy = Policy.read(write(tmp_path, GOOD), KEY)
-    assert policy.of("get_user").misfit(TOOL) is None
+    assert policy.of("get_user").mismatch_reason(TOOL) is None
     renamed = json.loads(json.dumps(TOOL).replace("phone", "fone"))
-    assert policy.of("get_user").misfit(renamed) == (
+    assert policy.of("get_user").mismatch_reason(renamed) == (
         "rule 'support' names 'contact.phone', which the output cannot have; did you mean 'contact.fone'?"
     )
-    assert policy.of("get_user").misfit({**TOOL, "outputSchema": None}) is None
-    assert policy.of("x").misfit({"name": "x", "inputSchema": {}, "outputSchema": TOOL["outputSchema"]}) is None
+    assert policy.of("get_user").mismatch_reason({**TOOL, "outputSchema": None}) is None
+    assert (
+        policy.of("x").mismatch_reason({"name": "x", "inputSchema": {}, "outputSchema": TOOL["outputSchema"]}) is None
+    )
     said = {"rules": [rule(deny=["**.ssn"])], "digest": definition_digest(TOOL)}
     pinned = Policy.read(write(tmp_path, {"version": "1", "tools": {"get_user": said}})).of("get_user")
-    assert pinned.misfit(TOOL) is None
+    assert pinned.mismatch_reason(TOOL) is None
     for key, other in (("description", "Gives one!"), ("inputSchema", {}), ("outputSchema", None)):
-        assert pinned.misfit({**TOOL, key: other}) == "its definition is not the one that the policy was written for"
-    assert pinned.misfit({**TOOL, "annotations": {"readOnlyHint": True}}) is None
+        assert (
+            pinned.mismatch_reason({**TOOL, key: other})
+            == "its definition is not the one that the policy was written for"
+        )
+    assert pinned.mismatch_reason({**TOOL, "annotations": {"readOnlyHint": True}}) is None
 
 
 def test_a_text_that_may_be_json_can_have_any_field(tmp_path):
     """Ours: its schema says nothing of them."""
     text = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
-    assert Policy.read(write(tmp_path, of([rule(deny=["a.b"])]))).of("t").misfit({**TOOL, "outputSchema": text}) is None
+    assert (
+        Policy.read(write(tmp_path, of([rule(deny=["a.b"])]))).of("t").mismatch_reason({**TOOL, "outputSchema": text})
+        is None
+    )
 
 
 WRONG = {

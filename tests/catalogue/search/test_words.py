@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.search.words import asked, in_one, words
+from louver.catalogue.search.words import in_one, query_terms, words
 from louver.limits import MAX_WORD_CHARACTERS
 
 TEXTS = [
@@ -50,7 +50,7 @@ def test_what_stands_in_one_is_a_word_up_to_a_length():
 )
 def test_what_only_says_that_something_is_wanted_is_left_out(query, wanted):
     """DISCLOSURE.md: stopwords of requests are ignored."""
-    assert asked(query) == wanted
+    assert query_terms(query) == wanted
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_what_only_says_that_something_is_wanted_is_left_out(query, wanted):
 )
 def test_a_verb_that_tools_are_named_by_counts(query, wanted):
     """Ours: `find me ...` is a request, `find files` is what a tool does."""
-    assert asked(query) == wanted
+    assert query_terms(query) == wanted
 
 
 @pytest.mark.parametrize("query", ["what can you do", "tools", "who are you"])
 def test_a_query_of_such_words_alone_is_taken_as_it_is(query):
     """Ours."""
-    assert asked(query) == query.split()
+    assert query_terms(query) == query.split()
 
 
 def test_a_query_is_one_word_too():
@@ -76,6 +76,6 @@ def test_a_query_is_one_word_too():
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_has_words_that_hold_nothing_but_letters_and_digits(text):
     """Ours: nothing in them can be code for the index."""
-    for word in (*words(text), *asked(text), in_one(text)):
+    for word in (*words(text), *query_terms(text), in_one(text)):
         assert not set(word) & set("\"'*=^:(){}+-_. \0")
         assert all(sign.isalnum() or sign.isidentifier() or not sign.isascii() for sign in word)

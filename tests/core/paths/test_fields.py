@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from louver.core.paths.find import fields_of
-from louver.limits import MAX_SEGMENTS, MAX_TOLD_FIELDS
+from louver.limits import MAX_AUDITED_FIELDS, MAX_SEGMENTS
 
 NAMES = {"orders", "total", "by_day", "a.b"}
 
@@ -30,8 +30,8 @@ def test_paths_are_told_by_names_that_a_schema_speaks_of(value: Any, fields: tup
 
 def test_no_more_are_told_than_can_be_read():
     """Ours."""
-    names = {f"n{number:04d}" for number in range(2 * MAX_TOLD_FIELDS)}
-    assert len(fields_of(dict.fromkeys(names, 1), names)) == MAX_TOLD_FIELDS
+    names = {f"n{number:04d}" for number in range(2 * MAX_AUDITED_FIELDS)}
+    assert len(fields_of(dict.fromkeys(names, 1), names)) == MAX_AUDITED_FIELDS
 
 
 def test_what_lies_deeper_than_a_path_leads_is_one_field():

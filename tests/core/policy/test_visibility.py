@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from louver.core.paths.path import FieldPath
-from louver.core.policy.visibility import MASKED, Fields, Sight
+from louver.core.policy.visibility import MASKED, Fields, Visibility
 
 KEY = b"k" * 32
 PERSON: Any = {
@@ -33,13 +33,13 @@ def rule(**said: str) -> Fields:
     return Fields(**{key: paths(*texts.split()) for key, texts in said.items()})
 
 
-def sight(*rules: Fields, schema: Any = PERSON, **more: Any) -> Sight:
-    return Sight(rules, schema, KEY, **more)
+def visible(*rules: Fields, schema: Any = PERSON, **more: Any) -> Visibility:
+    return Visibility(rules, schema, KEY, **more)
 
 
 def test_a_rule_lets_through_what_it_allows_and_does_not_deny():
     """PRIVACY.md, "Policy file"."""
-    seen = sight(rule(allow="id contact", deny="contact.phone", mask="contact.email"))
+    seen = visible(rule(allow="id contact", deny="contact.phone", mask="contact.email"))
     assert seen.of(ANN) == {"id": 1, "contact": {"email": MASKED}}
     assert seen.schema == {
         "type": "object",
@@ -56,46 +56,46 @@ def test_a_rule_lets_through_what_it_allows_and_does_not_deny():
 
 
 def test_without_rules_everything_is_seen():
-    assert sight().is_whole
-    assert sight(rule(allow="*")).is_whole
-    assert sight(Fields()).of(ANN) is ANN
-    assert not sight(rule(deny="ssn")).is_whole
+    assert visible().is_whole
+    assert visible(rule(allow="*")).is_whole
+    assert visible(Fields()).of(ANN) is ANN
+    assert not visible(rule(deny="ssn")).is_whole
 
 
 def test_a_pseudonym_is_one_for_a_value_and_another_for_another():
     """PRIVACY.md, "Policy file": keyed, so that nobody can try values out."""
     hashing = rule(hash="ssn contact")
-    seen = sight(hashing).of(ANN)
+    seen = visible(hashing).of(ANN)
     assert re.fullmatch(r"p:[A-Za-z0-9_-]{22}", seen["ssn"])
     assert seen["contact"] != seen["ssn"]
-    assert sight(hashing).of({**ANN, "id": 2})["ssn"] == seen["ssn"]
-    assert sight(hashing).of({**ANN, "ssn": "079"})["ssn"] != seen["ssn"]
-    assert Sight([hashing], PERSON, b"other" * 8).of(ANN)["ssn"] != seen["ssn"]
+    assert visible(hashing).of({**ANN, "id": 2})["ssn"] == seen["ssn"]
+    assert visible(hashing).of({**ANN, "ssn": "079"})["ssn"] != seen["ssn"]
+    assert Visibility([hashing], PERSON, b"other" * 8).of(ANN)["ssn"] != seen["ssn"]
 
 
 def test_what_is_hidden_need_not_be_allowed():
     """Ours: to say that a field stands there as something else is to allow just that."""
-    assert sight(rule(allow="id", mask="ssn")).of(ANN) == {"id": 1, "ssn": MASKED}
+    assert visible(rule(allow="id", mask="ssn")).of(ANN) == {"id": 1, "ssn": MASKED}
 
 
 def test_what_is_masked_has_no_pseudonym_and_what_is_denied_neither():
-    seen = sight(rule(deny="contact.phone", mask="ssn contact.phone", hash="ssn contact.phone"))
+    seen = visible(rule(deny="contact.phone", mask="ssn contact.phone", hash="ssn contact.phone"))
     assert seen.of(ANN) == {"id": 1, "ssn": MASKED, "contact": {"email": "ann@example.org"}}
 
 
 def test_of_several_rules_what_all_let_through_is_left():
     """PRIVACY.md: no match is the strictest rule."""
-    assert sight(rule(allow="id ssn"), rule(allow="ssn contact"), rule(mask="ssn")).of(ANN) == {"ssn": MASKED}
-    assert sight(rule(allow="id"), rule(allow="ssn")).of(ANN) == {}
+    assert visible(rule(allow="id ssn"), rule(allow="ssn contact"), rule(mask="ssn")).of(ANN) == {"ssn": MASKED}
+    assert visible(rule(allow="id"), rule(allow="ssn")).of(ANN) == {}
 
 
 def test_a_deny_is_a_deny_of_every_twin_and_an_allow_just_of_itself():
     """PRIVACY.md, P13."""
     value = {"SSN": 1, "s\u200bsn": 2, "\uff53\uff53\uff4e": 3, "ssn": 4, "id": 5}
     for said in ("deny", "mask", "hash"):
-        seen = sight(rule(**{said: "ssn"}), schema=None).of(value)
+        seen = visible(rule(**{said: "ssn"}), schema=None).of(value)
         assert not {1, 2, 3, 4} & set(seen.values())
-    assert sight(rule(allow="ssn"), schema=None).of(value) == {"ssn": 4}
+    assert visible(rule(allow="ssn"), schema=None).of(value) == {"ssn": 4}
 
 
 def test_a_name_denied_in_one_branch_of_a_union_is_denied():
@@ -107,7 +107,7 @@ def test_a_name_denied_in_one_branch_of_a_union_is_denied():
             {"type": "string"},
         ]
     }
-    seen = sight(rule(deny="ssn"), schema=union)
+    seen = visible(rule(deny="ssn"), schema=union)
     assert seen.of({"key": "k", "ssn": 1}) == {"key": "k"}
     assert "ssn" not in str(seen.schema)
 
@@ -115,11 +115,11 @@ def test_a_name_denied_in_one_branch_of_a_union_is_denied():
 def test_members_beside_what_is_wrapped_are_denied_as_well():
     """Ours: a path is read with the wrapper and without it."""
     value = {"result": [ANN], "ssn": "x", "extra": {"SSN": "y", "id": 2}}
-    seen = sight(rule(deny="ssn *.ssn contact"), schema=WRAPPED)
+    seen = visible(rule(deny="ssn *.ssn contact"), schema=WRAPPED)
     assert seen.of(value) == {"result": [{"id": 1}], "extra": {"id": 2}}
-    assert sight(rule(allow="id ssn extra"), schema=WRAPPED).of(value) == {"result": [{"id": 1, "ssn": "078"}]}
-    assert sight(rule(deny="result"), schema=WRAPPED).of(value) == {"result": [], "ssn": "x", "extra": value["extra"]}
-    assert sight(rule(deny="*"), schema=WRAPPED).of(value) == {"result": []}
+    assert visible(rule(allow="id ssn extra"), schema=WRAPPED).of(value) == {"result": [{"id": 1, "ssn": "078"}]}
+    assert visible(rule(deny="result"), schema=WRAPPED).of(value) == {"result": [], "ssn": "x", "extra": value["extra"]}
+    assert visible(rule(deny="*"), schema=WRAPPED).of(value) == {"result": []}
 
 
 @pytest.mark.parametrize("path", ["ssn", "result.ssn", "result.*.ssn", "*.ssn", "**.ssn"])
@@ -127,7 +127,7 @@ def test_members_beside_what_is_wrapped_are_denied_as_well():
 def test_json_text_is_denied_with_the_wrapper_and_without_it(path: str, said: str):
     """Ours: the text of a wrapped output is what the wrapper holds, but it need not be."""
     for value in ([{"ssn": "078"}], {"ssn": "078"}, {"result": [{"ssn": "078"}]}):
-        assert "078" not in str(sight(rule(**{said: path}), schema=None, wrapper="result").of(value))
+        assert "078" not in str(visible(rule(**{said: path}), schema=None, wrapper="result").of(value))
 
 
 def test_a_schema_tells_nothing_that_is_denied():
@@ -149,7 +149,7 @@ def test_a_schema_tells_nothing_that_is_denied():
         "$defs": {"ssn": {"type": "integer", "description": "an ssn"}},
     }
     for said in (rule(deny="ssn"), rule(allow="id kind"), rule(deny="**.ssn")):
-        told = str(sight(said, schema=schema).schema)
+        told = str(visible(said, schema=schema).schema)
         assert "ssn" not in told
         assert "integer" in told
 
@@ -179,7 +179,7 @@ def test_paths_that_a_schema_cannot_have_are_found():
 def test_what_becomes_of_a_field_is_told(path: str, fate: str):
     said = rule(allow="id ssn contact", deny="ssn", hash="contact.email", mask="contact.phone")
     [field] = paths(path)
-    assert sight(said).fate(field) == fate
+    assert visible(said).fate(field) == fate
 
 
 @pytest.mark.parametrize(
@@ -189,18 +189,18 @@ def test_what_becomes_of_a_field_is_told(path: str, fate: str):
 def test_a_path_that_tells_a_denied_name_is_not_told(path: str, hidden: bool):
     """PRIVACY.md, P7: views name fields too."""
     [field] = paths(path)
-    assert sight(rule(deny="ssn contact.phone")).hides(field) is hidden
+    assert visible(rule(deny="ssn contact.phone")).hides(field) is hidden
 
 
 def test_names_for_the_audit_are_those_of_the_schema_and_of_rules():
     """PRIVACY.md, "Audit": matched paths by schema name."""
-    assert sight(rule(deny="a.*.b")).names == {"id", "ssn", "contact", "email", "phone", "a", "b"}
+    assert visible(rule(deny="a.*.b")).names == {"id", "ssn", "contact", "email", "phone", "a", "b"}
 
 
 def test_names_that_the_input_tells_anyway_are_no_secret():
     """Ours: `search_users(ssn=...)` tells it itself."""
-    seen = sight(rule(deny="ssn contact.phone"))
-    assert seen.unseen.are_told("ssn")
+    seen = visible(rule(deny="ssn contact.phone"))
+    assert seen.unseen.are_in_text("ssn")
     besides = seen.unseen_besides({"properties": {"ssn": {}}})
-    assert not besides.are_told("ssn")
-    assert besides.are_told("the phone")
+    assert not besides.are_in_text("ssn")
+    assert besides.are_in_text("the phone")

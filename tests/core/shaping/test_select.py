@@ -9,7 +9,7 @@ import pytest
 from louver.core.json import levels
 from louver.core.paths.path import FieldPath
 from louver.core.shaping.options import Shaping
-from louver.core.shaping.select import Select, Source, place_mask, select
+from louver.core.shaping.select import MemberSource, Select, place_mask, select
 from louver.limits import MAX_ARRAY_LEVELS
 
 
@@ -112,6 +112,6 @@ def test_a_value_of_any_depth_is_passed_through():
 
 
 def test_a_path_beyond_the_place_is_replaced():
-    names = Select((("b", Source(FieldPath(("a",)))),), FieldPath(("messages", None)))
+    names = Select((("b", MemberSource(FieldPath(("a",)))),), FieldPath(("messages", None)))
     for path, expected in (("messages.a", True), ("messages.*.a", True), ("messages", False), ("total", False)):
         assert names.replaces(FieldPath.parse(path)) is expected

@@ -23,7 +23,7 @@ from louver.gateway.clients.client import client_of
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.gateway.serve import endpoint
-from louver.gateway.serve.endpoint import Endpoint
+from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY
 from louver.jsonrpc import codec
 from louver.jsonrpc.errors import JsonRpcError
@@ -153,7 +153,7 @@ def came(change):
 )
 async def test_what_came_is_sent_on_in_its_own_text_where_nothing_changes_it(change, text):
     """GATEWAY.md, "Fast path"; only the id is the client's."""
-    found = await post(Endpoint(served(came(change))), body(number="own"))
+    found = await post(McpEndpoint(served(came(change))), body(number="own"))
     assert found.body == b'{"jsonrpc":"2.0","id":"own","result":%b}' % text
 
 
@@ -165,7 +165,7 @@ async def test_what_came_is_gone_once_it_is_answered():
         answers.append(weakref.ref(result))
         return {"content": []}
 
-    heard = await post(Endpoint(served(came(change))), body())
+    heard = await post(McpEndpoint(served(came(change))), body())
     assert heard.scope
     assert [answer() for answer in answers] == [None]
 
@@ -179,7 +179,7 @@ async def test_in_a_stream_what_came_is_on_one_line():
         request.record.received = result = codec.read(lines).result()
         return result
 
-    found = await post(Endpoint(served(step)), body())
+    found = await post(McpEndpoint(served(step)), body())
     assert _messages(found.body)[-1]["result"] == {"resultType": "complete", "content": [], "n": "a\nb"}
     assert b'"content":[],   "n": "a\\nb"}' in found.body
 
@@ -205,7 +205,7 @@ async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     content = body(name, number)
     async with app.router.lifespan_context(app):
         expected = await post(app, content, named=name)
-        found = await post(Endpoint(gateway), content, named=name)
+        found = await post(McpEndpoint(gateway), content, named=name)
     assert (found.status, found.content_type) == (expected.status, expected.content_type)
     assert _messages(found.body) == _messages(expected.body)
 
@@ -219,7 +219,7 @@ async def both(step, content, **scope):
     user = scope.pop("user", None)
     if isinstance(user, AuthenticatedUser):
         scope[IDENTITY] = identity_of(user.access_token)
-    await post(Endpoint(gateway), content, **scope)
+    await post(McpEndpoint(gateway), content, **scope)
 
 
 async def test_who_asks_is_known_as_the_sdk_knows_it():
@@ -309,7 +309,7 @@ async def test_steps_stand_in_their_order_until_there_are_others():
         return step
 
     gateway = served(passing("a"), passing("b"), answer)
-    app = Endpoint(gateway)
+    app = McpEndpoint(gateway)
     await post(app, body())
     await post(app, body())
     assert went == [("a", "tool"), ("b", "a")] * 2
@@ -320,7 +320,7 @@ async def test_steps_stand_in_their_order_until_there_are_others():
 
 async def test_a_body_may_come_in_parts():
     """Ours."""
-    heard = await post(Endpoint(served()), body(), parts=3)
+    heard = await post(McpEndpoint(served()), body(), parts=3)
     assert json.loads(heard.body)["result"] == RESULT
 
 
@@ -366,7 +366,7 @@ async def test_what_is_refused_is_refused_as_by_the_sdk(unusual):
     app = sdk_server(gateway).streamable_http_app()
     async with app.router.lifespan_context(app):
         expected = await post(app, content, headers)
-    found = await post(Endpoint(gateway), content, headers, parts=2)
+    found = await post(McpEndpoint(gateway), content, headers, parts=2)
     if unusual in STRICTER:
         assert refusal(found)[0] == 400
     elif expected.status == 200:
@@ -381,7 +381,7 @@ async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     region = {"type": "string", "x-mcp-header": "Region"}
     gateway = served()
     gateway._use_schemas({"tool": {"type": "object", "properties": {"region": region}}}.get)
-    heard = await post(Endpoint(gateway), body(arguments={"region": "eu"}), {"mcp-param-region": said})
+    heard = await post(McpEndpoint(gateway), body(arguments={"region": "eu"}), {"mcp-param-region": said})
     assert (heard.status, "error" in json.loads(heard.body)) == ((200, False) if said == "eu" else (400, True))
 
 
@@ -404,7 +404,7 @@ async def test_a_client_that_goes_takes_its_call_with_it():
     """2026-07-28: closing the response is the cancellation."""
     waits, started, cancelled = waiting()
     heard = Heard()
-    calling = asyncio.create_task(post(Endpoint(served(waits)), body(), heard=heard))
+    calling = asyncio.create_task(post(McpEndpoint(served(waits)), body(), heard=heard))
     await started.wait()
     heard.left.set()
     await calling
@@ -417,7 +417,7 @@ async def test_a_server_that_ends_takes_its_calls_with_it(has_left):
     """Ours: as asyncio has it, also where the client has gone as well."""
     waits, started, cancelled = waiting()
     heard = Heard()
-    calling = asyncio.create_task(post(Endpoint(served(waits)), body(), heard=heard))
+    calling = asyncio.create_task(post(McpEndpoint(served(waits)), body(), heard=heard))
     await started.wait()
     if has_left:
         heard.left.set()
@@ -440,7 +440,7 @@ async def test_what_a_thread_does_for_a_client_that_goes_is_waited_for(monkeypat
         ended.append("answered")
 
     heard = Heard()
-    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
+    calling = asyncio.create_task(post(McpEndpoint(served(works)), body(), heard=heard))
     await work.begun.wait()
     heard.left.set()
     await turns()
@@ -461,7 +461,7 @@ async def test_who_goes_during_the_last_wait_is_sent_nothing(monkeypatch):
         return dict(RESULT)
 
     heard = Heard()
-    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
+    calling = asyncio.create_task(post(McpEndpoint(served(works)), body(), heard=heard))
     await work.begun.wait()
     heard.left.set()
     await turns()
@@ -484,7 +484,7 @@ async def test_who_goes_is_not_told_of_what_fails_then(monkeypatch):
             raise OSError
 
     heard = Heard()
-    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
+    calling = asyncio.create_task(post(McpEndpoint(served(works)), body(), heard=heard))
     await started.wait()
     heard.left.set()
     await calling
@@ -501,7 +501,7 @@ async def test_a_server_that_ends_does_not_wait_for_threads(monkeypatch, has_lef
         await in_thread(work)
 
     heard = Heard()
-    calling = asyncio.create_task(post(Endpoint(served(works)), body(), heard=heard))
+    calling = asyncio.create_task(post(McpEndpoint(served(works)), body(), heard=heard))
     await work.begun.wait()
     if has_left:
         heard.left.set()
@@ -522,7 +522,7 @@ async def test_an_answer_that_takes_long_shows_life(monkeypatch):
         await heard.began.wait()
         return dict(RESULT)
 
-    await post(Endpoint(served(waits)), body(), heard=heard)
+    await post(McpEndpoint(served(waits)), body(), heard=heard)
     assert heard.content_type == b"text/event-stream"
     assert heard.body.startswith(b": ping\r\n\r\n")
     assert _messages(heard.body)[-1]["result"] == RESULT

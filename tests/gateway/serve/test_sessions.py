@@ -11,7 +11,7 @@ from gateway.in_memory import sdk_server
 from gateway.serve.test_endpoint import Heard, served
 from louver.catalogue.policy.principal import Principal
 from louver.gateway.serve import sessions
-from louver.gateway.serve.endpoint import Endpoint
+from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY
 from louver.server.request import Identity
 
@@ -110,7 +110,7 @@ def answers():
 
 @pytest.fixture
 async def app(answers):
-    return Endpoint(served(answers))
+    return McpEndpoint(served(answers))
 
 
 async def opened(app, **scope):
@@ -345,7 +345,7 @@ async def test_a_session_that_is_not_opened_is_none(app, answers, monkeypatch):
 async def test_a_session_without_requests_ends_in_time(answers, monkeypatch):
     """Ours: `HTTP_SESSION_IDLE_S`; clients that crash do not end theirs. An open stream holds it."""
     monkeypatch.setattr(sessions, "HTTP_SESSION_IDLE_S", 0.01)
-    app = Endpoint(served(answers))
+    app = McpEndpoint(served(answers))
     held = await opened(app)
     heard = Heard()
     listening = asyncio.create_task(send(app, method="GET", session=held, heard=heard))

@@ -22,7 +22,7 @@ from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY, ClientIdentity
 from louver.gateway.upstream.policy_guard import Guard
 from louver.gateway.upstream.subscriptions import Subscriptions
-from louver.gateway.upstream.upstream import Terms, Upstream
+from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 from louver.jsonrpc.errors import JsonRpcError
 from louver.server.policy.enforcer import PolicyEnforcer
 
@@ -114,7 +114,9 @@ class Thinking(GatewayCaller):
 
 
 def terms(link, *, isolated=True, guard=None, timeout_s=5):
-    return Terms(lambda listener: link(), timeout_s=timeout_s, isolated=isolated, per_era=False, guard=guard)
+    return UpstreamSettings(
+        lambda listener: link(), timeout_s=timeout_s, isolated=isolated, per_revision=False, guard=guard
+    )
 
 
 def upstream(link, *, single_client=False, **how):

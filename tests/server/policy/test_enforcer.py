@@ -285,7 +285,7 @@ def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
 
 def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
     """PRIVACY.md: bounded, whatever a server lists; of a tool that is forgotten nothing is told."""
-    monkeypatch.setattr("louver.server.policy.visible_tools.MAX_SIGHTS", 3)
+    monkeypatch.setattr("louver.server.policy.visible_tools.MAX_VISIBLE_TOOLS", 3)
     named = policed(tools={"get_person": {"rules": RULES}})
     every = policed()
     for number in range(5):

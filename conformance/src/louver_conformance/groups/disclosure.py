@@ -15,7 +15,7 @@ from louver_conformance.errors import CheckFailed, NotOffered
 if TYPE_CHECKING:
     from louver_conformance.context import Context
     from louver_conformance.tools import Tool
-    from louver_conformance.transports.messages import Answer
+    from louver_conformance.transports.messages import TargetResponse
 
 _REQUIRED = "TOOL_DESCRIPTION_REQUIRED"
 _UNKNOWN = "no_such_tool"
@@ -67,8 +67,8 @@ async def descriptions_are_full(context: Context) -> None:
             raise CheckFailed(f"the description of {tool.name!r} has no complete 'inputSchema'")
 
 
-@check("descriptions-as-asked")
-async def descriptions_as_asked(context: Context) -> None:
+@check("only-named-descriptions")
+async def only_named_descriptions(context: Context) -> None:
     gated = [tool.name for tool in _gated(context)][:2]
     for names in (gated[:1], gated):
         descriptions = resource_json(await context.read_descriptions(context.session, *names))
@@ -88,8 +88,8 @@ async def no_tool_named(context: Context) -> None:
         raise CheckFailed("MISSING_TOOL_SELECTION has no 'message', or no 'examples'")
 
 
-@check("unknown-tool-said")
-async def unknown_tool_said(context: Context) -> None:
+@check("unknown-tool-reported")
+async def unknown_tool_reported(context: Context) -> None:
     answer = await context.read_descriptions(context.session, _UNKNOWN)
     entry = members(members(resource_json(answer)).get(_UNKNOWN))
     if not isinstance(entry.get("error"), str) or not is_array(entry.get("available_tools")):
@@ -175,7 +175,7 @@ def _must_enforce(context: Context) -> None:
         raise NotOffered("the target advises, and does not enforce")
 
 
-def _must_be_closed(answer: Answer, name: str) -> None:
+def _must_be_closed(answer: TargetResponse, name: str) -> None:
     refusal = refusal_of(answer)
     if refusal.get("code") != _REQUIRED:
         raise CheckFailed(f"{name!r} is not answered with {_REQUIRED}, and its description was not read")

@@ -194,8 +194,8 @@ async def content_is_the_same(context: Context) -> None:
             raise CheckFailed(difference(content_json, result["structuredContent"], where))
 
 
-@check("nothing-is-told-elsewhere")
-async def nothing_is_told_elsewhere(context: Context) -> None:
+@check("no-value-elsewhere")
+async def no_value_elsewhere(context: Context) -> None:
     for sample in context.samples:
         if sample.tool.is_projectable and sample.tool.extension_hint.get("content") != "keep":
             result = result_of(await context.call(sample, include(sample)), "include")

@@ -17,20 +17,22 @@ from louver_conformance.transports import messages
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from louver_conformance.transports.messages import Answer
+    from louver_conformance.transports.messages import TargetResponse
 
 _STREAM: Final = "text/event-stream"
 _SESSION: Final = "mcp-session-id"
 
 
-class HttpTransport:
+class HttpTargetTransport:
     def __init__(self, url: str) -> None:
         self._url = url
         self._session: dict[str, str] = {}
         # The session sets the timeout.
         self._client = httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=None)
 
-    async def request(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
+    async def request(
+        self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]
+    ) -> TargetResponse:
         body = messages.request(number, method, params)
         try:
             async with self._client.stream(
@@ -63,7 +65,7 @@ class HttpTransport:
         return {**own, **self._session, **headers}
 
 
-async def _answer(response: httpx2.Response, number: int) -> Answer:
+async def _answer(response: httpx2.Response, number: int) -> TargetResponse:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     headers = {name.lower(): value for name, value in response.headers.items()}
     if kind == _STREAM and response.status_code == 200:
@@ -82,7 +84,7 @@ async def _answer(response: httpx2.Response, number: int) -> Answer:
     raise TargetError(f"the target answers with HTTP {response.status_code}")
 
 
-async def _streamed(response: httpx2.Response, number: int, headers: Mapping[str, str]) -> Answer:
+async def _streamed(response: httpx2.Response, number: int, headers: Mapping[str, str]) -> TargetResponse:
     count = 0
     async for data in _events(response):
         message = messages.read(data)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TargetResponse:
     """The answer to one request: a result or an error."""
 
     # `None` for an error.
@@ -41,10 +41,12 @@ class Answer:
         return members(self.result).get("isError") is True
 
 
-class Transport(Protocol):
+class TargetTransport(Protocol):
     """One connection to a target. Where no answer can be read, a method raises `TargetError`."""
 
-    async def request(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer: ...
+    async def request(
+        self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]
+    ) -> TargetResponse: ...
 
     async def notify(self, method: str, headers: Mapping[str, str]) -> None: ...
 
@@ -78,13 +80,13 @@ def read(raw: bytes) -> dict[str, Any]:
     return message
 
 
-def answer(message: dict[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+def answer(message: dict[str, Any], headers: Mapping[str, str] | None = None) -> TargetResponse:
     result, error = message.get("result"), message.get("error")
     if is_object(error):
-        return Answer(None, error, headers or {})
+        return TargetResponse(None, error, headers or {})
     if not is_object(result):
         raise TargetError("the target answers with neither a result nor an error")
-    return Answer(result, {}, headers or {})
+    return TargetResponse(result, {}, headers or {})
 
 
 def _encoded(message: dict[str, Any]) -> bytes:

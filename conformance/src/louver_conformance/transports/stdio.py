@@ -15,10 +15,10 @@ from louver_conformance.transports import messages
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from louver_conformance.transports.messages import Answer
+    from louver_conformance.transports.messages import TargetResponse
 
 
-class StdioTransport:
+class StdioTargetTransport:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -27,7 +27,7 @@ class StdioTransport:
         self._output = process.stdout
 
     @classmethod
-    async def open(cls, command: Sequence[str]) -> StdioTransport:
+    async def open(cls, command: Sequence[str]) -> StdioTargetTransport:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -43,7 +43,9 @@ class StdioTransport:
             raise TargetError(f"the target cannot be started: {reason}") from None
         return cls(process)
 
-    async def request(self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Answer:
+    async def request(
+        self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]
+    ) -> TargetResponse:
         await self._write(messages.request(number, method, params))
         for _ in range(MAX_OTHER_MESSAGES):
             message = messages.read(await self._line())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.folder import Folder, read_json
 from louver.catalogue.files.line_numbers import line_of
-from louver.catalogue.redacted_text import untold
+from louver.catalogue.redacted_text import redact_text
 from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members, strings
@@ -64,9 +64,9 @@ class DescriptionFile:
                 raise InvalidDescription(problem, file=str(path), line=line_of(text, (key,)))
         return cls(path.name.removesuffix(SUFFIX), content, path)
 
-    def untold(self, names: Names) -> DescriptionFile:
+    def redacted(self, names: Names) -> DescriptionFile:
         """The same without the sentences, examples and notes that contain a denied name."""
-        left = {key: _untold(value, names) for key, value in self.content.items()}
+        left = {key: _redacted(value, names) for key, value in self.content.items()}
         return replace(self, content={key: value for key, value in left.items() if value})
 
 
@@ -127,10 +127,10 @@ class Described:
     @cached_property
     def full(self) -> dict[str, Any]:
         """Stage 2, a `louver.protocol.descriptions.Description` on the wire."""
-        said = self.tool.get("description")
+        description = self.tool.get("description")
         full: dict[str, Any] = {
             "name": self.name,
-            "description": self._added.get("description") or said or self.listed["description"],
+            "description": self._added.get("description") or description or self.listed["description"],
             "inputSchema": self.tool["inputSchema"],
         }
         if self._output_schema is not None:
@@ -189,9 +189,9 @@ def _whole(_tool: str, file: DescriptionFile) -> DescriptionFile:
     return file
 
 
-def _untold(value: Json, names: Names) -> Json:
+def _redacted(value: Json, names: Names) -> Json:
     if isinstance(value, str):
-        return untold(value, names)
+        return redact_text(value, names)
     if is_array(value):
         return [each for each in value if not names.are_in(each)]
     return {key: each for key, each in members(value).items() if not names.are_in({key: each})}

@@ -54,10 +54,10 @@ def spots(text: str) -> Iterator[Spot]:
             last = place[-1]
             place[-1] = last + 1 if isinstance(last, int) else last
         else:
-            said = _said(mark)
+            string = _decoded(mark)
             if key_next:
-                place[-1] = said
-            yield Spot(said, tuple(place), key_next, line)
+                place[-1] = string
+            yield Spot(string, tuple(place), key_next, line)
 
 
 def line_of(text: str, place: Place) -> int | None:
@@ -84,7 +84,7 @@ def line_of_second(text: str) -> int | None:
     return None
 
 
-def _said(token: str) -> str:
+def _decoded(token: str) -> str:
     try:
         return json.parse(token)
     except json.NotJson:

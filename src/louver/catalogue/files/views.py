@@ -53,7 +53,7 @@ class ViewFile:
 
     def check(self, schema: Schema) -> None:
         """Refuse a view that names a field which the output schema cannot have."""
-        problem = misfit(self.views, schema)
+        problem = find_mismatch(self.views, schema)
         if problem is not None:
             line = _line_of(self.text, problem)
             message = f"tool {self.tool!r}: {problem.message}"
@@ -61,17 +61,17 @@ class ViewFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class ViewMismatch:
     path: FieldPath
     message: str
     place: Place
 
 
-def misfit(views: Views, schema: Schema) -> Misfit | None:
-    return next(misfits(views, schema), None)
+def find_mismatch(views: Views, schema: Schema) -> ViewMismatch | None:
+    return next(find_mismatches(views, schema), None)
 
 
-def misfits(views: Views, schema: Schema) -> Iterator[Misfit]:
+def find_mismatches(views: Views, schema: Schema) -> Iterator[ViewMismatch]:
     """The first unknown path of each view, and of `always`."""
     if text_wrapper(schema) is not None:
         # The text may be any JSON.
@@ -83,7 +83,7 @@ def misfits(views: Views, schema: Schema) -> Iterator[Misfit]:
         problem = _unknown(view, schema, paths) or _unshapeable(views, view, schema)
         if problem is not None:
             path, message = problem
-            yield Misfit(path, f"{where} {message}", place)
+            yield ViewMismatch(path, f"{where} {message}", place)
 
 
 def _unknown(view: View, schema: Schema, paths: known_fields.Known) -> tuple[FieldPath, str] | None:
@@ -151,12 +151,12 @@ def _line_of_wrong(text: str, error: InvalidView, views: dict[str, Any]) -> int 
     place = ("always",) if name is None else ("views", name)
     if error.keys:
         return line_of(text, (*place, *error.keys))
-    said = message if name is None else message.removeprefix(f"view {name!r}")
-    quoted = (spot.line for spot in _values(text, place) if repr(spot.text) in said)
+    rest = message if name is None else message.removeprefix(f"view {name!r}")
+    quoted = (spot.line for spot in _values(text, place) if repr(spot.text) in rest)
     return next(quoted, line_of(text, place))
 
 
-def _line_of(text: str, problem: Misfit) -> int | None:
+def _line_of(text: str, problem: ViewMismatch) -> int | None:
     """The line of the path, however it is spelled there, in the view or in one that it extends."""
     for place in (problem.place, ("views",)):
         for spot in _values(text, place):

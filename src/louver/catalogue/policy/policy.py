@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 Errors = Literal["constant", "passthrough"]
 
 # What a server may send besides tool results.
-Let = Literal["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
+Feature = Literal["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
 
-LETS: Final[tuple[Let, ...]] = (
+FEATURES: Final[tuple[Feature, ...]] = (
     "progress",
     "logging",
     "elicitation",
@@ -94,7 +94,7 @@ class ToolPolicy:
         met = next((rule for rule in self.rules if rule.who.is_met_by(principal)), None)
         return self.rules if met is None else (met,)  # no match means all rules: ours
 
-    def misfit(self, tool: dict[str, Any]) -> str | None:
+    def mismatch_reason(self, tool: dict[str, Any]) -> str | None:
         """Why the listed tool is not the one that the rules were written for; `None` if it is."""
         if self.digest is not None and self.digest != definition_digest(tool):
             return "its definition is not the one that the policy was written for"
@@ -117,7 +117,7 @@ class Policy:
     tools: Mapping[str, ToolPolicy]
     errors: Errors = "constant"
     meta: frozenset[str] = frozenset()  # keys of `_meta` that are passed on
-    lets: frozenset[str] = frozenset()
+    allowed_features: frozenset[str] = frozenset()
     resources: tuple[str, ...] = ()  # readable URIs; `*` at the end makes a prefix
     key: bytes = field(default=b"", repr=False)  # for pseudonyms
     file: Path | None = None
@@ -131,7 +131,7 @@ class Policy:
         """The rules of a tool; `None` hides it from everybody."""
         return self.tools.get(tool, self.tools.get(OTHERS))
 
-    def misfits(self, tools: Sequence[dict[str, Any]]) -> list[str]:
+    def validation_errors(self, tools: Sequence[dict[str, Any]]) -> list[str]:
         """Problems: tools that rules name but the server lacks, and tools that no longer fit their rules."""
         listed = {tool["name"]: tool for tool in tools}
         found = [
@@ -140,14 +140,14 @@ class Policy:
             if name not in listed and name != OTHERS
         ]
         for name, tool in listed.items():
-            said = self.of(name)
-            if said is not None and (problem := said.misfit(tool)) is not None:
+            tool_policy = self.of(name)
+            if tool_policy is not None and (problem := tool_policy.mismatch_reason(tool)) is not None:
                 found.append(f"tool {name!r} is not served: {problem}")
         return found
 
     def audience(self, principal: Principal) -> tuple[tuple[str, ...], ...]:
         """A key for callers who see the same: the names of the rules that apply to them, tool by tool."""
-        return tuple(tuple(rule.name for rule in said.ruling(principal)) for said in self.tools.values())
+        return tuple(tuple(rule.name for rule in tool_policy.ruling(principal)) for tool_policy in self.tools.values())
 
     def covers(self, uri: str) -> bool:
         """Whether a resource may be read. A prefix covers only plain URIs: readers may resolve others elsewhere."""
@@ -181,17 +181,19 @@ class _Reader:
     text: str
 
     def policy(self, content: Any, key: bytes) -> Policy:
-        said = self._object((), content, _KEYS, ("version", "tools"))
-        tools = said["tools"]
+        document = self._object((), content, _KEYS, ("version", "tools"))
+        tools = document["tools"]
         if not is_object(tools) or not tools:
             self._wrong(("tools",), "'tools' is an object of tools, with one or more")
         policy = Policy(
-            self._text(("version",), said["version"]),
+            self._text(("version",), document["version"]),
             {name: self._tool(("tools", name), tool) for name, tool in tools.items()},
-            self._one_of(("errors",), said.get("errors", "constant"), ("constant", "passthrough")),
-            frozenset(self._texts(("meta",), said.get("meta", []))),
-            frozenset(self._one_of(place, each, LETS) for place, each in self._each(("let",), said.get("let", []))),
-            tuple(self._texts(("resources",), said.get("resources", []))),
+            self._one_of(("errors",), document.get("errors", "constant"), ("constant", "passthrough")),
+            frozenset(self._texts(("meta",), document.get("meta", []))),
+            frozenset(
+                self._one_of(place, each, FEATURES) for place, each in self._each(("let",), document.get("let", []))
+            ),
+            tuple(self._texts(("resources",), document.get("resources", []))),
             key,
         )
         for name, tool in policy.tools.items():
@@ -200,35 +202,35 @@ class _Reader:
                 self._wrong(("tools", name), f"tool {name!r}: {needed}")
         return policy
 
-    def _tool(self, at: Place, said: Any) -> ToolPolicy:
-        said = self._object(at, said, _OF_TOOL, ("rules",))
-        rules = tuple(self._rule(place, rule) for place, rule in self._each((*at, "rules"), said["rules"]))
+    def _tool(self, at: Place, value: Any) -> ToolPolicy:
+        value = self._object(at, value, _OF_TOOL, ("rules",))
+        rules = tuple(self._rule(place, rule) for place, rule in self._each((*at, "rules"), value["rules"]))
         if not rules:
             self._wrong((*at, "rules"), "'rules' is a list of one rule or more")
         names = [rule.name for rule in rules]
         for number, name in enumerate(names):
             if name in names[:number]:
                 self._wrong((*at, "rules", number, "name"), f"there is a rule {name!r} already")
-        pinned = said.get("digest")
+        pinned = value.get("digest")
         if pinned is not None and not (isinstance(pinned, str) and _DIGEST.fullmatch(pinned)):
             self._wrong((*at, "digest"), "'digest' is 16 hex digits, as 'louver explain' prints them")
         return ToolPolicy(rules, pinned, at[-1] == OTHERS)
 
-    def _rule(self, at: Place, said: Any) -> Rule:
-        said = self._object(at, said, _OF_RULE, ("name",))
-        who = self._object((*at, "who"), said.get("who", {}), _OF_WHO)
-        paths = {key: self._paths((*at, key), key, said[key]) for key in _PATHS if key in said}
+    def _rule(self, at: Place, value: Any) -> Rule:
+        value = self._object(at, value, _OF_RULE, ("name",))
+        who = self._object((*at, "who"), value.get("who", {}), _OF_WHO)
+        paths = {key: self._paths((*at, key), key, value[key]) for key in _PATHS if key in value}
         if not paths:
             self._wrong(at, "a rule has 'allow', 'deny', 'mask' or 'hash'; to show everything, 'allow': [\"*\"]")
         return Rule(
-            self._text((*at, "name"), said["name"]),
+            self._text((*at, "name"), value["name"]),
             Who(**{key: self._some((*at, "who", key), listed) for key, listed in who.items()}),
             Fields(**paths),
         )
 
-    def _paths(self, at: Place, key: str, said: Any) -> tuple[FieldPath, ...]:
+    def _paths(self, at: Place, key: str, value: Any) -> tuple[FieldPath, ...]:
         found: list[FieldPath] = []
-        for place, text in self._each(at, said):
+        for place, text in self._each(at, value):
             try:
                 path = FieldPath.parse(self._text(place, text), deep=key != "allow")
             except InvalidProjection as error:
@@ -240,40 +242,40 @@ class _Reader:
             self._wrong(at, f"{key!r} names one field or more")
         return fold(tuple(found))
 
-    def _object(self, at: Place, said: Any, keys: tuple[str, ...], required: tuple[str, ...] = ()) -> dict[str, Any]:
-        if not is_object(said):
+    def _object(self, at: Place, value: Any, keys: tuple[str, ...], required: tuple[str, ...] = ()) -> dict[str, Any]:
+        if not is_object(value):
             self._wrong(at, f"expected an object with {', '.join(map(repr, required or keys))}")
-        for key in said:
+        for key in value:
             if key not in keys:
                 expected = f"expected one of {', '.join(map(repr, keys))}{did_you_mean(key, keys)}"
                 self._wrong((*at, key), f"unknown key {key!r}: {expected}")
         for key in required:
-            if key not in said:
+            if key not in value:
                 self._wrong(at, f"{key!r} is missing")
-        return said
+        return value
 
-    def _each(self, at: Place, said: Any) -> Iterator[tuple[Place, Any]]:
-        if not is_array(said):
+    def _each(self, at: Place, value: Any) -> Iterator[tuple[Place, Any]]:
+        if not is_array(value):
             self._wrong(at, f"{at[-1]!r} is a list")
-        for number, each in enumerate(said):
+        for number, each in enumerate(value):
             yield (*at, number), each
 
-    def _texts(self, at: Place, said: Any) -> list[str]:
-        return [self._text(place, each) for place, each in self._each(at, said)]
+    def _texts(self, at: Place, value: Any) -> list[str]:
+        return [self._text(place, each) for place, each in self._each(at, value)]
 
-    def _some(self, at: Place, said: Any) -> frozenset[str]:
+    def _some(self, at: Place, value: Any) -> frozenset[str]:
         # An empty list may be meant for nobody, but everybody would meet it.
-        return frozenset(self._texts(at, said)) or self._wrong(at, f"{at[-1]!r} names one or more")
+        return frozenset(self._texts(at, value)) or self._wrong(at, f"{at[-1]!r} names one or more")
 
-    def _text(self, at: Place, said: Any) -> str:
-        if not isinstance(said, str) or not said:
+    def _text(self, at: Place, value: Any) -> str:
+        if not isinstance(value, str) or not value:
             self._wrong(at, "expected a text that is not empty")
-        return said
+        return value
 
-    def _one_of(self, at: Place, said: Any, words: tuple[Any, ...]) -> Any:
-        if said not in words:
+    def _one_of(self, at: Place, value: Any, words: tuple[Any, ...]) -> Any:
+        if value not in words:
             self._wrong(at, f"expected one of {', '.join(map(repr, words))}")
-        return said
+        return value
 
     def _wrong(self, at: Place, message: str) -> NoReturn:
         line = next((line for end in range(len(at), 0, -1) if (line := line_of(self.text, at[:end])) is not None), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.search.fts_index import Fields
+from louver.catalogue.search.fts_index import SearchFields
 from louver.catalogue.search.words import words
 from louver.core.json import members
 from louver.limits import MAX_SEARCHED_CHARACTERS
@@ -20,12 +20,14 @@ def alone(name: str) -> tuple[str, str]:
     return "", name
 
 
-def fields_of(tool: dict[str, Any], named: Named) -> Fields:
+def fields_of(tool: dict[str, Any], named: Named) -> SearchFields:
     server, name = named(tool["name"])
     parameters = members(members(tool.get("inputSchema")).get("properties"))
-    told = (text for name, schema in parameters.items() for text in (name, _text(members(schema).get("description"))))
-    texts = (name, _title(tool), _text(tool.get("description")), "\n".join(told), server)
-    return Fields(*(words(text[:MAX_SEARCHED_CHARACTERS]) for text in texts))
+    parameter_texts = (
+        text for name, schema in parameters.items() for text in (name, _text(members(schema).get("description")))
+    )
+    texts = (name, _title(tool), _text(tool.get("description")), "\n".join(parameter_texts), server)
+    return SearchFields(*(words(text[:MAX_SEARCHED_CHARACTERS]) for text in texts))
 
 
 def _title(tool: dict[str, Any]) -> str:

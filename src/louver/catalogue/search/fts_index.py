@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-class Fields(NamedTuple):
+class SearchFields(NamedTuple):
     name: list[str]
     title: list[str]
     description: list[str]
@@ -54,7 +54,10 @@ class Index:
     """An immutable index: the rows of `copied` except `gone`, and `new`. Row numbers are positive."""
 
     def __init__(
-        self, new: Mapping[int, Fields], copied: Index | None = None, gone: Mapping[int, Fields] | None = None
+        self,
+        new: Mapping[int, SearchFields],
+        copied: Index | None = None,
+        gone: Mapping[int, SearchFields] | None = None,
     ) -> None:
         gone = gone or {}
         # Made in one thread and used in others, by one at a time.
@@ -96,6 +99,6 @@ def any_of(stems: Iterable[str] = (), written: Iterable[str] = (), begun: Iterab
     return " OR ".join(phrases)
 
 
-def _rows(fields: Mapping[int, Fields]) -> Iterator[tuple[int | str, ...]]:
+def _rows(fields: Mapping[int, SearchFields]) -> Iterator[tuple[int | str, ...]]:
     for number, of_one in fields.items():
         yield number, *map(" ".join, of_one), *(" ".join(f"{word}=" for word in words) for words in of_one)

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.search.document import alone, fields_of
 from louver.catalogue.search.fts_index import Index, any_of
 from louver.catalogue.search.misspellings import near
-from louver.catalogue.search.words import asked, in_one
+from louver.catalogue.search.words import in_one, query_terms
 from louver.core.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from louver.catalogue.search.document import Named
-    from louver.catalogue.search.fts_index import Fields
+    from louver.catalogue.search.fts_index import SearchFields
 
 # Distance between the numbers of adjacent tools, so that later tools fit in between.
 _GAP = 2**20
@@ -46,7 +46,7 @@ class _Row:
     digest: bytes  # of its words
 
     @classmethod
-    def new(cls, tool: dict[str, Any], number: int, fields: Fields, named: Named) -> _Row:
+    def new(cls, tool: dict[str, Any], number: int, fields: SearchFields, named: Named) -> _Row:
         text = "\n".join(map(" ".join, fields)).encode("utf-8", "backslashreplace")
         return cls(tool, number, in_one(named(tool["name"])[1]), hashlib.blake2b(text, digest_size=16).digest())
 
@@ -85,13 +85,13 @@ class Ranking:
 
     def _wanted(self, query: str) -> str:
         """The FTS5 query: the words, or their corrections and prefixes if no tool has one; empty without words."""
-        said, known = asked(query), self._index.known
+        terms, known = query_terms(query), self._index.known
         # As one word too: some authors write together what others write apart.
-        every = list(dict.fromkeys((*said, *known.keys() & {in_one(query)})))
+        every = list(dict.fromkeys((*terms, *known.keys() & {in_one(query)})))
         wanted = any_of(every, [word for word in every if word in known])
         if self._index.has(wanted):
             return wanted
-        unclear = [word for word in said if len(word) >= _MIN_GUESSED]
+        unclear = [word for word in terms if len(word) >= _MIN_GUESSED]
         meant = list(dict.fromkeys(slip for word in unclear for slip in near(word, known)))
         return any_of(meant, meant, begun=unclear)
 

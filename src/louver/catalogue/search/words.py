@@ -57,10 +57,10 @@ def words(text: str) -> list[str]:
     return [word for chunk in _CHUNK.findall(_plain(text)) for word in _words(chunk[:MAX_WORD_CHARACTERS])]
 
 
-def asked(query: str) -> list[str]:
+def query_terms(query: str) -> list[str]:
     """The words of a query without filler, each once; all words if only filler is there."""
-    said = [word for word in words(_REQUEST.sub(" ", query)) if word not in _GRAMMAR]
-    return list(dict.fromkeys(said or words(query)))
+    terms = [word for word in words(_REQUEST.sub(" ", query)) if word not in _GRAMMAR]
+    return list(dict.fromkeys(terms or words(query)))
 
 
 def in_one(text: str) -> str:

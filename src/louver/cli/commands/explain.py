@@ -21,7 +21,7 @@ from louver.cli import signals, terminal, upstreams
 from louver.cli.request import write
 from louver.cli.samples import unknown_tool_error
 from louver.core.nearest import did_you_mean
-from louver.core.policy.visibility import Sight
+from louver.core.policy.visibility import Visibility
 from louver.core.schema.outline import outline
 from louver.errors import InvalidInput, InvalidPolicy
 from louver.server.policy.visible_tools import VisibleTools
@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
         print(f"{arguments.tool}: there for nobody, for the policy does not name it{suggestion}")
         return 1
     definition = _definition(arguments, config)
-    if (problem := None if definition is None else tool_policy.misfit(definition)) is not None:
+    if (problem := None if definition is None else tool_policy.mismatch_reason(definition)) is not None:
         raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
     visible = None if definition is None else VisibleTools(arguments.tool, policy).visible_tool(definition, principal)
     _show(tool_policy, tool_policy.ruling(principal), definition)
@@ -140,9 +140,9 @@ def _table(rules: tuple[Rule, ...], schema: Schema) -> Table:
     table.add_column("field", overflow="fold")
     table.add_column("is")
     table.add_column("by rule")
-    by_rule = [(rule.name, Sight([rule.fields], schema, _PLACEHOLDER_KEY)) for rule in rules]
+    by_rule = [(rule.name, Visibility([rule.fields], schema, _PLACEHOLDER_KEY)) for rule in rules]
     for member in outline(schema):
-        fates = [(sight.fate(member.path), name) for name, sight in by_rule]
+        fates = [(visibility.fate(member.path), name) for name, visibility in by_rule]
         fate = next((each for each in fates if each[0] == "dropped"), None) or next(
             (each for each in reversed(fates) if each[0] != "seen"), ("seen", "")
         )

@@ -168,14 +168,14 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
 
 def _asgi_app(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
     """The ASGI application; authentication, if there is any, comes before everything else."""
-    from louver.gateway.serve.endpoint import Endpoint
+    from louver.gateway.serve.endpoint import McpEndpoint
 
     if auth is None:
-        return Endpoint(gateway, hosts)
+        return McpEndpoint(gateway, hosts)
     # Imported here: without tokens no cryptography is needed.
     from louver.gateway.auth.authenticated import AuthMiddleware, allowed_hosts
 
-    return AuthMiddleware(Endpoint(gateway, [*hosts, *allowed_hosts(auth)]), auth)
+    return AuthMiddleware(McpEndpoint(gateway, [*hosts, *allowed_hosts(auth)]), auth)
 
 
 def _file(path: str) -> ConfigFile:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, is_object
 from louver.core.paths.path import FieldPath
-from louver.limits import MAX_ARRAY_LEVELS, MAX_SEGMENTS, MAX_TOLD_FIELDS
+from louver.limits import MAX_ARRAY_LEVELS, MAX_AUDITED_FIELDS, MAX_SEGMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set
@@ -54,11 +54,11 @@ def leaves(value: Json) -> Iterator[str]:
 
 
 def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
-    """Paths of all scalars and empty members, sorted, at most `MAX_TOLD_FIELDS`; a name not in `names` is `*`."""
+    """Paths of all scalars and empty members, sorted, at most `MAX_AUDITED_FIELDS`; a name not in `names` is `*`."""
     level: dict[tuple[Step, ...], list[Json]] = {(): [value]}
     found: set[tuple[Step, ...]] = set()
     # Level by level, all parts of one path together: a long list costs one step for each element.
-    while level and len(found) <= MAX_TOLD_FIELDS:
+    while level and len(found) <= MAX_AUDITED_FIELDS:
         below: dict[tuple[Step, ...], list[Json]] = {}
         for steps, values in level.items():
             for each in values:
@@ -70,4 +70,4 @@ def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
                 elif steps or not (is_object(each) or is_array(each)):
                     found.add(steps)
         level = below
-    return tuple(sorted(str(FieldPath(steps)) for steps in found))[:MAX_TOLD_FIELDS]
+    return tuple(sorted(str(FieldPath(steps)) for steps in found))[:MAX_AUDITED_FIELDS]

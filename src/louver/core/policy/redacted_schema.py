@@ -45,21 +45,21 @@ class Names:
 
     def __init__(self, names: Iterable[str]) -> None:
         keys = sorted({key for name in names if (key := key_of(name))}, key=len, reverse=True)
-        self._told = re.compile(f"(?<![^\\W_])(?:{'|'.join(map(re.escape, keys))})(?![^\\W_])") if keys else None
+        self._pattern = re.compile(f"(?<![^\\W_])(?:{'|'.join(map(re.escape, keys))})(?![^\\W_])") if keys else None
 
-    def are_told(self, text: str) -> bool:
+    def are_in_text(self, text: str) -> bool:
         """Whether a text reveals one of them."""
-        if self._told is None:
+        if self._pattern is None:
             return False
         # A key has no control characters, but line breaks separate words: the text is searched both ways.
-        return any(self._told.search(key_of(each)) for each in {text, _CONTROLS.sub(" ", text)})
+        return any(self._pattern.search(key_of(each)) for each in {text, _CONTROLS.sub(" ", text)})
 
     def are_in(self, value: Json) -> bool:
         """Whether a string or a member name within a value reveals one of them."""
         todo: list[Json] = [value]
         while todo:
             value = todo.pop()
-            if isinstance(value, str) and self.are_told(value):
+            if isinstance(value, str) and self.are_in_text(value):
                 return True
             if is_array(value):
                 todo += value
@@ -69,14 +69,14 @@ class Names:
         return False
 
 
-def unsaid(schema: Schema, names: Names) -> Schema:
+def redact_schema(schema: Schema, names: Names) -> Schema:
     """A derived schema without whatever reveals a name; it only gets looser. No property has such a name."""
     if not names.are_in(schema):
         return schema
-    return _Unsaying(names).schema(schema)
+    return _SchemaRedaction(names).schema(schema)
 
 
-class _Unsaying:
+class _SchemaRedaction:
     def __init__(self, names: Names) -> None:
         self._names = names
 
@@ -100,7 +100,9 @@ class _Unsaying:
     def _patterns(self, schema: dict[str, Any], out: dict[str, Any]) -> None:
         """Drop patterns that reveal a name, and then `additionalProperties`: it would apply to their members."""
         patterns: dict[str, Any] = schema["patternProperties"]
-        kept = {pattern: self.schema(each) for pattern, each in patterns.items() if not self._names.are_told(pattern)}
+        kept = {
+            pattern: self.schema(each) for pattern, each in patterns.items() if not self._names.are_in_text(pattern)
+        }
         if kept:
             out["patternProperties"] = kept
         if len(kept) < len(patterns):

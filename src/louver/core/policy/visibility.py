@@ -4,7 +4,8 @@
     value     {"id": 1, "name": "Ann", "ssn": "078-...", "contact": {"email": "ann@example.org", "phone": "555"}}
     visible   {"id": 1, "name": "Ann", "contact": {"email": "p:Zk3xVb9qLm2TfA0sWc8dRg"}}
 
-Law: `Sight(...).of(value)` of a valid value is valid under `Sight(...).schema` (`tests/core/test_visible_laws.py`).
+Law: `Visibility(...).of(value)` of a valid value is valid under `Visibility(...).schema`
+(`tests/core/test_visible_laws.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, 
 from louver.core.paths.path import FieldPath, fold
 from louver.core.policy.masking import HIDDEN, hidden, hide
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
-from louver.core.policy.redacted_schema import Names, unsaid
+from louver.core.policy.redacted_schema import Names, redact_schema
 from louver.core.project import project
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, derive
@@ -62,7 +63,7 @@ class Fields:
         return Fields(*map(change, (self.allow, self.deny, self.mask, self.hash)))
 
 
-class Sight:
+class Visibility:
     """The visible part of one tool's output: what every rule allows. `ProjectionLimit` for too many paths together."""
 
     # No schema mentions a denied name. A denied name covers all of its variants, an allowed name just itself.
@@ -83,11 +84,11 @@ class Sight:
             if step is not None
         }
         if wrapper is not None:
-            rules = [_of_text(fields, wrapper) for fields in rules]
+            rules = [_fields_in_text(fields, wrapper) for fields in rules]
         steps = [step for fields in rules for step in self._steps_of(fields, names)]
         # Denials apply last and together: nothing then mentions a name that another rule hides, allows or looks into.
         if deny := tuple(path for fields in rules for path in fields.deny):
-            masks = self._denying(fold(deny), names, NONE)
+            masks = self._denial_masks(fold(deny), names, NONE)
             steps.append(_Step(*masks, project, _derived, names=_last_names(deny)))
         shown = [step for step in steps if step.mask is not ALL]
         self._steps = sorted(shown, key=lambda step: (_ORDER.index(step.does), step.mask.exclude))
@@ -114,7 +115,7 @@ class Sight:
     @cached_property
     def schema(self) -> Schema:
         """The schema of the visible part of valid values; it mentions no hidden name."""
-        return unsaid(self._derived, self.unseen)
+        return redact_schema(self._derived, self.unseen)
 
     @cached_property
     def unseen(self) -> Names:
@@ -145,7 +146,7 @@ class Sight:
 
     def hides(self, path: FieldPath) -> bool:
         """Whether a path must not be mentioned: nothing at it is visible unchanged, or it holds a hidden name."""
-        if any(step is not None and self.unseen.are_told(step) for step in path.steps):
+        if any(step is not None and self.unseen.are_in_text(step) for step in path.steps):
             return True
         [inside] = within(self._source, (path,))
         above = FieldPath(inside.steps[:-1])
@@ -168,17 +169,19 @@ class Sight:
             steps.append(_Step(mask, mask, project, _derived))
         if fields.hash:
             stands = {"type": "string", "pattern": _HASH_PATTERN}
-            steps.append(_hiding(self._denying(fields.hash, names, HIDDEN), "hashed", stands, self._pseudonym))
+            steps.append(_hiding(self._denial_masks(fields.hash, names, HIDDEN), "hashed", stands, self._pseudonym))
         if fields.mask:
-            steps.append(_hiding(self._denying(fields.mask, names, HIDDEN), "masked", {"const": MASKED}, _masked))
+            steps.append(
+                _hiding(self._denial_masks(fields.mask, names, HIDDEN), "masked", {"const": MASKED}, _mask_value)
+            )
         return steps
 
-    def _denying(self, paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
-        masks = _denying(within(self._source, paths), names, out)
+    def _denial_masks(self, paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
+        masks = _denial_masks(within(self._source, paths), names, out)
         if not self._wrapped:
             return masks
         # Members next to the wrapper's property are denied by the paths as written.
-        beside = _denying(paths, names, out)
+        beside = _denial_masks(paths, names, out)
         return _around(masks[0], beside[0]), _around(masks[1], beside[1])
 
     def _pseudonym(self, value: Json) -> Json:
@@ -213,7 +216,7 @@ def _hiding(masks: tuple[Mask, Mask], does: Fate, stands: Schema, put: Callable[
     return _Step(*masks, of, derived, does)
 
 
-def _denying(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
+def _denial_masks(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
     """The masks of denied paths: by name variants for values, by the schema's own names for schemas."""
     written = exclude_mask(with_twins(paths, names))
     return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else remade(written, out))
@@ -229,7 +232,7 @@ def _around(wrapper: Mask, beside: Mask) -> Mask:
     return made
 
 
-def _of_text(fields: Fields, wrapper: str) -> Fields:
+def _fields_in_text(fields: Fields, wrapper: str) -> Fields:
     """A rule for the JSON text in a wrapper; its denials apply with and without the wrapper's name."""
     within = fields.each(lambda paths: within_text(wrapper, paths))
 
@@ -253,5 +256,5 @@ def _last_names(paths: tuple[FieldPath, ...]) -> frozenset[str]:
     return frozenset(path.steps[-1] for path in paths if path.steps and path.steps[-1] is not None)
 
 
-def _masked(_value: Json) -> Json:
+def _mask_value(_value: Json) -> Json:
     return MASKED

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 def preview(value: Json, size: int) -> dict[str, Any]:
     """The fields of a value of `size` bytes, `elements` if it is an array, and a suggested view; no values."""
     weights = weigh(value)
-    said: dict[str, Any] = {"elements": len(value)} if is_array(value) else {}
-    said["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
+    content: dict[str, Any] = {"elements": len(value)} if is_array(value) else {}
+    content["fields"] = [_field(weight, size) for weight in weights[:MAX_SHAPE_FIELDS]]
     if (kept := lean(weights)) is not None:
-        said["suggestedView"] = {"include": [str(path) for path in kept]}
-    return said
+        content["suggestedView"] = {"include": [str(path) for path in kept]}
+    return content
 
 
-def fitted(said: dict[str, Any]) -> dict[str, Any]:
+def fitted(content: dict[str, Any]) -> dict[str, Any]:
     """A preview within `MAX_PREVIEW_BYTES`: a short view, and the fields nearest to the root."""
-    fits, left = {**said}, MAX_PREVIEW_BYTES
-    if (view := size_of(said.get("suggestedView"))) <= MAX_SUGGESTED_BYTES:
+    fits, left = {**content}, MAX_PREVIEW_BYTES
+    if (view := size_of(content.get("suggestedView"))) <= MAX_SUGGESTED_BYTES:
         left -= view
     else:
         del fits["suggestedView"]
-    fields: list[dict[str, Any]] = said["fields"]
+    fields: list[dict[str, Any]] = content["fields"]
     kept: set[int] = set()
     for at in sorted(range(len(fields)), key=lambda at: fields[at]["path"].count(".")):
         left -= size_of(fields[at]) + 1
@@ -70,17 +70,17 @@ def scalars(value: Json, *, wrapped: bool = False) -> Json:
 
 
 def _field(weight: Weight, size: int) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "path": str(weight.path),
         "types": list(weight.kinds),
         "bytes": weight.bytes,
         "share": round(weight.bytes / size, 2),
     }
     if weight.seen < weight.of:
-        said["seen"] = round(weight.seen / weight.of, 2)
+        entry["seen"] = round(weight.seen / weight.of, 2)
     if weight.is_constant:
-        said["constant"] = True
-    return said
+        entry["constant"] = True
+    return entry
 
 
 Reason = Literal["long text", "always null", "constant"]

@@ -131,9 +131,9 @@ class Derivation:
 
     def _shape(self, mask: Mask) -> Schema:
         out: dict[str, Any] = {} if mask.exclude else typed(type_bounds.STRUCTURE)
-        told = {name: below for name, below in mask.children.items() if not (self.silent and below is NONE)}
-        if told:
-            out["properties"] = {name: self.shape(below) for name, below in told.items()}
+        named = {name: below for name, below in mask.children.items() if not (self.silent and below is NONE)}
+        if named:
+            out["properties"] = {name: self.shape(below) for name, below in named.items()}
         if mask.other is not ALL:
             out["additionalProperties"] = self.shape(mask.other)
         if mask.elem is NONE:

@@ -80,8 +80,8 @@ def _members(objects: list[dict[str, Any]], levels: int) -> dict[str, Any]:
         return {"additionalProperties": _of([*chain.from_iterable(found.values())], levels)}
     names = sorted(found)
     required = [name for name in names if len(found[name]) == len(objects)]
-    said = {"required": required, "properties": {name: _of(found[name], levels) for name in names}}
-    return {keyword: argument for keyword, argument in said.items() if argument}
+    keywords = {"required": required, "properties": {name: _of(found[name], levels) for name in names}}
+    return {keyword: argument for keyword, argument in keywords.items() if argument}
 
 
 def _elements(arrays: list[list[Json]], levels: int) -> dict[str, Any]:

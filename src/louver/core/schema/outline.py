@@ -66,13 +66,13 @@ class _Reader:
     def members(self, above: tuple[str, ...], place: Place, depth: int) -> Iterator[Member]:
         for name, known in self._named(place, frozenset()).items():
             steps = (*above, name)
-            type_, description = self._said(known.place)
+            type_, description = self._described(known.place)
             yield Member(FieldPath(steps), type_, known.required, description)
             if depth > 1:
                 with suppress(OverBudget):
                     yield from self.members(steps, known.place, depth - 1)
 
-    def _said(self, place: Place) -> tuple[str, str]:
+    def _described(self, place: Place) -> tuple[str, str]:
         try:
             return self._type(place, frozenset()), self._description(place, frozenset())
         except OverBudget:
@@ -111,9 +111,9 @@ class _Reader:
         if types := [words["type"]] if isinstance(words.get("type"), str) else strings(words.get("type")):
             return " | ".join(self._of_kind(kind, place, seen) for kind in types)
         ways = [self._type(way, seen) for keyword in _EITHER for way in place.below(keyword)]
-        parts = [said for part in _parts(place) if (said := self._type(part, seen)) != _ANY]
-        if said := [*dict.fromkeys(ways)] or parts[:1]:
-            return " | ".join(said)
+        parts = [type_ for part in _parts(place) if (type_ := self._type(part, seen)) != _ANY]
+        if alternatives := [*dict.fromkeys(ways)] or parts[:1]:
+            return " | ".join(alternatives)
         if "properties" in words:
             return "object"
         return self._of_kind("array", place, seen) if "items" in words else _ANY
@@ -127,9 +127,9 @@ class _Reader:
         if place.key in seen:
             return ""
         with self._budget.deeper():
-            said = place.words.get("description")
-            if isinstance(said, str):
-                return said
+            description = place.words.get("description")
+            if isinstance(description, str):
+                return description
             found = (self._description(part, seen | {place.key}) for part in _parts(place))
             return next(filter(None, found), "")
 

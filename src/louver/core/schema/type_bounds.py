@@ -41,7 +41,7 @@ _BITS: Final = {
     "array": ARRAY,
     "object": OBJECT,
 }
-_ASIDE: Final = frozenset({"if", "then", "else", "not", "dependentSchemas"})
+_CONDITIONAL: Final = frozenset({"if", "then", "else", "not", "dependentSchemas"})
 _NAMES: Final = (
     (ARRAY, "array"),
     (BOOLEAN, "boolean"),
@@ -95,7 +95,7 @@ class Kinds:
                 found = [self._look(part) for part in parts]
                 admitted &= union(bits for bits, _ in found)
                 circle = circle or any(back for _, back in found)
-        for keyword in _ASIDE & words.keys():
+        for keyword in _CONDITIONAL & words.keys():
             for part in place.below(keyword):
                 circle = self._look(part)[1] or circle
         return admitted, circle

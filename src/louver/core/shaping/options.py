@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import Json, is_object
 from louver.core.paths.path import FieldPath
 from louver.core.shaping.formats import FORMATS
-from louver.core.shaping.select import Select, Source
+from louver.core.shaping.select import MemberSource, Select
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit
 from louver.limits import MAX_SELECTED
 
@@ -73,11 +73,11 @@ class Shaping:
         if self.select is not None:
             out["select"] = {name: _written(source) for name, source in self.select.members}
             out |= {"at": str(self.select.at)} if self.select.at.steps else {}
-        said = {"maxItems": self.max_items, "maxString": self.max_string, "dropNulls": self.drop_nulls or None}
-        return out | {key: value for key, value in said.items() if value is not None}
+        bounds = {"maxItems": self.max_items, "maxString": self.max_string, "dropNulls": self.drop_nulls or None}
+        return out | {key: value for key, value in bounds.items() if value is not None}
 
 
-def _written(source: Source) -> Json:
+def _written(source: MemberSource) -> Json:
     path = str(source.path)
     return path if source.format is None else {"path": path, "format": source.format}
 
@@ -108,7 +108,7 @@ class _Reader:
             raise self.wrong(f"{key!r} is true or false", key)
         return value
 
-    def _source(self, name: str, source: Json) -> Source:
+    def _source(self, name: str, source: Json) -> MemberSource:
         keys = ("select", name)
         parts: Json = {"path": source} if isinstance(source, str) else source
         if not is_object(parts) or "path" not in parts:
@@ -124,7 +124,7 @@ class _Reader:
             raise self.wrong(f"'format' is one of {', '.join(map(repr, FORMATS))}", *keys, "format")
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise self.wrong(f"the selected member {name!r} holds a lone surrogate, which cannot be sent", *keys)
-        return Source(path, parts.get("format"))
+        return MemberSource(path, parts.get("format"))
 
     def _path(self, text: Json, *keys: str) -> FieldPath:
         if not isinstance(text, str):

@@ -32,7 +32,7 @@ _MISSING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MemberSource:
     path: FieldPath  # from the place; names only
     format: str | None = None  # the name of a format for its texts
 
@@ -43,7 +43,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    members: tuple[tuple[str, Source], ...]  # in the order of the output
+    members: tuple[tuple[str, MemberSource], ...]  # in the order of the output
     at: FieldPath  # no steps: the root
 
     def replaces(self, path: FieldPath) -> bool:
@@ -66,7 +66,7 @@ def place_mask(at: FieldPath) -> Mask:
     return node(include_mask([at]))
 
 
-def select(value: Json, mask: Mask, members: Mapping[str, Source]) -> Json:
+def select(value: Json, mask: Mask, members: Mapping[str, MemberSource]) -> Json:
     """`value` with `members` selected where the mask (`place_mask`) says; the input is not changed."""
     if is_missing(value, mask):
         return None
@@ -90,7 +90,7 @@ def select(value: Json, mask: Mask, members: Mapping[str, Source]) -> Json:
     return root[0]
 
 
-def _picked(value: Json, members: Mapping[str, Source], level: int) -> Json:
+def _picked(value: Json, members: Mapping[str, MemberSource], level: int) -> Json:
     """The selection of a value that stands at the place and is not missing: null, an object, or an array of such."""
     if is_array(value):
         return [

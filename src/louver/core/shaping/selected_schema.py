@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
     from louver.core.schema.references import Place
-    from louver.core.shaping.select import Select, Source
+    from louver.core.shaping.select import MemberSource, Select
 
 # The names that are left of the path of a source.
 Steps = tuple[str | None, ...]
@@ -90,7 +90,7 @@ class _Selection(Derivation):
             out |= {"items": self.shape(PICKED)} | (part if is_object(part) else {})
         return out
 
-    def _found(self, place: Place, steps: Steps, source: Source) -> Schema:
+    def _found(self, place: Place, steps: Steps, source: MemberSource) -> Schema:
         """The schema of what the names `steps` lead to from a value at `place`; `False` if they lead nowhere."""
         if not steps:
             by = source.shortening
@@ -108,16 +108,16 @@ class _Selection(Derivation):
             schema = either(found)
             return or_null(schema) if admitted & type_bounds.NULL else schema
 
-    def _in_object(self, place: Place, steps: Steps, source: Source) -> Schema:
-        def said(part: Place) -> Schema:
+    def _in_object(self, place: Place, steps: Steps, source: MemberSource) -> Schema:
+        def schema_at(part: Place) -> Schema:
             if not self.kinds(part) & type_bounds.OBJECT:
                 return False
             below = schemas_of(part, steps[0] or "", self.matches)[0]
             return both([self._found(member, steps[1:], source) for member in below])
 
-        return self._everywhere(place, said)
+        return self._everywhere(place, schema_at)
 
-    def _element(self, place: Place, steps: Steps, source: Source) -> Schema:
+    def _element(self, place: Place, steps: Steps, source: MemberSource) -> Schema:
         """The same, from an element: null where the names lead nowhere."""
         found = self._found(place, steps, source)
         is_sure = not self.kinds(place) & type_bounds.CAN_BE_MISSING and self._is_sure(place, steps)
@@ -130,7 +130,7 @@ class _Selection(Derivation):
             # A schema can be recursive: an array of such arrays.
             return self.definitions.link((below.key, key), lambda: element(below))
 
-        def said(part: Place) -> Schema:
+        def schema_at(part: Place) -> Schema:
             if not self.kinds(part) & type_bounds.ARRAY:
                 return False
             out = {word: part.words[word] for word in ("minItems", "maxItems") if word in part.words}
@@ -140,16 +140,16 @@ class _Selection(Derivation):
                 out["items"] = linked(below)
             return out
 
-        return self._everywhere(place, said)
+        return self._everywhere(place, schema_at)
 
-    def _everywhere(self, place: Place, said: Callable[[Place], Schema]) -> Schema:
-        """What `said` returns at `place`: for its own keywords, and for every schema that applies there."""
+    def _everywhere(self, place: Place, schema_at: Callable[[Place], Schema]) -> Schema:
+        """What `schema_at` returns at `place`: for its own keywords, and for every schema that applies there."""
         with self.budget.deeper():
-            parts = [said(place)]
-            parts += [self._everywhere(part, said) for part in self._conjuncts(place)]
+            parts = [schema_at(place)]
+            parts += [self._everywhere(part, schema_at) for part in self._conjuncts(place)]
             for keyword in ("anyOf", "oneOf"):
                 if branches := place.below(keyword):
-                    parts.append(either([self._everywhere(branch, said) for branch in branches]))
+                    parts.append(either([self._everywhere(branch, schema_at) for branch in branches]))
             return both(parts)
 
     def _is_sure(self, place: Place, steps: Steps) -> bool:

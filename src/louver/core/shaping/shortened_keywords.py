@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NOT_NULL = type_bounds.ANY & ~type_bounds.NULL
 
 
-class Walk(Protocol):
+class ShorteningWalk(Protocol):
     """What a rule needs of the walk (`louver.core.shaping.shortened_schema`)."""
 
     by: Shortening
@@ -38,8 +38,8 @@ class Walk(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    walk: Walk
+class ShortenedPlace:
+    walk: ShorteningWalk
     place: Place
     words: Keywords
     there: int  # the kinds of value that are left there
@@ -60,7 +60,7 @@ class Here:
         return self.walk.at(place, self.there, bounds=self.duty == duty and first)
 
 
-def _type(here: Here) -> Keywords:
+def _type(here: ShortenedPlace) -> Keywords:
     if "type" not in here.words:
         return {}
     named: Any = here.words["type"]
@@ -69,7 +69,7 @@ def _type(here: Here) -> Keywords:
     return {"type": names[0] if len(names) == 1 else names} if names else {}
 
 
-def _values(here: Here) -> Keywords:
+def _values(here: ShortenedPlace) -> Keywords:
     """What a listed value becomes is what one of the listed values becomes."""
 
     def short(value: Json) -> Json:
@@ -79,11 +79,11 @@ def _values(here: Here) -> Keywords:
     return listed_values(here.words, lambda value: type_bounds.kind_of(value) & here.there, short)
 
 
-def _numbers(here: Here) -> Keywords:
+def _numbers(here: ShortenedPlace) -> Keywords:
     return here.kept("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum")
 
 
-def _texts(here: Here) -> Keywords:
+def _texts(here: ShortenedPlace) -> Keywords:
     """A text that may be too long keeps only some of its length; no text grows."""
     longest = here.count("maxLength")
     if here.by.text is None or (here.by.most is not None and longest is not None and longest <= here.by.most):
@@ -95,7 +95,7 @@ def _texts(here: Here) -> Keywords:
     return out if shortest is None else {**out, "minLength": min(shortest, here.by.least)}
 
 
-def _members(here: Here) -> Keywords:
+def _members(here: ShortenedPlace) -> Keywords:
     """A member that is left satisfies what its schemas become, and is not null where nulls are left out."""
     there = _NOT_NULL if here.by.drops_nulls else type_bounds.ANY
     out: Keywords = {}
@@ -111,18 +111,18 @@ def _members(here: Here) -> Keywords:
     return out
 
 
-def _required(here: Here) -> Keywords:
+def _required(here: ShortenedPlace) -> Keywords:
     kept = [name for name in strings(here.words.get("required")) if _stays(here, name)]
     return {"required": kept} if kept else {}
 
 
-def _stays(here: Here, name: str) -> bool:
+def _stays(here: ShortenedPlace, name: str) -> bool:
     tools = here.walk.tools
     below = schemas_of(here.place, name, tools.matches)[0] if here.by.drops_nulls else []
     return not here.by.drops_nulls or not all(tools.kinds(schema) & type_bounds.NULL for schema in below)
 
 
-def _dependents(here: Here) -> Keywords:
+def _dependents(here: ShortenedPlace) -> Keywords:
     """A member that is left was present before, and with it what it requires."""
     out: Keywords = {}
     needs = members(here.words.get("dependentRequired"))
@@ -136,7 +136,7 @@ def _dependents(here: Here) -> Keywords:
     return out
 
 
-def _member_counts(here: Here) -> Keywords:
+def _member_counts(here: ShortenedPlace) -> Keywords:
     """Members are only left out, and their names stay."""
     out = here.kept("maxProperties") if here.by.drops_nulls else here.kept("minProperties", "maxProperties")
     for schema in here.place.below("propertyNames"):
@@ -144,7 +144,7 @@ def _member_counts(here: Here) -> Keywords:
     return out
 
 
-def _elements(here: Here) -> Keywords:
+def _elements(here: ShortenedPlace) -> Keywords:
     """Elements keep their positions, and nulls stay."""
     out: Keywords = {}
     if positions := here.place.below("prefixItems"):
@@ -154,7 +154,7 @@ def _elements(here: Here) -> Keywords:
     return out
 
 
-def _lengths(here: Here) -> Keywords:
+def _lengths(here: ShortenedPlace) -> Keywords:
     """An array is cut at its end; what it contained can be gone, unless it was never too long."""
     most, longest, shortest = here.by.max_items, here.count("maxItems"), here.count("minItems")
     out: Keywords = bounds_of(here.by, type_bounds.ARRAY) if _gives_bounds(here, type_bounds.ARRAY) else {}
@@ -169,19 +169,19 @@ def _lengths(here: Here) -> Keywords:
     return out
 
 
-def _unique(here: Here) -> Keywords:
+def _unique(here: ShortenedPlace) -> Keywords:
     """Elements that cannot become other values stay different."""
     parts = [*here.place.below("prefixItems"), *(here.place.below("items") or [here.place.at(True)])]
     changes = any(here.walk.tools.kinds(part) & here.by.touches for part in parts)
     return {} if changes else here.kept("uniqueItems")
 
 
-def _all_of(here: Here) -> list[Schema]:
+def _all_of(here: ShortenedPlace) -> list[Schema]:
     parts = here.place.below("allOf")
     return [here.in_place(part, "allOf", first=not index) for index, part in enumerate(parts)]
 
 
-def _branches(here: Here) -> list[Schema]:
+def _branches(here: ShortenedPlace) -> list[Schema]:
     """A value satisfies one branch of `oneOf`, its shorter form possibly several: at least one."""
     return [
         either([here.in_place(part, keyword) for part in here.place.below(keyword)])
@@ -190,7 +190,7 @@ def _branches(here: Here) -> list[Schema]:
     ]
 
 
-def _conditional(here: Here) -> list[Schema]:
+def _conditional(here: ShortenedPlace) -> list[Schema]:
     taken, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
     if not taken or not other:
         return []
@@ -198,7 +198,7 @@ def _conditional(here: Here) -> list[Schema]:
     return [either([both_of, here.in_place(other[0], "else")])]
 
 
-def _reference(here: Here) -> list[Schema]:
+def _reference(here: ShortenedPlace) -> list[Schema]:
     target = here.place.resolve(here.words["$ref"]) if "$ref" in here.words else None
     if target is None:
         return []
@@ -208,7 +208,7 @@ def _reference(here: Here) -> list[Schema]:
     return [walk.tools.definitions.link(key, lambda: walk.at(target, there, bounds=bounds))]
 
 
-def _gives_bounds(here: Here, kinds: int) -> bool:
+def _gives_bounds(here: ShortenedPlace, kinds: int) -> bool:
     return here.duty == "self" and bool(here.walk.tools.kinds(here.place) & kinds)
 
 
@@ -219,7 +219,7 @@ def bounds_of(by: Shortening, kinds: int) -> Keywords:
 
 
 # The rules of keywords that describe the value themselves.
-OWN: tuple[Callable[[Here], Keywords], ...] = (
+OWN: tuple[Callable[[ShortenedPlace], Keywords], ...] = (
     _type,
     _values,
     _numbers,
@@ -234,4 +234,4 @@ OWN: tuple[Callable[[Here], Keywords], ...] = (
 )
 
 # The rules of keywords with further schemas that the same value satisfies, all of them.
-IN_PLACE: tuple[Callable[[Here], list[Schema]], ...] = (_reference, _all_of, _branches, _conditional)
+IN_PLACE: tuple[Callable[[ShortenedPlace], list[Schema]], ...] = (_reference, _all_of, _branches, _conditional)

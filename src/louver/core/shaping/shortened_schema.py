@@ -18,7 +18,7 @@ from louver.core.schema.combine import joined
 from louver.core.schema.derive import Derivation, Derived
 from louver.core.schema.keywords import duty
 from louver.core.schema.references import UnknownDialect, document
-from louver.core.shaping.shortened_keywords import IN_PLACE, OWN, Here, bounds_of
+from louver.core.shaping.shortened_keywords import IN_PLACE, OWN, ShortenedPlace, bounds_of
 from louver.core.wrapper import WRAPPER
 from louver.limits import MAX_WRITTEN_SIZE
 
@@ -68,7 +68,7 @@ class Shortened:
     def _ruled(self, place: Place, there: int, bounds: bool) -> Schema:
         words = place.words
         resolves = "$ref" in words and place.resolve(words["$ref"]) is not None
-        here = Here(self, place, words, there, duty(words, resolves) if bounds else None)
+        here = ShortenedPlace(self, place, words, there, duty(words, resolves) if bounds else None)
         own = {keyword: argument for rule in OWN for keyword, argument in rule(here).items()}
         parts = [part for rule in IN_PLACE for part in rule(here)]
         return False if False in parts else joined([own, *(part for part in parts if part is not True)])

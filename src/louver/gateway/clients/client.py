@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from louver.jsonrpc.codec import Params
-    from louver.server.request import Connection, Request
+    from louver.server.request import ClientConnection, Request
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -61,7 +61,7 @@ class Client:
         self,
         version: str,
         identity: ClientIdentity,
-        connection: Connection | None = None,
+        connection: ClientConnection | None = None,
         owner: Hashable | None = None,
     ) -> None:
         self.version = version

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from louver.catalogue.guidance import Rule
+    from louver.catalogue.guidance import GuidanceRule
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
     from louver.gateway.auth.settings import Auth
@@ -76,7 +76,7 @@ class UpstreamConfig:
     isolation: Isolation | None = None  # `None`: depends on the client's transport and revision
     on_change: OnChange = "warn"
     timeout_seconds: float = 30
-    guidance: tuple[Rule, ...] = ()
+    guidance: tuple[GuidanceRule, ...] = ()
     policy: Policy | None = None  # `None`: every caller may see everything
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.grants import MIN_KEY_BYTES
-from louver.catalogue.guidance import Rule
+from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
@@ -157,11 +157,11 @@ class ConfigSource:
     def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
         return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)
 
-    def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[Rule, ...]:
-        rules: list[Rule] = []
+    def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[GuidanceRule, ...]:
+        rules: list[GuidanceRule] = []
         for number, rule in enumerate(written):
             try:
-                rules.append(Rule.read(rule))
+                rules.append(GuidanceRule.read(rule))
             except InvalidGuidance as error:
                 raise self.error_at((*at, number, "when"), error.message) from None
         return tuple(rules)

@@ -37,7 +37,7 @@ class SlowLists:
     async def fetch(
         self, key: Hashable, ask: Callable[[], Awaitable[UpstreamList]], on_changed: Callable[[], None]
     ) -> UpstreamList:
-        """A list if it comes in time, else its last value; `changed` is called if it comes later and differs."""
+        """A list if it comes in time, else its last value; `on_changed` is called if it comes later and differs."""
         if key in self._pending:
             return self._last(key)
         scope = anyio.CancelScope()

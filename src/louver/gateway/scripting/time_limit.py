@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TimeLimit:
-    """The two deadlines of one script: `wall_s` without waits for upstreams, `hard_wall_s` with them."""
+    """The two deadlines of one script: `active_s` without waits for upstreams, `total_s` with them."""
 
     def __init__(self, active_s: float, total_s: float) -> None:
         self._active_s = active_s

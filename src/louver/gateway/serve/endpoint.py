@@ -18,9 +18,9 @@ from louver.concurrency.offload import Cancellation
 from louver.core.json import members
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
-from louver.gateway.serve.exchange import PING, Exchange, event, folded
+from louver.gateway.serve.exchange import PING, HttpExchange, event, folded
 from louver.gateway.serve.respond import error_text, respond
-from louver.gateway.serve.sessions import Sessions
+from louver.gateway.serve.sessions import HttpSessions
 from louver.jsonrpc import inbound, inbound_limits
 from louver.jsonrpc.errors import (
     HEADER_MISMATCH,
@@ -70,7 +70,7 @@ _STATUS: Final = {
 """The HTTP status of an error in 2026-07-28; 200 of all others. Source: MCP, Streamable HTTP."""
 
 
-class Endpoint:
+class McpEndpoint:
     """The ASGI application; `hosts` are allowed besides the loopback, `HOST:*` at any port."""
 
     def __init__(self, gateway: Gateway, hosts: Sequence[str] = ()) -> None:
@@ -78,14 +78,14 @@ class Endpoint:
         self._hosts = frozenset((*LOOPBACK, *hosts))
         # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
         self._fold = lru_cache(maxsize=1)(folded)
-        self._sessions = Sessions(gateway.answer)
+        self._sessions = HttpSessions(gateway.answer)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
-        exchange = Exchange(scope, receive, send, self._fold(tuple(scope["headers"])))
+        exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
         if scope["path"] != PATH:
             await exchange.respond_text(404, "Not Found")
         elif (refused := self._refused(exchange)) is not None:
@@ -102,7 +102,7 @@ class Endpoint:
         await self._sessions.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    def _refused(self, exchange: Exchange) -> tuple[int, str] | None:
+    def _refused(self, exchange: HttpExchange) -> tuple[int, str] | None:
         headers = exchange.headers
         is_json = headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
         if exchange.method == "POST" and not is_json:
@@ -118,7 +118,7 @@ class Endpoint:
 
     # 2025-11-25 and earlier
 
-    async def _serve_handshake(self, exchange: Exchange) -> None:
+    async def _serve_handshake(self, exchange: HttpExchange) -> None:
         if exchange.method == "GET":
             await self._sessions.get(exchange)
         elif exchange.method == "DELETE":
@@ -132,7 +132,7 @@ class Endpoint:
 
     # 2026-07-28
 
-    async def _serve_modern(self, exchange: Exchange) -> None:
+    async def _serve_modern(self, exchange: HttpExchange) -> None:
         if exchange.method != "POST":
             await exchange.respond_text(405, "", (b"allow", b"POST"))
         elif not (exchange.accepts("application/json") and exchange.accepts("text/event-stream")):
@@ -146,7 +146,7 @@ class Endpoint:
         else:
             await self._serve_request(exchange, message)
 
-    async def _acknowledge(self, exchange: Exchange) -> None:
+    async def _acknowledge(self, exchange: HttpExchange) -> None:
         """Answer a notification, which is dropped: this revision has none of clients over HTTP."""
         version = exchange.headers[VERSION_HEADER]
         if version in MODERN_VERSIONS:
@@ -154,7 +154,7 @@ class Endpoint:
         else:
             await exchange.respond(400, error_text(None, unsupported_version(version)))
 
-    async def _serve_request(self, exchange: Exchange, message: dict[str, Any]) -> None:
+    async def _serve_request(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         response = _Response(exchange, message["id"])
         try:
             version = self._check(exchange, message)
@@ -177,7 +177,7 @@ class Endpoint:
         if answered is not None:
             await response.end(*answered)
 
-    def _check(self, exchange: Exchange, message: dict[str, Any]) -> str:
+    def _check(self, exchange: HttpExchange, message: dict[str, Any]) -> str:
         """The revision of a request whose headers and body agree."""
         headers = exchange.headers
         repeated = exchange.repeated(_ROUTING_HEADERS, PARAM_HEADER_PREFIX)
@@ -194,7 +194,7 @@ class Endpoint:
         return version
 
 
-async def _message(exchange: Exchange) -> dict[str, Any] | None:
+async def _message(exchange: HttpExchange) -> dict[str, Any] | None:
     """The message of a request; None if it was refused."""
     body = await exchange.body()
     if body is None:
@@ -214,7 +214,7 @@ async def _message(exchange: Exchange) -> dict[str, Any] | None:
 class _Response:
     """The response of 2026-07-28: JSON, or an event stream once a notification or a ping precedes the result."""
 
-    def __init__(self, exchange: Exchange, request_id: RequestId) -> None:
+    def __init__(self, exchange: HttpExchange, request_id: RequestId) -> None:
         self.request_id = request_id
         self._exchange = exchange
 
@@ -242,7 +242,7 @@ class Watch:
 
     # Begun only after `WATCH_AFTER_S`: most requests are done before, and a task for each costs more than some of them.
 
-    def __init__(self, exchange: Exchange, response: _Response, cancellation: Cancellation) -> None:
+    def __init__(self, exchange: HttpExchange, response: _Response, cancellation: Cancellation) -> None:
         self._exchange = exchange
         self._response = response
         self._cancellation = cancellation

@@ -2,7 +2,8 @@
 
     {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", ".../clientCapabilities": {}}}
 
-The order of the checks is that of the specification: who disagrees with itself is told so first.
+The order of the checks is that of the specification: a header that contradicts the body is
+reported before an unsupported revision.
 """
 
 from __future__ import annotations

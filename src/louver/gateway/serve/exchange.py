@@ -38,7 +38,7 @@ _TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 _ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
-class Exchange:
+class HttpExchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send, headers: Mapping[str, str]) -> None:
         self.method: str = scope["method"]
         self.headers = headers

@@ -37,7 +37,7 @@ async def respond(answer: Next, request: Request) -> tuple[bytes, JsonRpcError |
 
 
 async def forward_notification(answer: Next, request: Request) -> None:
-    """Pass a notification of a client on; nobody is told of an error."""
+    """Pass on a notification of a client; errors are not reported."""
     try:
         await answer(request)
     except Exception:

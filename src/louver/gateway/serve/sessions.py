@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from louver.gateway.serve.event_store import SessionEvents
-    from louver.gateway.serve.exchange import Exchange
+    from louver.gateway.serve.exchange import HttpExchange
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Next
 
@@ -41,16 +41,16 @@ _RESUMABLE_VERSION: Final = "2025-11-25"
 _NOT_FOUND: Final = "Session not found"
 
 
-class Sessions:
+class HttpSessions:
     def __init__(self, answer: Next) -> None:
         self._answer = answer
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, HttpSession] = {}
         self._events = EventStore()
-        self._idle = Deadlines[Session](HTTP_SESSION_IDLE_S, self._expire)
-        self._silent = Deadlines[Stream](PING_S, self._ping)
+        self._idle = Deadlines[HttpSession](HTTP_SESSION_IDLE_S, self._expire)
+        self._silent = Deadlines[SseStream](PING_S, self._ping)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def post(self, exchange: Exchange, message: dict[str, Any]) -> None:
+    async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Serve a message."""
         session = self._find(exchange)
         is_opening = SESSION_HEADER not in exchange.headers
@@ -71,7 +71,7 @@ class Sessions:
             if is_opening and not session.connection.is_open:
                 await self._close(session)
 
-    async def get(self, exchange: Exchange) -> None:
+    async def get(self, exchange: HttpExchange) -> None:
         """Serve the stream of a session, or the rest of one."""
         session = self._find(exchange)
         if session is None:
@@ -81,7 +81,7 @@ class Sessions:
         else:
             await self._serve(session, session.get(exchange))
 
-    async def delete(self, exchange: Exchange) -> None:
+    async def delete(self, exchange: HttpExchange) -> None:
         """End a session."""
         session = self._find(exchange)
         if session is None:
@@ -94,24 +94,24 @@ class Sessions:
         """End all sessions."""
         await asyncio.gather(*map(self._close, list(self._sessions.values())), *self._tasks)
 
-    def _find(self, exchange: Exchange) -> Session | None:
+    def _find(self, exchange: HttpExchange) -> HttpSession | None:
         session = self._sessions.get(exchange.headers.get(SESSION_HEADER, ""))
         # To another caller it does not exist.
         return None if session is None or session.owner != exchange.identity.key else session
 
-    async def _refuse_unknown(self, exchange: Exchange) -> None:
+    async def _refuse_unknown(self, exchange: HttpExchange) -> None:
         if SESSION_HEADER in exchange.headers:
             await exchange.refuse(404, _NOT_FOUND)
         else:
             await exchange.refuse(400, "Bad Request: Missing session ID")
 
-    def _open(self, exchange: Exchange) -> Session:
+    def _open(self, exchange: HttpExchange) -> HttpSession:
         session_id = secrets.token_hex(16)
         events = self._events.open_session()
-        session = self._sessions[session_id] = Session(session_id, self._answer, events, self._silent, exchange)
+        session = self._sessions[session_id] = HttpSession(session_id, self._answer, events, self._silent, exchange)
         return session
 
-    async def _serve(self, session: Session, work: Coroutine[Any, Any, None]) -> None:
+    async def _serve(self, session: HttpSession, work: Coroutine[Any, Any, None]) -> None:
         """Do the work of a request; the session does not expire meanwhile."""
         session.requests += 1
         self._idle.cancel(session)
@@ -122,10 +122,10 @@ class Sessions:
             if session.requests == 0 and session.session_id in self._sessions:
                 self._idle.set(session)
 
-    def _expire(self, session: Session) -> None:
+    def _expire(self, session: HttpSession) -> None:
         self._start(self._close(session))
 
-    def _ping(self, stream: Stream) -> None:
+    def _ping(self, stream: SseStream) -> None:
         self._silent.set(stream)
         self._start(stream.ping())
 
@@ -134,16 +134,16 @@ class Sessions:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _close(self, session: Session) -> None:
+    async def _close(self, session: HttpSession) -> None:
         self._sessions.pop(session.session_id, None)
         self._idle.cancel(session)
         self._events.close_session(session.events)
         await session.close()
 
 
-class Session:
+class HttpSession:
     def __init__(
-        self, session_id: str, answer: Next, events: SessionEvents, silent: Deadlines[Stream], exchange: Exchange
+        self, session_id: str, answer: Next, events: SessionEvents, silent: Deadlines[SseStream], exchange: HttpExchange
     ) -> None:
         self.session_id = session_id
         self.header = (SESSION_HEADER.encode(), session_id.encode())
@@ -152,9 +152,9 @@ class Session:
         self.connection = HandshakeConnection(answer, self._send)
         self.events = events
         self._silent = silent
-        self._streams: dict[str | None, Stream] = {}
+        self._streams: dict[str | None, SseStream] = {}
 
-    async def post(self, exchange: Exchange, message: dict[str, Any]) -> None:
+    async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         if "method" not in message or "id" not in message:
             # Served after the response, which says no more than that it has arrived.
             await exchange.respond(202, b"", self.header)
@@ -163,7 +163,7 @@ class Session:
         request_id = message["id"]
         name = str(request_id)
         can_resume = self._version(exchange, message) >= _RESUMABLE_VERSION
-        stream = Stream(exchange, self._silent)
+        stream = SseStream(exchange, self._silent)
         self._streams[name] = stream
         try:
             await exchange.start_stream(self.header)
@@ -172,7 +172,7 @@ class Session:
             pause = partial(self._pause, name) if can_resume else None
             response = await self.connection.respond(message, exchange.identity, exchange.address, pause)
             if response is None:
-                # The stream ends only with a response, also for who resumes it.
+                # A stream ends only with a response, also when it is resumed.
                 response = error_text(request_id, JsonRpcError(REQUEST_CANCELLED, "Request cancelled"))
             await self._write(name, response, is_response=True)
         finally:
@@ -180,7 +180,7 @@ class Session:
             if self._streams.get(name) is stream:
                 del self._streams[name]
 
-    async def get(self, exchange: Exchange) -> None:
+    async def get(self, exchange: HttpExchange) -> None:
         last = exchange.headers.get(LAST_EVENT_HEADER)
         if last:
             await self._resume(exchange, event_number(last))
@@ -188,14 +188,14 @@ class Session:
             await exchange.refuse(409, "Conflict: Only one SSE stream is allowed per session", self.header)
         else:
             await exchange.start_stream(self.header)
-            await self._hold(_STANDALONE, Stream(exchange, self._silent))
+            await self._hold(_STANDALONE, SseStream(exchange, self._silent))
 
     async def close(self) -> None:
         await self.connection.close()
         for stream in list(self._streams.values()):
             await stream.end()
 
-    async def _resume(self, exchange: Exchange, last: int) -> None:
+    async def _resume(self, exchange: HttpExchange, last: int) -> None:
         """Send what was missed, and then what comes."""
         await exchange.start_stream(self.header)
         while (missed := self.events.since(last)) is not None and missed.events:
@@ -207,9 +207,9 @@ class Session:
             return
         can_resume = exchange.headers.get(VERSION_HEADER, "") >= _RESUMABLE_VERSION
         first = _first_event(self.events.store(missed.stream, None)) if can_resume else b""
-        await self._hold(missed.stream, Stream(exchange, self._silent), first)
+        await self._hold(missed.stream, SseStream(exchange, self._silent), first)
 
-    async def _hold(self, name: str | None, stream: Stream, first: bytes = b"") -> None:
+    async def _hold(self, name: str | None, stream: SseStream, first: bytes = b"") -> None:
         """Keep a stream open until it is ended, or the client has gone."""
         before, self._streams[name] = self._streams.get(name), stream
         try:
@@ -238,17 +238,17 @@ class Session:
         if stream is not None:
             await stream.end()
 
-    def _version(self, exchange: Exchange, message: dict[str, Any]) -> str:
+    def _version(self, exchange: HttpExchange, message: dict[str, Any]) -> str:
         if message["method"] == "initialize":
             params: dict[str, Any] = message.get("params") or {}
             return str(params.get("protocolVersion", ""))
         return exchange.headers.get(VERSION_HEADER, "")
 
 
-class Stream:
+class SseStream:
     """An event stream to a client; a silent one is pinged, so that a proxy keeps it open."""
 
-    def __init__(self, exchange: Exchange, silent: Deadlines[Stream]) -> None:
+    def __init__(self, exchange: HttpExchange, silent: Deadlines[SseStream]) -> None:
         self._exchange = exchange
         self._silent = silent
         self._ended = asyncio.Event()
@@ -281,5 +281,5 @@ def event_number(event_id: str) -> int:
 
 
 def _first_event(number: int) -> bytes:
-    """The event without a message by which a client can resume a stream of which it got nothing else."""
+    """An event without a message: a client can resume the stream after it."""
     return b"id: %d\r\ndata: \r\nretry: %d\r\n\r\n" % (number, RETRY_MS)

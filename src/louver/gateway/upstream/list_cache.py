@@ -35,7 +35,7 @@ _LISTS: Final = {
 }
 
 # All `list_changed` notifications.
-LIST_CHANGED_METHODS: Final = frozenset(told for _, told in _LISTS.values())
+LIST_CHANGED_METHODS: Final = frozenset(changed for _, changed in _LISTS.values())
 
 # The capabilities with lists that can change.
 LIST_CAPABILITIES: Final = frozenset(capability for capability, _ in _LISTS.values())

@@ -122,7 +122,7 @@ class Debouncer:
         self._pending: dict[str, Params] = {}
 
     async def put(self, method: str, params: Params, except_client: Client | None = None) -> None:
-        """Notify all clients but `knows`; within `CALM_S` of another change, notify all clients later."""
+        """Notify all clients but `except_client`; within `CALM_S` of another change, notify all clients later."""
         if method in self._debouncing:
             self._pending[method] = params
             return

@@ -64,7 +64,7 @@ class Subscribers:
         return not watchers
 
     def copy_client(self, client: Client, other: Subscribers) -> None:
-        """Copy a client from another audience, with its log level and watched resources."""
+        """Copy a client from other subscribers, with its log level and watched resources."""
         if client in other.clients:
             self.clients.add(client)
         if client in other.levels:

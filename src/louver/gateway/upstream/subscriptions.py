@@ -145,7 +145,7 @@ class Subscriptions:
             await self._adjust_level()
 
     async def on_client_left(self, unwatched_uris: list[str]) -> None:
-        """A client has left: drop its subscriptions (`left`) and adjust the log level; failures are ignored."""
+        """A client has left: drop the subscriptions that only it had and adjust the log level; failures are ignored."""
         if self._change_stream is not None:
             if unwatched_uris:
                 self._change_stream.watch(self._watched_uris)

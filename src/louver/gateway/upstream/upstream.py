@@ -50,11 +50,11 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class UpstreamSettings:
     link: Callable[[Listener], Transport]  # makes a transport
     timeout_s: float  # longest silence during a call
     isolated: bool  # each handshake client has its own session
-    per_era: bool  # sessions in both kinds of revisions at once; a single process speaks only one
+    per_revision: bool  # sessions in both kinds of revisions at once; a single process speaks only one
     guard: Guard | None = None  # `None` without a policy
     on_change: OnChange = "warn"  # what happens to a tool that changed
     catalogues: CatalogueFolder | None = None  # `None`: clients wait for the upstream to open
@@ -79,7 +79,7 @@ class Upstream:
     def __init__(
         self,
         name: str,
-        settings: Terms,
+        settings: UpstreamSettings,
         *,
         shared_identity: ClientIdentity,  # identity in shared sessions
         single_client: bool,  # one client over stdio: its identity is used instead
@@ -219,7 +219,7 @@ class Upstream:
             if (session := self._sessions.get(key)) is not None:
                 await session.subscriptions.on_client_left(uris)
 
-    def reconfigure(self, settings: Terms) -> None:
+    def reconfigure(self, settings: UpstreamSettings) -> None:
         """Apply new settings; clients and subscriptions stay. It also revives an upstream that was closed."""
         self._settings = settings
         before, self._slots = self._slots, {}
@@ -234,7 +234,7 @@ class Upstream:
         self._is_closed = False
 
     def close(self) -> None:
-        """Close all sessions and open none until `change`."""
+        """Close all sessions and open none until `reconfigure`."""
         self._is_closed = True
         self._close_all()
         self._reconnector.stop()
@@ -258,7 +258,7 @@ class Upstream:
         """The key of a client's session: the client, `None` for all, or whether it is a handshake session."""
         if self._settings.isolated and client is not None and not client.is_modern:
             return client
-        if not self._settings.per_era:
+        if not self._settings.per_revision:
             return None
         return not (is_modern(self.shared_identity.version) if client is None else client.is_modern)
 
@@ -400,7 +400,7 @@ class Upstream:
             return self.shared_identity
         if key is client:
             return client.identity
-        if not self._settings.per_era:
+        if not self._settings.per_revision:
             return self.shared_identity
         # The kind of session decides the revision, not the client that comes first.
         return replace(self.shared_identity, version=client.version if client.is_modern else LATEST_HANDSHAKE_VERSION)

@@ -58,7 +58,7 @@ class ToolOwner:
 
 
 class AuditMiddleware:
-    """The middleware; `whose` maps a tool's public name to its owner, or to `None` if its calls are not recorded."""
+    """The middleware; `owner_of` maps a tool's public name to its owner, or to `None` if its calls are not recorded."""
 
     def __init__(self, writer: RecordWriter, owner_of: Callable[[str, Principal], ToolOwner | None]) -> None:
         self._writer = writer
@@ -81,7 +81,7 @@ class AuditMiddleware:
         name: object = request.params.get("name") if call.tool is None else call.tool
         owned = self._owner_of(name, principal) if isinstance(name, str) else None
         if owned is not None:
-            told = () if result is None else await run_in_thread(result, partial(_sent_fields, result, owned.names))
+            fields = () if result is None else await run_in_thread(result, partial(_sent_fields, result, owned.names))
             record = Record(
                 time=time.time(),
                 principal=self._writer.principal_digest(principal),
@@ -89,9 +89,9 @@ class AuditMiddleware:
                 tool=owned.tool,
                 policy=owned.policy,
                 mode=_mode(result),
-                fields=told,
-                kept=len(told),
-                dropped=max(0, call.fields - len(told)),
+                fields=fields,
+                kept=len(fields),
+                dropped=max(0, call.fields - len(fields)),
                 outcome=_outcome(call, result),
                 duration_ms=round((time.monotonic() - began) * 1000, 3),
                 correlation=call.correlation or secrets.token_hex(8),

@@ -14,7 +14,7 @@ from louver.core.schema.infer import infer
 from louver.core.schema.known_fields import unmatched
 from louver.core.wrapper import within_text
 from louver.errors import UnknownField
-from louver.limits import MAX_NAMED_FIELDS, MAX_TOLD_PATHS
+from louver.limits import MAX_EXPLAINED_PATHS, MAX_NAMED_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _no_match_error(names: Sequence[str], suggestions: Mapping[str, str], fields
 
 def _clauses(names: Sequence[str], suggestions: Mapping[str, str]) -> list[str]:
     clauses = [
-        f"the output has no field {name!r}{_suggestion(suggestions.get(name))}" for name in names[:MAX_TOLD_PATHS]
+        f"the output has no field {name!r}{_suggestion(suggestions.get(name))}" for name in names[:MAX_EXPLAINED_PATHS]
     ]
     more = len(names) - len(clauses)
     return [*clauses, *([f"nor {more} more that were asked for"] if more else [])]

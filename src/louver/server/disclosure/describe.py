@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import compact, is_array, members
 from louver.errors import LouverError, TooManyTools
 from louver.limits import MAX_AVAILABLE_TOOLS, MAX_SUGGESTION_NAMES, MAX_TOOLS_READ
-from louver.protocol.descriptions import asked_by, no_tool_named, unknown_tool
+from louver.protocol.descriptions import no_tool_named, tool_names_in, unknown_tool
 from louver.protocol.names import DESCRIPTIONS_TOOL, GRANT, VERSIONS
 from louver.protocol.requests import check_request
 from louver.server.refusals import error_result, protocol_error
@@ -56,7 +56,7 @@ class DescriptionReader:
         uri: str = request.params["uri"]
         try:
             self._read_limits.admit(request.counted_as)
-            names = asked_by(uri)
+            names = tool_names_in(uri)
             tools = await self._definitions.all(request, call_next)
             descriptions = (
                 self._describe(names, tools, request) if names else _Descriptions(compact(_no_tool_error()), {})

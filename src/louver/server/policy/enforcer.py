@@ -46,6 +46,9 @@ _HANDSHAKE_MEMBERS: Final = ("protocolVersion", "supportedVersions", "resultType
 # Members of results -> their allowed values: any other value could hold anything.
 _RESULT_VALUES: Final = {"resultType": ("complete", "input_required"), "isError": (True, False)}
 
+# Attribute -> its name in the digest of a policy, by which values are stored.
+_DIGEST_NAMES: Final = {"allowed_features": "lets"}
+
 _LIST_MEMBERS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
 _LIST_KEYS: Final = {
     "tools/list": "tools",
@@ -64,33 +67,37 @@ class PolicyEnforcer(VisibleTools):
         self.id = _policy_id(server, policy)
 
     def visible_handshake(self, raw: Raw[dict[str, Any]]) -> Visible[dict[str, Any]]:
-        said = raw.unpruned
-        able = members(said.get("capabilities"))
+        opening = raw.unpruned
+        capabilities = members(opening.get("capabilities"))
         let = {"prompts": "prompts", "completions": "completion", "logging": "logging"}
-        shown = {name: able[name] for name, word in let.items() if name in able and word in self.policy.lets}
-        if "resources" in able and self.policy.resources:
-            shown["resources"] = able["resources"]
-        if "tools" in able:
-            shown["tools"] = {"listChanged": members(able["tools"]).get("listChanged") is True}
-        kept = {key: said[key] for key in _HANDSHAKE_MEMBERS if key in said}
-        if "cacheScope" in said:
+        shown = {
+            name: capabilities[name]
+            for name, word in let.items()
+            if name in capabilities and word in self.policy.allowed_features
+        }
+        if "resources" in capabilities and self.policy.resources:
+            shown["resources"] = capabilities["resources"]
+        if "tools" in capabilities:
+            shown["tools"] = {"listChanged": members(capabilities["tools"]).get("listChanged") is True}
+        kept = {key: opening[key] for key in _HANDSHAKE_MEMBERS if key in opening}
+        if "cacheScope" in opening:
             kept["cacheScope"] = "private"
-        if "serverInfo" in said:
-            kept["serverInfo"] = server_info(said["serverInfo"])
-        told = said.get("instructions")
-        if isinstance(told, str) and "instructions" in self.policy.lets:
-            kept["instructions"] = plain(told)
-        return Visible({**kept, "capabilities": shown, **self._allowed_meta(said)})
+        if "serverInfo" in opening:
+            kept["serverInfo"] = server_info(opening["serverInfo"])
+        instructions = opening.get("instructions")
+        if isinstance(instructions, str) and "instructions" in self.policy.allowed_features:
+            kept["instructions"] = plain(instructions)
+        return Visible({**kept, "capabilities": shown, **self._allowed_meta(opening)})
 
     def visible_list(
         self, method: str, raw: Raw[dict[str, Any]], principal: Principal, look: Callable[[], None]
     ) -> Visible[dict[str, Any]]:
         """The visible part of a list; `look` is called before each tool and raises once the request is cancelled."""
-        said, member = raw.unpruned, _LIST_KEYS[method]
-        listed: list[Any] = said.get(member) or []
+        result, member = raw.unpruned, _LIST_KEYS[method]
+        listed: list[Any] = result.get(member) or []
         entries = [entry for entry in listed if is_object(entry)]
-        kept = {key: said[key] for key, kind in _LIST_MEMBERS.items() if isinstance(said.get(key), kind)}
-        if "cacheScope" in said:
+        kept = {key: result[key] for key, kind in _LIST_MEMBERS.items() if isinstance(result.get(key), kind)}
+        if "cacheScope" in result:
             kept["cacheScope"] = "private"
         if method == "tools/list":
             shown: list[Any] = []
@@ -100,39 +107,41 @@ class PolicyEnforcer(VisibleTools):
                     shown.append(tool)
         else:
             shown = [self.visible_entry(entry) for entry in entries if self.is_visible(method, entry)]
-        return Visible({**kept, member: shown, **self._allowed_meta(said)})
+        return Visible({**kept, member: shown, **self._allowed_meta(result)})
 
     def visible_result(self, raw: Raw[dict[str, Any]], record: CallRecord) -> Visible[dict[str, Any]]:
         """The visible part of an answer that the policy allows as a whole."""
-        said = raw.unpruned
-        if said.get("resultType", "complete") != "complete":
-            return Visible(self._input_required(said, self._allowed_meta(said), record))
-        if "contents" in said:
-            said = {**said, "contents": self.covered_contents(said["contents"])}
-        shown = {key: self._with_allowed_meta(each) for key, each in said.items() if key not in ("_meta", "cacheScope")}
+        result = raw.unpruned
+        if result.get("resultType", "complete") != "complete":
+            return Visible(self._input_required(result, self._allowed_meta(result), record))
+        if "contents" in result:
+            result = {**result, "contents": self.covered_contents(result["contents"])}
+        shown = {
+            key: self._with_allowed_meta(each) for key, each in result.items() if key not in ("_meta", "cacheScope")
+        }
         return Visible(
-            {**shown, **({"cacheScope": "private"} if "cacheScope" in said else {}), **self._allowed_meta(said)}
+            {**shown, **({"cacheScope": "private"} if "cacheScope" in result else {}), **self._allowed_meta(result)}
         )
 
     def visible_call_result(
         self, raw: Raw[dict[str, Any]], tool: dict[str, Any], principal: Principal, record: CallRecord
     ) -> Visible[dict[str, Any]]:
         """The visible part of the answer to a call; `tool` is the definition from the server's list."""
-        said = raw.unpruned
+        result = raw.unpruned
         record.has_run = True
-        shown: dict[str, Any] = {key: said[key] for key, words in _RESULT_VALUES.items() if said.get(key) in words}
-        shown |= self._allowed_meta(said)
-        if said.get("resultType", "complete") != "complete":
-            return Visible(self._input_required(said, shown, record))
-        if said.get("isError"):
+        shown: dict[str, Any] = {key: result[key] for key, words in _RESULT_VALUES.items() if result.get(key) in words}
+        shown |= self._allowed_meta(result)
+        if result.get("resultType", "complete") != "complete":
+            return Visible(self._input_required(result, shown, record))
+        if result.get("isError"):
             if self.policy.errors == "passthrough":
-                return Visible({**shown, "content": self.covered_blocks(said), "isError": True})
+                return Visible({**shown, "content": self.covered_blocks(result), "isError": True})
             return Visible(error_result(self._withheld_error(tool["name"], record), _without_error(shown)))
-        return Visible(self._visible_output(said, shown, tool, principal, record))
+        return Visible(self._visible_output(result, shown, tool, principal, record))
 
     def _visible_output(
         self,
-        said: dict[str, Any],
+        raw_result: dict[str, Any],
         shown: dict[str, Any],
         tool: dict[str, Any],
         principal: Principal,
@@ -140,11 +149,11 @@ class PolicyEnforcer(VisibleTools):
     ) -> dict[str, Any]:
         """The visible part of a successful answer; `shown` holds its other visible members."""
         listed = self.visible_tool(tool, principal)
-        structured = said.get("structuredContent")
+        structured = raw_result.get("structuredContent")
         # The value decides whether it is text, not its schema: SDKs list many schemas for text.
         lone = text_wrapper_in(structured)
         text = lone if lone is not None and listed.is_text(lone) else None
-        output = find_output(_text_content(structured) if isinstance(structured, str) else said, text)
+        output = find_output(_text_content(structured) if isinstance(structured, str) else raw_result, text)
         in_text = output is not None and output.seat != "structured"
         # JSON text holds a wrapped output without its wrapper.
         unwrapped = WRAPPER if is_wrapped(schema_unless_text(tool.get("outputSchema"))) else None
@@ -154,31 +163,36 @@ class PolicyEnforcer(VisibleTools):
         if output is not None and record.is_wanted:
             record.fields = len(fields_of(output.value, seen.names))
         if seen.visibility.is_whole:
-            whole = {"structuredContent": structured} if "structuredContent" in said else {}
-            return {**shown, **whole, "content": self.covered_blocks(said)}
+            whole = {"structuredContent": structured} if "structuredContent" in raw_result else {}
+            return {**shown, **whole, "content": self.covered_blocks(raw_result)}
         if output is None or (text is not None and not in_text and not seen.visibility.allows(text)):
-            return _withhold_text(said, shown, text, listed, record)
+            return _withhold_text(raw_result, shown, text, listed, record)
         result = dict(shown)
         write_output(result, output, seen.visibility.of(output.value), keep_blocks=False)
         if isinstance(structured, str):
             result["structuredContent"] = result["content"][0]["text"]
         return _validated(result, shown, listed)
 
-    def _input_required(self, said: dict[str, Any], shown: dict[str, Any], record: CallRecord) -> dict[str, Any]:
+    def _input_required(self, result: dict[str, Any], shown: dict[str, Any], record: CallRecord) -> dict[str, Any]:
         """An answer that requests input; a refusal is raised if the server may not."""
-        questions = members(said.get("inputRequests"))
-        may = said["resultType"] == "input_required"
+        requests = members(result.get("inputRequests"))
+        may = result["resultType"] == "input_required"
         if not may or not all(
-            is_object(asked) and self.allows_notification(str(asked.get("method"))) for asked in questions.values()
+            is_object(request) and self.allows_notification(str(request.get("method"))) for request in requests.values()
         ):
             raise self.refusal(JsonRpcError(code=INVALID_PARAMS, message=""), record)
-        asked = {key: self._visible_request(each) for key, each in questions.items()}
-        state = {key: said[key] for key in ("requestState",) if key in said}
-        return {**shown, "resultType": "input_required", **({"inputRequests": asked} if asked else {}), **state}
+        shown_requests = {key: self._visible_request(each) for key, each in requests.items()}
+        state = {key: result[key] for key in ("requestState",) if key in result}
+        return {
+            **shown,
+            "resultType": "input_required",
+            **({"inputRequests": shown_requests} if shown_requests else {}),
+            **state,
+        }
 
-    def _visible_request(self, asked: dict[str, Any]) -> dict[str, Any]:
-        params = self.visible_params(asked["method"], members(asked.get("params")))
-        return {"method": asked["method"], **({} if params is None else {"params": params})}
+    def _visible_request(self, request: dict[str, Any]) -> dict[str, Any]:
+        params = self.visible_params(request["method"], members(request.get("params")))
+        return {"method": request["method"], **({} if params is None else {"params": params})}
 
     def refusal(self, error: JsonRpcError, record: CallRecord) -> JsonRpcError:
         if self.policy.errors == "passthrough":
@@ -202,7 +216,9 @@ def _policy_id(server: str, policy: Policy) -> str:
 def _as_json(value: Any) -> Json:
     """A policy, or a part of it, as JSON that is equal in all processes: sets are sorted."""
     if is_dataclass(value):
-        return [[each.name, _as_json(getattr(value, each.name))] for each in fields(value)]
+        return [
+            [_DIGEST_NAMES.get(each.name, each.name), _as_json(getattr(value, each.name))] for each in fields(value)
+        ]
     if isinstance(value, Mapping):
         return [[name, _as_json(each)] for name, each in cast("Mapping[str, Any]", value).items()]
     if isinstance(value, tuple):

@@ -51,7 +51,7 @@ class PassthroughFilter:
         """Whether a notification or request of the server reaches clients."""
         if method == "notifications/resources/updated":
             return isinstance(uri, str) and self.policy.covers(uri)
-        return method in _ALWAYS_ALLOWED or _FEATURES.get(method) in self.policy.lets
+        return method in _ALWAYS_ALLOWED or _FEATURES.get(method) in self.policy.allowed_features
 
     def visible_params(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
         """The params of such a message as clients get them."""
@@ -69,7 +69,7 @@ class PassthroughFilter:
             if not self.policy.covers(str(params.get("uri"))):
                 raise JsonRpcError(code=INVALID_PARAMS, message="Unknown resource")
             return None
-        if _FEATURES.get(method) in self.policy.lets:
+        if _FEATURES.get(method) in self.policy.allowed_features:
             return None
         if method == "logging/setLevel":
             return {}
@@ -77,22 +77,22 @@ class PassthroughFilter:
             return {"prompts": []}
         raise JsonRpcError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
 
-    def _allowed_meta(self, said: dict[str, Any]) -> dict[str, Any]:
-        meta = members(said.get("_meta"))
+    def _allowed_meta(self, message: dict[str, Any]) -> dict[str, Any]:
+        meta = members(message.get("_meta"))
         kept = {key: meta[key] for key in sorted(self.policy.meta) if key in meta}
         if SERVER_INFO_META_KEY in meta:
             kept[SERVER_INFO_META_KEY] = server_info(meta[SERVER_INFO_META_KEY])
         return {"_meta": kept} if kept else {}
 
-    def _with_allowed_meta(self, said: Json) -> Any:
+    def _with_allowed_meta(self, value: Json) -> Any:
         """An allowed message, with only the allowed keys of each `_meta` in it."""
-        if is_array(said):
-            return [self._with_allowed_meta(each) for each in said]
-        if not is_object(said):
-            return said
+        if is_array(value):
+            return [self._with_allowed_meta(each) for each in value]
+        if not is_object(value):
+            return value
         return {
-            **{key: self._with_allowed_meta(each) for key, each in said.items() if key != "_meta"},
-            **self._allowed_meta(said),
+            **{key: self._with_allowed_meta(each) for key, each in value.items() if key != "_meta"},
+            **self._allowed_meta(value),
         }
 
     def visible_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
@@ -110,9 +110,9 @@ class PassthroughFilter:
         found = contents if is_array(contents) else []
         return [each for each in found if is_object(each) and self.policy.covers(str(each.get("uri")))]
 
-    def covered_blocks(self, said: dict[str, Any]) -> list[Any]:
+    def covered_blocks(self, result: dict[str, Any]) -> list[Any]:
         """The content blocks, without resources that the policy does not cover."""
-        covered = [block for block in blocks(said) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
+        covered = [block for block in blocks(result) if (uri := _uri_of(block)) is None or self.policy.covers(uri)]
         return self._with_allowed_meta(covered)
 
 

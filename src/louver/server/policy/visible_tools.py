@@ -13,17 +13,17 @@ from collections import Counter, OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.redacted_text import untold, untold_schema
+from louver.catalogue.redacted_text import redact_input_schema, redact_text
 from louver.core.cached import cached_property
 from louver.core.json import is_object, members
 from louver.core.paths.path import FieldPath
 from louver.core.policy.name_variants import key_of
 from louver.core.policy.redacted_schema import with_texts
-from louver.core.policy.visibility import Sight
+from louver.core.policy.visibility import Visibility
 from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, text_wrapper
 from louver.errors import ProjectionLimit
-from louver.limits import MAX_SIGHTS
+from louver.limits import MAX_VISIBLE_TOOLS
 from louver.server.policy.passthrough import PassthroughFilter
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class VisibleTools(PassthroughFilter):
         self, tool: dict[str, Any], principal: Principal, wrapper: str | None = None, *, in_text: bool = False
     ) -> VisibleTool:
         """The visible part of a tool's output; `wrapper` holds it as text, `in_text` means that no schema applies."""
-        said = self.policy.of(tool["name"])
-        assert said is not None, "a tool without rules is not there"
-        rules = said.ruling(principal)
+        tool_policy = self.policy.of(tool["name"])
+        assert tool_policy is not None, "a tool without rules is not there"
+        rules = tool_policy.ruling(principal)
         declared: Schema | None = tool.get("outputSchema")
         key = (tool["name"], tuple(rule.name for rule in rules), wrapper, in_text)
         # Lists and large answers are processed in threads.
@@ -59,9 +59,11 @@ class VisibleTools(PassthroughFilter):
             known = self._visible_tools.get(key)
             if known is None or known[0] != declared:
                 schema = None if in_text else schema_unless_text(declared)
-                seen = VisibleTool(Sight([rule.fields for rule in rules], schema, self.policy.key, wrapper), declared)
+                seen = VisibleTool(
+                    Visibility([rule.fields for rule in rules], schema, self.policy.key, wrapper), declared
+                )
                 known = self._visible_tools[key] = (declared, seen)
-                if len(self._visible_tools) > MAX_SIGHTS:
+                if len(self._visible_tools) > MAX_VISIBLE_TOOLS:
                     self._visible_tools.popitem(last=False)
             self._visible_tools.move_to_end(key)
             return known[1]
@@ -92,13 +94,13 @@ class VisibleTools(PassthroughFilter):
         with self._lock:
             checked = self._checked_tools.get(name)
         if checked is None or checked[0] != tool:
-            if (problem := tool_policy.misfit(tool)) is not None:
+            if (problem := tool_policy.mismatch_reason(tool)) is not None:
                 logger.error("server %r: tool %r is not served: %s", self.server, name, problem)
             checked = (tool, tool_policy if problem is None else None)
         with self._lock:
             self._checked_tools[name] = checked
             self._checked_tools.move_to_end(name)
-            if len(self._checked_tools) > MAX_SIGHTS:
+            if len(self._checked_tools) > MAX_VISIBLE_TOOLS:
                 self._checked_tools.popitem(last=False)
         return checked[1]
 
@@ -125,19 +127,19 @@ class VisibleTools(PassthroughFilter):
         names = seen.hidden_names(tool)
         shown: dict[str, Any] = {"name": tool["name"]}
         for key in ("title", "description"):
-            if isinstance(text := tool.get(key), str) and (told := untold(text, names)):
-                shown[key] = told
-        shown["inputSchema"] = untold_schema(tool["inputSchema"], names)
+            if isinstance(text := tool.get(key), str) and (redacted := redact_text(text, names)):
+                shown[key] = redacted
+        shown["inputSchema"] = redact_input_schema(tool["inputSchema"], names)
         if (schema := seen.listed_schema) is not None:
             shown["outputSchema"] = schema
         hints = members(tool.get("annotations"))
-        if said := {key: hints[key] for key in _ANNOTATIONS if isinstance(hints.get(key), bool)}:
-            shown["annotations"] = said
+        if annotations := {key: hints[key] for key in _ANNOTATIONS if isinstance(hints.get(key), bool)}:
+            shown["annotations"] = annotations
         return {**shown, **self._allowed_meta(tool)}
 
 
 class VisibleTool:
-    def __init__(self, visibility: Sight, declared: Schema | None) -> None:
+    def __init__(self, visibility: Visibility, declared: Schema | None) -> None:
         self.visibility = visibility
         self._declared = declared
         # The definition that was listed last, and the listed form.

@@ -120,12 +120,12 @@ class ResultReader:
 
     def _read_result(self, wanted: Read, part: _Part, request: Request) -> dict[str, Any]:
         envelope = self._envelope(request)
-        said = receipt(part.ready_plan, wanted.projection, part.is_partial, 0)
+        applied = receipt(part.ready_plan, wanted.projection, part.is_partial, 0)
         if part.is_inferred:
-            said = said.model_copy(update={"schema_source": "inferred", "schema_precision": None})
+            applied = applied.model_copy(update={"schema_source": "inferred", "schema_precision": None})
         self._schemas.remember(part.ready_plan)
         page = {} if part.page is None else {RESULT: part.page}
-        meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: said.to_wire()}
+        meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: applied.to_wire()}
         caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
         contents = [{"uri": wanted.to_uri(), "mimeType": "application/json", "text": part.text}]
         return {**envelope, **caching, "contents": contents, "_meta": meta}

@@ -149,10 +149,10 @@ class CallerTools(Generic[S]):
 
     def get_or_create(self, caller: Hashable) -> S:
         """The caller's tools, created on first use, and marked as recent."""
-        sight = self._by_caller.get(caller)
-        if sight is None:
-            sight = self._by_caller[caller] = self._make()
+        tools = self._by_caller.get(caller)
+        if tools is None:
+            tools = self._by_caller[caller] = self._make()
         self._by_caller.move_to_end(caller)
         if len(self._by_caller) > MAX_CALLERS:
             self._by_caller.popitem(last=False)
-        return sight
+        return tools

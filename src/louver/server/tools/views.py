@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.entry import Entry
 from louver.catalogue.files.output_schemas import SchemaFiles
 from louver.catalogue.files.shipped_views import COMPACT, ready_views
-from louver.catalogue.files.views import ViewFile, ViewFolder, misfit, misfits
+from louver.catalogue.files.views import ViewFile, ViewFolder, find_mismatch, find_mismatches
 from louver.catalogue.plan_cache import Plans
 from louver.core.projection.view import Views
 from louver.errors import InvalidView
@@ -63,7 +63,7 @@ class ToolViews:
 
     def are_current(self, entry: Entry) -> bool:
         return self._file(entry.name) is entry.file and (
-            entry.declares_itself or self.schemas.find(entry.name) is entry.declared
+            entry.has_listed_schema or self.schemas.find(entry.name) is entry.declared
         )
 
     def entry(self, tool: dict[str, Any], previous: Entry | None) -> Entry:
@@ -96,7 +96,7 @@ class ToolViews:
         if file is not None and schema is not None:
             file.check(schema)
         for views in sources[:2]:
-            if schema is not None and (problem := misfit(views, schema)) is not None:
+            if schema is not None and (problem := find_mismatch(views, schema)) is not None:
                 raise InvalidView(f"tool {name!r}: {problem.message}")
         merged = sources[0].joined(sources[1]).joined(sources[2])
         if name in self._defaults and self._defaults[name] not in merged.named:
@@ -129,8 +129,8 @@ class ToolViews:
         schema = tool.get("outputSchema")
         if schema is None:
             return visible
-        always = visible.always if misfit(Views({}, visible.always), schema) is None else ()
-        mismatched = {mismatch.place for mismatch in misfits(Views(visible.named, always), schema)}
+        always = visible.always if find_mismatch(Views({}, visible.always), schema) is None else ()
+        mismatched = {mismatch.place for mismatch in find_mismatches(Views(visible.named, always), schema)}
         return Views({name: view for name, view in visible.named.items() if ("views", name) not in mismatched}, always)
 
     def _file(self, tool: str) -> ViewFile | None:

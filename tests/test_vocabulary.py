@@ -1,0 +1,83 @@
+"""Names and prose use the field's words, and each class name stands for one thing."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PACKAGES = [
+    Path(__file__).parents[1] / "src" / "louver",
+    Path(__file__).parents[1] / "conformance" / "src" / "louver_conformance",
+]
+FILES = sorted(file for package in PACKAGES for file in package.rglob("*.py"))
+
+WORDS = frozenset(
+    "said told asked heard anew whose aside misfits lets likewise rereads sights nursery zygote era eras "
+    "onlookers itself hello turns unsaid".split()
+)
+"""Words of no name: each has a term of the field."""
+
+PHRASES = re.compile(
+    r"\b(likewise|for who|of which|by then|anew|is told|are told|stands in|beside it|as it is|in words|whoever)\b",
+    re.IGNORECASE,
+)
+"""Openings and fillers of no docstring and no comment."""
+
+every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-3:]))
+
+
+def words(name):
+    """The words of a name: `_told_of`, `ToldOf` -> told, of."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def names(tree):
+    """Every name that a module defines."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.name
+            case ast.arg():
+                yield node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.id
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.attr
+
+
+def prose(text):
+    """Docstrings and comments."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
+@every_file
+def test_no_name_has_a_word_of_a_private_dialect(file):
+    """VOCABULARY.md."""
+    found = {file.stem, *names(ast.parse(file.read_text(encoding="utf-8")))}
+    assert sorted(name for name in found if words(name) & WORDS) == []
+
+
+@every_file
+def test_no_sentence_has_a_filler(file):
+    """VOCABULARY.md, "Prose"."""
+    assert [text for text in prose(file.read_text(encoding="utf-8")) if PHRASES.search(text)] == []
+
+
+def test_a_class_name_stands_for_one_thing():
+    """VOCABULARY.md: in the whole of the package."""
+    found = Counter(
+        node.name
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert sorted(name for name, count in found.items() if count > 1) == []
