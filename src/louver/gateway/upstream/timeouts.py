@@ -23,7 +23,6 @@ class CallTimeout(Interruptible):
     """A block that waits for the answer to a call, and raises `UpstreamTimeout` after too long a silence."""
 
     def __init__(self, deadlines: Deadlines[CallTimeout]) -> None:
-        super().__init__()
         self._deadlines = deadlines
         self._open_requests = 0
         self._is_over = False
