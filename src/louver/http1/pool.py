@@ -20,7 +20,7 @@ from louver.http1.connection import Connection
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
     from louver.http1.connection import Response
 
@@ -52,13 +52,14 @@ class ConnectionPool:
         self._all_closed.set()
         self._is_closed = False
 
-    async def request(self, method: str, headers: dict[str, str], body: bytes = b"") -> Response:
+    def request(self, method: str, headers: dict[str, str], body: bytes = b"") -> Coroutine[Any, Any, Response]:
         """Send a request, and wait for the head of its response; `headers` have lower-case names."""
         if self._is_closed:
             raise UpstreamUnavailable("the connection is closed")
         length = {"content-length": str(len(body))} if method == "POST" else {}
         head = _head(method, self._target, {**self._base_headers, **headers, **length})
-        return await (await self._acquire()).request(head, body)
+        connection = self._pop_idle()
+        return self._connect_and_request(head, body) if connection is None else connection.request(head, body)
 
     async def close(self) -> None:
         self._is_closed = True
@@ -67,7 +68,7 @@ class ConnectionPool:
         await self._all_closed.wait()
 
     # The connection that was used last is taken first. An idle one is closed, since the upstream is about to do so.
-    async def _acquire(self) -> Connection:
+    def _pop_idle(self) -> Connection | None:
         oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
         while self._idle and self._idle[0][0] < oldest:
             self._idle.popleft()[1].close()
@@ -75,9 +76,9 @@ class ConnectionPool:
             if (connection := self._idle.pop()[1]).is_open:
                 return connection
             connection.close()
-        return await self._create()
+        return None
 
-    async def _create(self) -> Connection:
+    async def _connect_and_request(self, head: bytes, body: bytes) -> Response:
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 connection = await self._connect()
@@ -87,7 +88,7 @@ class ConnectionPool:
         self._all_closed.clear()
         if self._is_closed:
             connection.close()
-        return connection
+        return await connection.request(head, body)
 
     async def _connect(self) -> Connection:
         """A connection to the first of the host's addresses that accepts one."""
