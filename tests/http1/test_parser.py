@@ -182,18 +182,18 @@ def test_a_plain_answer_needs_no_other_reader(fields, at, more, monkeypatch):
     ("fields", "waits"),
     [
         (b"content-type: application/json\r\ncontent-length: 5\r\n\r\n", True),
-        (b"content-type: text/event-stream\r\ncontent-length: 5\r\n\r\n", False),
+        (b"content-type: Text/Event-Stream\r\ncontent-length: 5\r\n\r\n", False),
         (b"content-length: %d\r\n\r\n" % (MAX_UPSTREAM_PENDING + 1), False),
         (b"content-length: 0\r\n\r\n", False),
         (b"transfer-encoding: chunked\r\n\r\n5\r\nhe", False),
     ],
 )
-def test_a_short_body_is_wanted_whole(fields, waits):
-    """Ours: who reads it wakes up once. Events are for at once, and a long body has to be taken in parts."""
+def test_a_short_body_is_awaited_whole(fields, waits):
+    """Ours: its reader wakes up once. Events are delivered at once, and a long body in parts."""
     first = plain_first()
     first.feed(OK + fields)
-    assert first.is_wanting == waits
+    assert first.awaits_body == waits
     first.feed(b"llo")
-    assert first.is_wanting == waits
+    assert first.awaits_body == waits
     first.feed(b"lo")
-    assert not first.is_wanting
+    assert not first.awaits_body

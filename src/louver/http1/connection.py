@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         self._unread += len(data)
         if self._unread >= MAX_UPSTREAM_PENDING and self._transport is not None:
             self._transport.pause_reading()
-        elif self._parser.is_wanting:
+        elif self._parser.awaits_body:
             return
         self._wake()
 

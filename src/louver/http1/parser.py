@@ -37,10 +37,10 @@ Part = Head | bytes | EndOfMessage
 
 class HttptoolsParser:
     def __init__(self) -> None:
-        self.parts: deque[Part] = deque()  # that nobody has taken yet
+        self.parts: deque[Part] = deque()  # not taken yet
         self.fault: str | None = None  # comes after the parts
         self.is_last = True  # the connection cannot be used for another response
-        self.is_wanting = False  # the rest of a short body will come at once: the parts can wait for it
+        self.awaits_body = False  # the rest of a short body is still to come: its reader can wait for all of it
         self._body: list[bytes] = []
         self._headers: dict[bytes, bytes] = {}
         self._has_head = False
@@ -139,7 +139,7 @@ class PlainFirstParser(HttptoolsParser):
                 super().feed(data)
                 return
             self._is_plain, self.is_last, self._body_left = True, False, head.length
-            is_stream = b"event-stream" in head.fields.get(b"content-type", b"")
+            is_stream = b"event-stream" in head.fields.get(b"content-type", b"").lower()
             self._is_short = head.length <= MAX_UPSTREAM_PENDING and not is_stream
             self.parts.append(Head(200, head.fields))
             if not head.length:
@@ -155,4 +155,4 @@ class PlainFirstParser(HttptoolsParser):
             self._body_left -= len(part)
             if not self._body_left:
                 self.parts.append(END)
-        self.is_wanting = self._is_short and self._body_left > 0
+        self.awaits_body = self._is_short and self._body_left > 0
