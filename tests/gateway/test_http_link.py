@@ -202,7 +202,12 @@ async def test_a_call_that_ends_while_its_question_is_open_is_no_fault(link, cap
 
     own.answers["roots/list"] = never
     ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.on_notification, own.on_request)
-    calling = await begun(CallTimeout(deadlines_of(SOON_S)).wait(ask, link.call))
+
+    async def waiting():
+        with CallTimeout(deadlines_of(SOON_S)) as timeout:
+            await link.call(timeout.watched(ask))
+
+    calling = await begun(waiting())
     await asked.wait()
     calling.cancel()
     await over.wait()

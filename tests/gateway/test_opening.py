@@ -53,7 +53,7 @@ async def test_what_was_asked_before_a_session_is_opened_again_opens_none(tmp_pa
             reading = client.begin(client.error("resources/read", uri="test://silent"))
             await client.call("wait_for", seen="resources/read")
             await client.result("initialize", **OPENING)
-            assert "opened anew" in (await reading)["message"]
+            assert "connected again" in (await reading)["message"]
             await client.end()
             # The gateway itself has one too.
             await until(lambda: len(children(served.pid)) == 1)

@@ -6,8 +6,12 @@ import pytest
 
 from louver.http1 import parser
 from louver.http1.fast_heads import PlainHeads, plain_response
-from louver.http1.parser import END, Head, HttptoolsParser, InvalidHttp, PlainFirstParser
-from louver.limits import MAX_HTTP_HEAD
+from louver.http1.parser import END, NOT_HTTP, TRUNCATED, Head, HttptoolsParser, PlainFirstParser
+from louver.limits import MAX_HTTP_HEAD, MAX_UPSTREAM_PENDING
+
+
+class Fault(Exception):
+    """What comes is not read, or not to its end."""
 
 
 def plain_first():
@@ -30,7 +34,8 @@ def parts(made, came, size=100_000, end=False):
         reading.feed(piece)
         if found and found[-1] is END:
             continue
-        while (part := reading.next()) is not None:
+        while reading.parts:
+            part = reading.parts.popleft()
             assert found or isinstance(part, Head), "an answer begins with its head"
             if isinstance(part, bytes):
                 body += part
@@ -38,6 +43,9 @@ def parts(made, came, size=100_000, end=False):
             found += [body, part] if part is END else [part]
             if part is END:
                 break
+        else:
+            if reading.fault is not None:
+                raise Fault(reading.fault)
     return found, reading.is_last
 
 
@@ -107,9 +115,8 @@ CUT = [OK, OK + b"content-length: 5\r\n\r\nab", OK + b"transfer-encoding: chunke
 @pytest.mark.parametrize("came", CUT)
 def test_an_answer_that_is_cut_is_told_so(made, came):
     """Ours."""
-    with pytest.raises(InvalidHttp) as raised:
+    with pytest.raises(Fault, match=TRUNCATED):
         parts(made, came, end=True)
-    assert raised.value.is_truncated
 
 
 WRONG = {
@@ -131,9 +138,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_no_answer_is_told(made, size, name):
     """Ours: what could be read in two ways is not read at all."""
-    with pytest.raises(InvalidHttp) as raised:
+    with pytest.raises(Fault, match=NOT_HTTP):
         parts(made, WRONG[name], size)
-    assert not raised.value.is_truncated
 
 
 ENDLESS = {
@@ -148,7 +154,7 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_has_no_end_is_not_waited_for(made, name):
     """Ours: `MAX_HTTP_HEAD`."""
-    with pytest.raises(InvalidHttp):
+    with pytest.raises(Fault, match=NOT_HTTP):
         parts(made, ENDLESS[name] + b"\t", 1000)
 
 
@@ -159,15 +165,35 @@ def test_what_has_no_end_is_not_waited_for(made, name):
 @pytest.mark.parametrize("more", [b"more", b""])
 def test_a_plain_answer_needs_no_other_reader(fields, at, more, monkeypatch):
     """Ours: its head has come as one, as heads do."""
-    monkeypatch.setattr(parser, "HttptoolsParser", None)
+    monkeypatch.setattr(parser.httptools, "HttpResponseParser", None)
     first = plain_first()
     head = OK + fields + b"\r\n"
     for piece in (head + b"hello"[:at], b"hello"[at:]):
         first.feed(piece)
-    found = []
-    while (part := first.next()) is not None:
-        found.append(part)
+    found = [*first.parts]
+    first.parts.clear()
     assert (found[0].status, found[0].headers[b"content-length"], found[-1]) == (200, b"5", END)
     assert (b"".join(found[1:-1]), first.is_last) == (b"hello", False)
     first.feed(more)
-    assert (first.next(), first.is_last) == (None, True)
+    assert ([*first.parts], first.fault, first.is_last) == ([], None, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "waits"),
+    [
+        (b"content-type: application/json\r\ncontent-length: 5\r\n\r\n", True),
+        (b"content-type: Text/Event-Stream\r\ncontent-length: 5\r\n\r\n", False),
+        (b"content-length: %d\r\n\r\n" % (MAX_UPSTREAM_PENDING + 1), False),
+        (b"content-length: 0\r\n\r\n", False),
+        (b"transfer-encoding: chunked\r\n\r\n5\r\nhe", False),
+    ],
+)
+def test_a_short_body_is_awaited_whole(fields, waits):
+    """Ours: its reader wakes up once. Events are delivered at once, and a long body in parts."""
+    first = plain_first()
+    first.feed(OK + fields)
+    assert first.awaits_body == waits
+    first.feed(b"llo")
+    assert first.awaits_body == waits
+    first.feed(b"lo")
+    assert not first.awaits_body

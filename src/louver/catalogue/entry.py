@@ -53,6 +53,7 @@ class Entry:
         self.name: str = tool["name"]
         self.input_schema: dict[str, Any] = tool["inputSchema"]
         self.output_schema: Schema | None = tool.get("outputSchema") if declared is None else declared.schema
+        self.has_listed_schema = tool.get("outputSchema") is not None  # the server lists an output schema
         self.declared = declared
         self.learned = learned
         self.views = views
@@ -67,11 +68,6 @@ class Entry:
     def is_of(self, tool: dict[str, Any]) -> bool:
         """Whether this entry is still current: `tool` has the same schemas and `_meta`."""
         return _listed(tool) == self._listed
-
-    @property
-    def has_listed_schema(self) -> bool:
-        """Whether the server lists an output schema."""
-        return self._listed[1] is not None
 
     @cached_property
     def listing_schema(self) -> dict[str, Any] | None:

@@ -14,10 +14,9 @@ from typing import Self
 class Interruptible:
     """A block that can be interrupted; a cancellation of its task takes precedence."""
 
-    def __init__(self) -> None:
-        self._task: asyncio.Task[object] | None = None
-        self._cancelled_before = 0
-        self._error: Exception | None = None
+    _task: asyncio.Task[object] | None = None
+    _cancelled_before = 0
+    _error: Exception | None = None
 
     def __enter__(self) -> Self:
         self._task = asyncio.current_task()

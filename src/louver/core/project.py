@@ -60,7 +60,7 @@ def emptied(value: Json) -> Json:
 
 def is_missing(value: Json, mask: Mask, level: int = 0) -> bool:
     """Whether an include looks for fields in `value` where there are none: in a scalar, or too deep in arrays."""
-    if not mask.is_inner() or mask.exclude or value is None or isinstance(value, dict):
+    if not mask.is_inner or mask.exclude or value is None or isinstance(value, dict):
         return False
     return not isinstance(value, list) or level == MAX_ARRAY_LEVELS
 

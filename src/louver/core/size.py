@@ -56,23 +56,23 @@ def is_larger(value: Json, most: int, mask: Mask = EVERYTHING) -> bool:
     todo: list[tuple[list[Any], Mask]] = [([value], mask)]
     while todo:
         alike, node = todo.pop()
-        arrays = [part for part in alike if is_array(part)]
-        objects = [part for part in alike if is_object(part)]
+        arrays: list[list[Any]] = [part for part in alike if isinstance(part, list)]
+        objects: list[dict[str, Any]] = [part for part in alike if isinstance(part, dict)]
         names = node.children
         parts += sum(map(len, arrays)) + len(names) * len(objects)
         if node.other is not NONE:
             parts += sum(map(len, objects))
         if parts > most:
             return True
-        if arrays and node.elem.is_inner():
+        if arrays and node.elem.is_inner:
             todo.append(([each for part in arrays for each in part if each.__class__ not in _SCALARS], node.elem))
         if objects:
             todo += [
                 ([part[name] for part in objects if name in part], below)
                 for name, below in names.items()
-                if below.is_inner()
+                if below.is_inner
             ]
-            if node.other.is_inner():
+            if node.other.is_inner:
                 others = [
                     member
                     for part in objects

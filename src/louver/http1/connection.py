@@ -1,8 +1,8 @@
 """One HTTP/1.1 connection to an upstream: one request after the other, with response bodies in pieces.
 
     -> POST /mcp HTTP/1.1, headers, body        one write
-    <- HTTP/1.1 200 OK, headers                 `Reply`
-    <- a piece of the body, another one, ...    `Reply.piece`; unread bytes are bounded, the upstream waits
+    <- HTTP/1.1 200 OK, headers                 `Response`
+    <- a piece of the body, another one, ...    `Response.piece`; unread bytes are bounded, the upstream waits
 
 A client library would take longer than the rest of a call (`docs/explanation/performance.md`).
 """
@@ -15,12 +15,14 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.http1.parser import Head, InvalidHttp, parser_factory
-from louver.limits import MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
+from louver.http1.fast_heads import PlainHeads, plain_response
+from louver.http1.parser import TRUNCATED, Head, PlainFirstParser
+from louver.jsonrpc.strict_json import too_large
+from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from louver.http1.parser import Part
 
@@ -33,20 +35,17 @@ _MAGIC: Final = b"\x1f\x8b"
 
 _new_decompressor: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS)
 
-_BROKEN: Final = "the upstream cannot be reached: its connection has ended before its answer did"
-_NOT_HTTP: Final = "the upstream cannot be reached: its answer is not HTTP/1.1"
-
 
 class Connection(asyncio.Protocol):
-    """One connection; it calls `free` when it can be used again, and `lost` when it has ended."""
+    """One connection; it calls `on_idle` when it can be used again, and `on_lost` when it has ended."""
 
     def __init__(self, on_idle: Callable[[Connection], None], on_lost: Callable[[Connection], None]) -> None:
         self._on_idle = on_idle
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._readable = select.poll()
-        self._make_parser = parser_factory()
-        self._parser = self._make_parser()
+        self._heads = PlainHeads(plain_response)
+        self._parser = PlainFirstParser(self._heads)
         self._unread = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
@@ -59,13 +58,13 @@ class Connection(asyncio.Protocol):
             return False
         return not self._readable.poll(0)
 
-    async def request(self, head: bytes, body: bytes) -> RawResponse:
+    async def request(self, head: bytes, body: bytes) -> Response:
         """Send a request, and wait for the head of its response."""
         self._is_busy = True
         try:
             assert self._transport is not None, "a connection is used once it is made"
             self._transport.write(head + body)
-            response_head = await self._next_part()
+            response_head = await self.next_part()
             assert isinstance(response_head, Head), "an answer begins with its head"
         except BaseException as error:  # after a cancellation the response would be for no request
             self.close()
@@ -73,18 +72,37 @@ class Connection(asyncio.Protocol):
                 # The request is sent, and may have reached the upstream.
                 error.goes_on = True
             raise
-        return RawResponse(self, response_head)
+        return Response(self, response_head)
 
-    async def piece(self) -> bytes | None:
-        """The next raw bytes of the body; `None` at its end."""
-        part = await self._next_part()
-        if isinstance(part, bytes):
-            return part
-        self._finish_response()
-        return None
+    async def next_part(self) -> Part:
+        """The next part of the response. Reading resumes once all received bytes are consumed."""
+        parser = self._parser
+        while not parser.parts:
+            if parser.fault is not None:
+                self._set_fault(parser.fault)
+                # Not `self._fault`: the connection may have ended before.
+                raise UpstreamUnavailable(parser.fault)
+            self._resume_reading()
+            if self._fault is not None:
+                raise UpstreamUnavailable(self._fault)
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        return parser.parts.popleft()
+
+    def finish_response(self) -> None:
+        """The end of the response has been read."""
+        self._is_busy = False
+        # Part of the request may be unsent: an upstream may respond early, and then read no more.
+        is_sending = self._transport is not None and self._transport.get_write_buffer_size() > 0
+        if self._parser.is_last or is_sending:
+            self.close()
+        else:
+            self._parser = PlainFirstParser(self._heads)
+            self._resume_reading()
+            self._on_idle(self)
 
     def close(self) -> None:
-        self._set_fault(_BROKEN)
+        self._set_fault(TRUNCATED)
         if self._transport is not None:
             self._transport.abort()
 
@@ -103,6 +121,8 @@ class Connection(asyncio.Protocol):
         self._unread += len(data)
         if self._unread >= MAX_UPSTREAM_PENDING and self._transport is not None:
             self._transport.pause_reading()
+        elif self._parser.awaits_body:
+            return
         self._wake()
 
     def eof_received(self) -> None:
@@ -112,47 +132,15 @@ class Connection(asyncio.Protocol):
             self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._set_fault(_BROKEN)
+        self._set_fault(TRUNCATED)
         self._on_lost(self)
 
     # Internals
-
-    async def _next_part(self) -> Part:
-        """The next part of the response. Reading resumes once all received bytes are consumed."""
-        while (part := self._parse_next()) is None:
-            self._resume_reading()
-            if self._fault is not None:
-                raise UpstreamUnavailable(self._fault)
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        return part
-
-    def _parse_next(self) -> Part | None:
-        try:
-            return self._parser.next()
-        except InvalidHttp as error:
-            fault = _BROKEN if error.is_truncated else _NOT_HTTP
-            self._set_fault(fault)
-            # Not `self._fault`: the connection may have ended before.
-            raise UpstreamUnavailable(fault) from None
 
     def _resume_reading(self) -> None:
         self._unread = 0
         if self._transport is not None:
             self._transport.resume_reading()
-
-    def _finish_response(self) -> None:
-        self._is_busy = False
-        if self._parser.is_last or self._is_sending():
-            self.close()
-        else:
-            self._parser = self._make_parser()
-            self._resume_reading()
-            self._on_idle(self)
-
-    def _is_sending(self) -> bool:
-        """Whether part of the request is unsent: an upstream may respond early, and then read no more."""
-        return self._transport is not None and self._transport.get_write_buffer_size() > 0
 
     def _set_fault(self, fault: str) -> None:
         self._fault = self._fault or fault
@@ -163,22 +151,14 @@ class Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
-def request_head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
-    """The head of a request. h11 would check each header again, which costs as much as all its reading."""
-    text = "".join((*headers, *headers.values()))
-    if not text.isascii() or not text.isprintable():
-        raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP")
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
-
-
-class RawResponse:
+class Response:
     """A response, open until it is closed or read to its end."""
 
     def __init__(self, connection: Connection, head: Head) -> None:
         self.status = head.status
         self._connection = connection
         self._headers = head.headers
+        self.media_type = (self.header("content-type") or "").partition(";")[0].strip().lower()
         self._is_finished = False
         self._decoder = _DECODERS.get((self.header("content-encoding") or "identity").lower(), _UnsupportedEncoding)()
         self._pieces: Iterator[bytes] = iter(())
@@ -189,13 +169,39 @@ class RawResponse:
 
     async def piece(self) -> bytes | None:
         """The next decompressed bytes of the body; `None` at its end."""
-        while (piece := next(self._pieces, None)) is None:
-            if self._is_finished or (raw := await self._connection.piece()) is None:
+        while (piece := next(self._pieces, None)) is None and not self._is_finished:
+            part = await self._connection.next_part()
+            if isinstance(part, bytes):
+                self._pieces = self._decoder.feed(part)
+            else:
                 self._is_finished = True
+                self._connection.finish_response()
                 self._decoder.end()
-                return None
-            self._pieces = self._decoder.feed(raw)
         return piece
+
+    async def body(self) -> bytes:
+        """The whole body; beyond `MAX_UPSTREAM_BYTES` after decompression it is not read."""
+        if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
+            raise too_large()
+        pieces: list[bytes] = []
+        size = 0
+        while (piece := await self.piece()) is not None:
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_UPSTREAM_BYTES:
+                raise too_large()
+        return b"".join(pieces)
+
+    async def finish(self) -> None:
+        """Read the rest, if it is short, so that the connection can be reused."""
+        try:
+            async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
+                while await self.piece() is not None:
+                    pass
+        except (TimeoutError, UpstreamError):
+            pass  # the connection is closed instead
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Discard the response; unless it was read to its end, the connection ends."""

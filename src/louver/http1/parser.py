@@ -1,7 +1,7 @@
 r"""Parsers of HTTP/1.1 responses.
 
     feed(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel"), feed(b"lo")
-    next() -> Head(200, {b"content-length": b"5"}), b"hel", b"lo", END, and `None` while there is nothing more
+    parts == deque([Head(200, {b"content-length": b"5"}), b"hel", b"lo", END])
 
 Plain responses are parsed here; chunked and all others by httptools.
 """
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import httptools
 
-from louver.http1.fast_heads import PlainHeads, plain_response
-from louver.limits import MAX_HTTP_HEAD
+from louver.core.cached import cached_property
+from louver.limits import MAX_HTTP_HEAD, MAX_UPSTREAM_PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from louver.http1.fast_heads import PlainHeads
+
+TRUNCATED: Final = "the upstream cannot be reached: its connection has ended before its answer did"
+NOT_HTTP: Final = "the upstream cannot be reached: its answer is not HTTP/1.1"
 
 
 class Head(NamedTuple):
@@ -32,109 +35,36 @@ END: Final = EndOfMessage()
 Part = Head | bytes | EndOfMessage
 
 
-class InvalidHttp(Exception):
-    """The bytes are not a response; `is_cut` if only because the connection ended."""
-
-    def __init__(self, *, is_truncated: bool) -> None:
-        super().__init__()
-        self.is_truncated = is_truncated
-
-
-class PlainFirstParser:
-    """Reads a plain response, and leaves any other to httptools."""
-
-    def __init__(self, heads: PlainHeads) -> None:
-        self._heads = heads
-        self._fallback: HttptoolsParser | None = None
-        self._parts: deque[Part] = deque()
-        self._has_begun = False
-        self._body_left = 0
-        self._is_last = False
-        self._is_truncated = False
-
-    @property
-    def is_last(self) -> bool:
-        return self._is_last if self._fallback is None else self._fallback.is_last
-
-    def feed(self, data: bytes) -> None:
-        if self._fallback is not None:
-            self._fallback.feed(data)
-        elif self._has_begun and not data:
-            self._is_last, self._is_truncated = True, self._body_left > 0
-        elif self._has_begun:
-            self._read_body(data)
-        elif (head := self._heads.read(data)) is not None:
-            self._has_begun = True
-            self._body_left = head.length
-            self._parts.append(Head(200, head.fields))
-            if not head.length:
-                self._parts.append(END)
-            if len(data) > head.end:
-                self._read_body(data[head.end :])
-        else:
-            self._fallback = HttptoolsParser()
-            self._fallback.feed(data)
-
-    def next(self) -> Part | None:
-        if self._fallback is not None:
-            return self._fallback.next()
-        if self._parts:
-            return self._parts.popleft()
-        if self._is_truncated:
-            raise InvalidHttp(is_truncated=True)
-        return None
-
-    def _read_body(self, data: bytes) -> None:
-        """Take in bytes after the head. Bytes beyond the body belong to no request."""
-        if len(data) > self._body_left:
-            self._is_last = True
-        if self._body_left:
-            part = data[: self._body_left]
-            self._parts.append(part)
-            self._body_left -= len(part)
-            if not self._body_left:
-                self._parts.append(END)
-
-
-def parser_factory() -> Callable[[], PlainFirstParser]:
-    """Makes the parser for each response of one connection."""
-    heads = PlainHeads(plain_response)
-    return lambda: PlainFirstParser(heads)
-
-
 class HttptoolsParser:
     def __init__(self) -> None:
-        self.is_last = True
-        self._parser = httptools.HttpResponseParser(self)
-        self._parts: deque[Part] = deque()
+        self.parts: deque[Part] = deque()  # not taken yet
+        self.fault: str | None = None  # comes after the parts
+        self.is_last = True  # the connection cannot be used for another response
+        self.awaits_body = False  # the rest of a short body is still to come: its reader can wait for all of it
         self._body: list[bytes] = []
         self._headers: dict[bytes, bytes] = {}
-        self._fault: InvalidHttp | None = None
         self._has_head = False
         self._is_close_delimited = False
         self._is_complete = False
         self._bytes_without_part = 0
 
+    @cached_property
+    def _parser(self) -> httptools.HttpResponseParser:
+        return httptools.HttpResponseParser(self)
+
     def feed(self, data: bytes) -> None:
         if not data:
             self._on_eof()
             return
-        before = len(self._parts)
+        before = len(self.parts)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._fail(is_truncated=False)
+            self._fail(NOT_HTTP)
         self._flush_body()
-        self._bytes_without_part = 0 if len(self._parts) > before else self._bytes_without_part + len(data)
+        self._bytes_without_part = 0 if len(self.parts) > before else self._bytes_without_part + len(data)
         if self._bytes_without_part > MAX_HTTP_HEAD:
-            self._fail(is_truncated=False)
-
-    def next(self) -> Part | None:
-        if self._parts:
-            return self._parts.popleft()
-        if self._fault is not None:
-            raise self._fault
-        return None
+            self._fail(NOT_HTTP)
 
     # Callbacks of httptools
 
@@ -151,11 +81,11 @@ class HttptoolsParser:
         status = self._parser.get_status_code()
         is_known = self._headers.get(b"transfer-encoding", b"chunked").lower() == b"chunked"
         if status < 100 or status == 101 or self._parser.get_http_version() not in ("1.0", "1.1") or not is_known:
-            self._fail(is_truncated=False)
+            self._fail(NOT_HTTP)
         elif status >= 200 and not self._is_complete:
             self._has_head = True
             self._is_close_delimited = self._headers.keys().isdisjoint((b"content-length", b"transfer-encoding"))
-            self._parts.append(Head(status, self._headers))
+            self.parts.append(Head(status, self._headers))
             self._headers = {}
 
     def on_body(self, data: bytes) -> None:
@@ -173,20 +103,56 @@ class HttptoolsParser:
         if self._has_head and self._is_close_delimited and not self._is_complete:
             self._complete()
         else:
-            self._fail(is_truncated=True)
+            self._fail(TRUNCATED)
 
     def _complete(self) -> None:
         self._flush_body()
-        self._parts.append(END)
+        self.parts.append(END)
         self._is_complete = True
 
     def _flush_body(self) -> None:
         """Make one part of all pieces of a read: they can be tiny."""
         if self._body:
-            self._parts.append(b"".join(self._body))
+            self.parts.append(b"".join(self._body))
             self._body.clear()
 
-    def _fail(self, *, is_truncated: bool) -> None:
+    def _fail(self, fault: str) -> None:
         self.is_last = True
         if not self._is_complete:
-            self._fault = self._fault or InvalidHttp(is_truncated=is_truncated)
+            self.fault = self.fault or fault
+
+
+class PlainFirstParser(HttptoolsParser):
+    """Reads a plain response, and leaves any other to httptools."""
+
+    def __init__(self, heads: PlainHeads) -> None:
+        super().__init__()
+        self._heads = heads
+        self._is_plain: bool | None = None  # not known yet
+        self._is_short = False
+        self._body_left = 0
+
+    def feed(self, data: bytes) -> None:
+        if not self._is_plain:
+            if self._is_plain is False or (head := self._heads.read(data)) is None:
+                self._is_plain = False
+                super().feed(data)
+                return
+            self._is_plain, self.is_last, self._body_left = True, False, head.length
+            is_stream = b"event-stream" in head.fields.get(b"content-type", b"").lower()
+            self._is_short = head.length <= MAX_UPSTREAM_PENDING and not is_stream
+            self.parts.append(Head(200, head.fields))
+            if not head.length:
+                self.parts.append(END)
+            data = data[head.end :]
+        elif not data:
+            self.is_last, self.fault = True, TRUNCATED if self._body_left else None
+        # Bytes beyond the body belong to no request.
+        self.is_last |= len(data) > self._body_left
+        if self._body_left and data:
+            part = data[: self._body_left]
+            self.parts.append(part)
+            self._body_left -= len(part)
+            if not self._body_left:
+                self.parts.append(END)
+        self.awaits_body = self._is_short and self._body_left > 0

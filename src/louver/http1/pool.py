@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from louver.errors import UpstreamUnavailable
-from louver.http1.connection import Connection, request_head
+from louver.http1.connection import Connection
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 
 if TYPE_CHECKING:
-    from louver.http1.connection import RawResponse
+    from collections.abc import Coroutine, Mapping
+
+    from louver.http1.connection import Response
 
 
 class ConnectionPool:
@@ -50,13 +52,14 @@ class ConnectionPool:
         self._all_closed.set()
         self._is_closed = False
 
-    async def request(self, method: str, headers: dict[str, str], body: bytes = b"") -> RawResponse:
+    def request(self, method: str, headers: dict[str, str], body: bytes = b"") -> Coroutine[Any, Any, Response]:
         """Send a request, and wait for the head of its response; `headers` have lower-case names."""
         if self._is_closed:
             raise UpstreamUnavailable("the connection is closed")
         length = {"content-length": str(len(body))} if method == "POST" else {}
-        head = request_head(method, self._target, {**self._base_headers, **headers, **length})
-        return await (await self._acquire()).request(head, body)
+        head = _head(method, self._target, {**self._base_headers, **headers, **length})
+        connection = self._pop_idle()
+        return self._connect_and_request(head, body) if connection is None else connection.request(head, body)
 
     async def close(self) -> None:
         self._is_closed = True
@@ -65,7 +68,7 @@ class ConnectionPool:
         await self._all_closed.wait()
 
     # The connection that was used last is taken first. An idle one is closed, since the upstream is about to do so.
-    async def _acquire(self) -> Connection:
+    def _pop_idle(self) -> Connection | None:
         oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
         while self._idle and self._idle[0][0] < oldest:
             self._idle.popleft()[1].close()
@@ -73,9 +76,9 @@ class ConnectionPool:
             if (connection := self._idle.pop()[1]).is_open:
                 return connection
             connection.close()
-        return await self._create()
+        return None
 
-    async def _create(self) -> Connection:
+    async def _connect_and_request(self, head: bytes, body: bytes) -> Response:
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 connection = await self._connect()
@@ -85,7 +88,7 @@ class ConnectionPool:
         self._all_closed.clear()
         if self._is_closed:
             connection.close()
-        return connection
+        return await connection.request(head, body)
 
     async def _connect(self) -> Connection:
         """A connection to the first of the host's addresses that accepts one."""
@@ -112,6 +115,15 @@ class ConnectionPool:
         self._connections.discard(connection)
         if not self._connections:
             self._all_closed.set()
+
+
+def _head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
+    """The head of a request. h11 would check each header again, which costs as much as all its reading."""
+    text = "".join((*headers, *headers.values()))
+    if not text.isascii() or not text.isprintable():
+        raise UpstreamUnavailable("a header for the upstream cannot be sent over HTTP")
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")
 
 
 def _reason(error: OSError | UnicodeError) -> str:

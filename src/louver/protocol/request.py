@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
-from louver.core.json import is_object
 from louver.core.projection.request import Projection, SchemaForm
 from louver.errors import InvalidProjection
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
@@ -69,14 +68,14 @@ def requested_keys(meta: object) -> tuple[str, ...]:
 
 def _is_hint(value: object) -> bool:
     """Whether the client sent the tool's hint back: no request."""
-    return is_object(value) and "supported" in value and "mode" not in value
+    return isinstance(value, dict) and "supported" in value and "mode" not in value
 
 
 def is_compact(meta: object) -> bool:
     """Whether a call takes the default view of its tool, if there is one."""
-    if not is_object(meta):
+    if not isinstance(meta, dict):
         return True
-    flags = [meta.get(key, True) for key in (COMPACT_LITERAL, COMPACT)]
+    flags = [cast("dict[str, Any]", meta).get(key, True) for key in (COMPACT_LITERAL, COMPACT)]
     if not all(isinstance(each, bool) for each in flags):
         raise InvalidProjection(f"{COMPACT_LITERAL!r} in '_meta' is true or false")
     return all(flags)

@@ -27,7 +27,7 @@ from louver.server.tools.listing import Listing, listed_tool
 from louver.server.wire import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from louver.catalogue.entry import Entry
     from louver.server.calls.request import RequestOptions
@@ -63,7 +63,7 @@ class ProjectionStep:
         self._schemas = schemas = ProjectedSchemas() if schemas is None else schemas
         self._listed_tools: WeakKeyDictionary[Entry, _ListedTool] = WeakKeyDictionary()
         calls = ProjectedCalls(tools, request_options, schemas, self._can_project, self._envelope)
-        self._declared_output = DeclaredOutput(tools, listing)
+        self._declared_output = DeclaredOutput(tools, listing) if tools.views.schemas else None
         self._responses = CallResponses(calls, tools, extras, self._can_project, request_options, listing)
         self._result_reader = None
         if extras.results is not None:
@@ -72,11 +72,24 @@ class ProjectionStep:
 
             self._result_reader = ResultReader(extras.results, tools, schemas, self._envelope)
 
-    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
-        if request.method == "tools/call":
-            if (result_reader := await self._result_reader_for(request, call_next)) is not None:
-                return await result_reader.call(request, call_next)
-            return await self._responses(request, self._declared_output.wrap(call_next))
+    def __call__(self, request: Request, call_next: Next) -> Awaitable[dict[str, Any]]:
+        if request.method != "tools/call":
+            return self._answer(request, call_next)
+        if self._result_reader is not None and request.params.get("name") == RESULT_TOOL:
+            return self._read_result(self._result_reader, request, call_next)
+        return self._call(request, call_next)
+
+    def _call(self, request: Request, call_next: Next) -> Awaitable[dict[str, Any]]:
+        declared = self._declared_output
+        return self._responses(request, call_next if declared is None else declared.wrap(call_next))
+
+    async def _read_result(self, reader: ResultReader, request: Request, call_next: Next) -> dict[str, Any]:
+        """The answer to a call of `read_result`, unless the server has a tool of that name itself."""
+        if await self._tools.find_if_listed(RESULT_TOOL, request, call_next) is not None:
+            return await self._call(request, call_next)
+        return await reader.call(request, call_next)
+
+    async def _answer(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.method == "tools/list":
             return await self._list(request, call_next)
         if request.method in ("resources/list", "resources/templates/list"):
@@ -97,13 +110,6 @@ class ProjectionStep:
             result = {**result, "capabilities": capabilities}
             return result if self._search is None else self._search.add_to_handshake(result)
         return result
-
-    async def _result_reader_for(self, request: Request, call_next: Next) -> ResultReader | None:
-        """The handler of a call to `read_result`, unless the server has a tool of that name itself."""
-        if self._result_reader is None or request.params.get("name") != RESULT_TOOL:
-            return None
-        is_own = await self._tools.find_if_listed(RESULT_TOOL, request, call_next) is not None
-        return None if is_own else self._result_reader
 
     async def _list(self, request: Request, call_next: Next) -> dict[str, Any]:
         list_tools = call_next if self._search is None else partial(self._search.list, call_next=call_next)

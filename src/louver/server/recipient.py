@@ -42,14 +42,9 @@ PROGRAM = Recipient(is_program=True, displayed="whole")
 
 
 def recipient_of(request: Request, hosts: Mapping[str, Host] = HOSTS) -> Recipient:
-    if request.is_for_program:
+    if request.is_for_program or requested_keys(request.params.get("_meta")):
         return PROGRAM
-    is_program = requests_in_meta(request) or declares_projection(request)
-    return Recipient(is_program, host_of(client_name(request), hosts).shown)
-
-
-def requests_in_meta(request: Request) -> bool:
-    return requested_keys(request.params.get("_meta")) != ()
+    return Recipient(declares_projection(request), host_of(client_name(request), hosts).shown)
 
 
 def declares_projection(request: Request) -> bool:

@@ -67,9 +67,9 @@ def test_everything_and_nothing_are_the_two_leaves():
     assert exclude_mask(paths("*")) is NONE
     assert include_mask([]) is NONE
     assert exclude_mask([]) is ALL
-    assert not ALL.is_inner()
-    assert not NONE.is_inner()
-    assert include_mask(paths("a")).is_inner()
+    assert not ALL.is_inner
+    assert not NONE.is_inner
+    assert include_mask(paths("a")).is_inner
 
 
 def test_equal_states_are_one_node():

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 class Mask:
     """What is kept of one place in a value. `exclude`: it leaves out what it names, instead of keeping just that."""
 
-    __slots__ = ("children", "elem", "exclude", "other")
+    __slots__ = ("children", "elem", "exclude", "is_inner", "other")
 
     children: dict[str, Mask]  # in the order of code points
     other: Mask  # for every member that is not in `children`
     elem: Mask  # for every element
+    is_inner: bool  # neither `ALL` nor `NONE`
 
-    def __init__(self, *, exclude: bool) -> None:
+    def __init__(self, *, exclude: bool, is_inner: bool = True) -> None:
         self.exclude = exclude
+        self.is_inner = is_inner
         self.children = {}
         self.other = self.elem = self
 
@@ -53,21 +55,18 @@ class Mask:
 
     def is_of_names(self) -> bool:
         """Whether it keeps named members only, so that no other member has to be looked at."""
-        return all(node.other is NONE and not node.exclude for node in self.nodes() if node.is_inner())
-
-    def is_inner(self) -> bool:
-        return self is not ALL and self is not NONE
+        return all(node.other is NONE and not node.exclude for node in self.nodes() if node.is_inner)
 
 
-ALL: Final = Mask(exclude=False)
+ALL: Final = Mask(exclude=False, is_inner=False)
 
-NONE: Final = Mask(exclude=False)
+NONE: Final = Mask(exclude=False, is_inner=False)
 
 
 def remade(mask: Mask, out: Mask, kind: type[Mask] = Mask) -> Mask:
     """A copy of an exclude's mask: `out` replaces `NONE`, and inner nodes are of the class `kind`."""
     made: dict[Mask, Mask] = {ALL: ALL, NONE: out}
-    inner = [node for node in mask.nodes() if node.is_inner()]
+    inner = [node for node in mask.nodes() if node.is_inner]
     made.update((node, kind(exclude=True)) for node in inner)
     for node in inner:
         made[node].children = {name: made[below] for name, below in node.children.items()}

@@ -224,7 +224,7 @@ def _denial_masks(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> t
 
 def _around(wrapper: Mask, beside: Mask) -> Mask:
     """The mask of a wrapper, with another mask for the members next to its property."""
-    if not wrapper.is_inner() or not beside.is_inner():
+    if not wrapper.is_inner or not beside.is_inner:
         return wrapper
     made = type(wrapper)(exclude=True)
     made.children = {**beside.children, WRAPPER: wrapper.child(WRAPPER)}

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
 
-from louver.core.json import is_array, is_object
 from louver.core.paths.path import FieldPath, fold
 from louver.errors import InvalidProjection, ProjectionLimit
 from louver.limits import MAX_PATHS, MAX_REMEMBERED_PATHS
@@ -89,7 +88,7 @@ class Projection:
 
         Source: issue #1704, section 3; `strict`, `required` and `schema` are ours.
         """
-        if not is_object(obj):
+        if not isinstance(obj, dict):
             raise InvalidProjection("a projection is an object, for example {'mode': 'include', 'fields': ['id']}")
         request = cast("dict[object, Any]", obj)
         for key in request:
@@ -133,7 +132,7 @@ class Projection:
 
 
 def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
-    if not is_array(fields):
+    if not isinstance(fields, list):
         raise InvalidProjection("a projection's 'fields' is a list of field paths, for example ['id', 'user.login']")
     texts = cast("list[object]", fields)
     if not texts:

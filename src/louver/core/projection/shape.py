@@ -38,9 +38,9 @@ class Shape:
             for name, below in self.mask.children.items():
                 if name in value:
                     self.present[name] = self.present.get(name, 0) + 1
-                    if below.is_inner():
+                    if below.is_inner:
                         self.members.setdefault(name, Shape(below)).learn(value[name], most)
-        elif is_array(value) and self.mask.elem.is_inner():
+        elif is_array(value) and self.mask.elem.is_inner:
             if self.elements is None:
                 self.elements = Shape(self.mask.elem)
             step = 1 if most is None else max(1, len(value) // most)

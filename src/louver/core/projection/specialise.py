@@ -47,7 +47,7 @@ class Learning(Generic[Value]):
         self._calls = 0
         self._generations = 0
         # A mask that keeps all or nothing has nothing to learn.
-        self.keep: Callable[[Value], Value] = self._first if mask.is_inner() else general
+        self.keep: Callable[[Value], Value] = self._first if mask.is_inner else general
 
     @property
     def is_special(self) -> bool:

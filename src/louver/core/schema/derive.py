@@ -104,7 +104,7 @@ class Derivation:
 
     def shape(self, mask: Mask) -> Schema:
         """What the mask alone says of a place: possible members and elements."""
-        if not mask.is_inner():
+        if not mask.is_inner:
             return mask is ALL
         return self.definitions.link(("shape", mask), lambda: self._shape(mask))
 
@@ -159,7 +159,7 @@ class Derivation:
         return self._or_missing(root, mask, self.at(root, mask, closes=True), type_bounds.SCALAR)
 
     def _or_missing(self, place: Place, mask: Mask, schema: Schema, missing: int) -> Schema:
-        if place.schema is True or mask.exclude or not mask.is_inner():
+        if place.schema is True or mask.exclude or not mask.is_inner:
             return schema
         return or_null(schema) if self.kinds(place) & missing else schema
 

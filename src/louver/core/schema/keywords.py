@@ -95,7 +95,7 @@ class Here:
     def survives(self, name: str) -> bool:
         """Whether a member, if a value has it, is surely kept."""
         mask = self.mask.child(name)
-        if not mask.is_inner() or mask.exclude:
+        if not mask.is_inner or mask.exclude:
             return mask is not NONE
         admitted = type_bounds.ANY
         for place in self.schemas_of(name)[0]:

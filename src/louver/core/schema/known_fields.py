@@ -101,7 +101,7 @@ class _Reader:
         todo = [(root, self._root)]
         while todo:
             mask, spot = todo.pop()
-            if not mask.is_inner() or mask in found:
+            if not mask.is_inner or mask in found:
                 continue
             around = self._through_arrays(spot)
             rank = {name: position for position, name in enumerate(self._names(around))}

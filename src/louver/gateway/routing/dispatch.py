@@ -20,7 +20,7 @@ from louver.server.policy.raw import Raw
 from louver.server.refusals import error_result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Mapping
 
     from louver.gateway.clients.client import Caller, Client
     from louver.gateway.clients.input_required import PendingCalls
@@ -81,24 +81,26 @@ class Dispatcher:
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been reconfigured: call again")
         owner = (upstream.name, guard, caller.identity.key)
+        send = partial(self._converted, session, method, owner)
         if guard is None:
-            return await self._send_converted(session, caller, method, params, owner)
+            return await send(caller, params)
+        return await guard.send(session, caller, method, params, send)
 
-        async def send_filtered(filtered_caller: Caller, filtered_params: dict[str, Any]) -> dict[str, Any]:
-            return await self._send_converted(session, filtered_caller, method, filtered_params, owner)
+    def _converted(
+        self, session: Session, method: str, owner: object, caller: Caller, params: dict[str, Any]
+    ) -> Awaitable[dict[str, Any]]:
+        """The answer of a session, in the client's revision."""
+        if method in _SUBSCRIPTION_METHODS:
+            return _SUBSCRIPTION_METHODS[method](session.subscriptions, caller, params)
+        if session.is_modern == caller.client.is_modern:
+            return session.call(caller, method, params)
+        if session.is_modern:
+            return _for_handshake(session, caller, method, params)
+        return self._for_modern(session, caller, method, params, owner)
 
-        return await guard.send(session, caller, method, params, send_filtered)
-
-    async def _send_converted(
+    async def _for_modern(
         self, session: Session, caller: Caller, method: str, params: dict[str, Any], owner: object
     ) -> dict[str, Any]:
-        if method in _SUBSCRIPTION_METHODS:
-            return await _SUBSCRIPTION_METHODS[method](session.subscriptions, caller, params)
-        if session.is_modern == caller.client.is_modern:
-            return await session.call(caller, method, params)
-        if session.is_modern:
-            result = await resolve_input_required(caller, params, partial(session.call, caller, method))
-            return handshake_result(method, result)
         if method in INPUT_REQUIRED_METHODS:
             send = partial(_send_as, session, method, params)
             result = await self._pending_calls.call(caller, method, params, owner, send)
@@ -107,6 +109,11 @@ class Dispatcher:
         else:
             result = await session.call(caller, method, params)
         return modern_result(method, result, session.negotiation.opening.get("serverInfo"))
+
+
+async def _for_handshake(session: Session, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    result = await resolve_input_required(caller, params, partial(session.call, caller, method))
+    return handshake_result(method, result)
 
 
 async def _send_as(session: Session, method: str, params: dict[str, Any], caller: Caller) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from louver.gateway.routing.dispatch import Dispatcher, opening_of, watching
 from louver.gateway.upstream.list_cache import LIST_CAPABILITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from louver.gateway.clients.client import Caller, Client
@@ -25,7 +25,7 @@ class Routes(Protocol):
         """The answer to `initialize` or `server/discover`, in the client's revision."""
         ...
 
-    async def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]: ...
+    def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> Awaitable[dict[str, Any]]: ...
 
     def server_id_of(self, tool: str) -> str:
         """Identifies the upstream of a tool, also across restarts."""
@@ -63,8 +63,8 @@ class SingleRoute:
         }
         return {**opening, "capabilities": {**capabilities, **changing}}
 
-    async def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return await self._dispatcher.send(self._upstream, caller, method, params)
+    def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> Awaitable[dict[str, Any]]:
+        return self._dispatcher.send(self._upstream, caller, method, params)
 
     def server_id_of(self, tool: str) -> str:
         return self._server_id

@@ -1,8 +1,11 @@
-"""One HTTP endpoint of an upstream, and the requests to it. Responses are read by `response.py`.
+"""One HTTP endpoint of an upstream: the requests to it, and the messages in its responses.
 
     POST   a message; the answer is JSON or an event stream
     GET    an event stream of its own, or the rest of one (`Last-Event-ID`); 2025 only
     DELETE the end of the session; 2025 only
+
+    404 in a session                              the session is over
+    4xx, 5xx with a JSON-RPC error as the body    that error; with 401, 429 and others it concerns all requests
 
 Redirects are not followed, cookies not kept, and no proxy is taken from the environment.
 """
@@ -13,24 +16,37 @@ import asyncio
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from louver.errors import UpstreamError, UpstreamUnavailable
-from louver.gateway.transports.response import Response
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
+from louver.gateway.transports.event_stream import EVENT_STREAM
+from louver.gateway.transports.transport import RefusesAllRequests
 from louver.http1.pool import ConnectionPool
+from louver.jsonrpc import codec
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import UPSTREAM_GOODBYE_SECONDS
 from louver.protocol.headers import encode_header
 from louver.protocol.mcp import METHOD_HEADER, MODERN_VERSIONS, NAME_HEADER, NAMED_BY, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Awaitable, Callable, Generator, Mapping
 
-    from louver.jsonrpc.codec import Params
+    from louver.http1.connection import Response
+    from louver.jsonrpc.codec import Message, Params
 
-_STREAM = "text/event-stream"
+_SESSION_LOST = "the upstream knows the session no more: HTTP 404"
+
+_REFUSALS = {
+    **dict.fromkeys((401, 403), "the upstream does not take the gateway's credentials:"),
+    **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
+}
+
+# Statuses that concern the gateway or the whole upstream, not one request.
+_GLOBAL_STATUSES = frozenset({401, 403, 407, 429, 502, 503, 504})
 
 
 class Endpoint:
     def __init__(self, url: str, headers: Mapping[str, str], on_session_lost: Callable[[str], None]) -> None:
-        self.version: str | None = None
+        self.is_modern = False
+        self._version: str | None = None
         self._session: str | None = None
         self._url = url
         self._headers = {name.lower(): value for name, value in headers.items()}
@@ -40,9 +56,8 @@ class Endpoint:
         self._not_resuming = asyncio.Event()
         self._not_resuming.set()
 
-    @property
-    def is_modern(self) -> bool:
-        return self.version in MODERN_VERSIONS
+    def set_version(self, version: str | None) -> None:
+        self._version, self.is_modern = version, version in MODERN_VERSIONS
 
     def open(self) -> None:
         self._connections = ConnectionPool(self._url)
@@ -53,30 +68,38 @@ class Endpoint:
         if self._current_session is not None:
             with suppress(TimeoutError, UpstreamError):
                 async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
-                    (await self._send("DELETE", self._session_headers())).close()
+                    (await self._request("DELETE", self._session_headers)).close()
         await self._connections.close()
 
     async def post(
         self, message: bytes, method: str | None = None, params: Params = None, headers: Mapping[str, str] | None = None
     ) -> Response:
         """Send a message; `method` and `params` are those of the message, for its headers."""
-        base_headers = {"accept": f"application/json, {_STREAM}", "content-type": "application/json"}
         if method == "initialize":
             # `initialize` begins a session and belongs to none.
             self._session = None
-        else:
-            base_headers |= self._session_headers()
-        if self.is_modern and method is not None:
-            base_headers |= _routing_headers(method, params or {})
-        extra_headers = {name.lower(): value for name, value in (headers or {}).items()}
-        response = await self._send("POST", {**base_headers, **extra_headers}, message)
+        session = self._current_session
+        all_headers = {
+            "accept": f"application/json, {EVENT_STREAM}",
+            "content-type": "application/json",
+            **({} if method == "initialize" else self._session_headers),
+            **(_routing_headers(method, params or {}) if self.is_modern and method is not None else {}),
+            **{name.lower(): value for name, value in (headers or {}).items()},
+        }
+        response = await self._request("POST", all_headers, message)
         if method == "initialize" and response.status == 200:
             self._session = response.header(SESSION_HEADER)
+        elif response.status == 404 and session is not None:
+            response.close()
+            if self._session == session:
+                self._session = None
+                self._on_session_lost(_SESSION_LOST)
+            raise UpstreamUnavailable(_SESSION_LOST)
         return response
 
     async def get(self, after: str | None) -> Response:
         resume_header = {} if after is None else {"last-event-id": after}
-        return await self._send("GET", {"accept": _STREAM, **self._session_headers(), **resume_header})
+        return await self._request("GET", {"accept": EVENT_STREAM, **self._session_headers, **resume_header})
 
     @contextmanager
     def resuming(self) -> Generator[None]:
@@ -98,25 +121,15 @@ class Endpoint:
         """The session of requests; none in 2026-07-28, even if a refused `initialize` has begun one."""
         return None if self.is_modern else self._session
 
+    @property
     def _session_headers(self) -> dict[str, str]:
-        values = {VERSION_HEADER: self.version, SESSION_HEADER: self._current_session}
+        values = {VERSION_HEADER: self._version, SESSION_HEADER: self._current_session}
         return {name: value for name, value in values.items() if value is not None}
 
-    async def _send(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Response:
+    def _request(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Awaitable[Response]:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
-        session = self._current_session
-        response = Response(await self._connections.request(verb, {**self._headers, **headers}, content))
-        if verb == "POST" and response.status == 404 and session is not None:
-            response.close()
-            if self._session == session:
-                self._session = None
-                self._on_session_lost(_SESSION_LOST)
-            raise UpstreamUnavailable(_SESSION_LOST)
-        return response
-
-
-_SESSION_LOST = "the upstream knows the session no more: HTTP 404"
+        return self._connections.request(verb, {**self._headers, **headers}, content)
 
 
 def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:
@@ -124,3 +137,25 @@ def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:
     name = params.get(NAMED_BY.get(method, ""))
     name_header = {NAME_HEADER: encode_header(name)} if isinstance(name, str) else {}
     return {METHOD_HEADER: method, **name_header}
+
+
+async def read_message(response: Response) -> Message:
+    if response.media_type != "application/json":
+        raise UpstreamInvalidOutput("the upstream answers with neither JSON nor a stream of events")
+    return await codec.read_in_thread(await response.body())
+
+
+async def refusal(response: Response) -> JsonRpcError | UpstreamError:
+    """The error that an answer with another status than 200 stands for."""
+    status = response.status
+    problem = f"{_REFUSALS.get(status, 'the upstream answers with')} HTTP {status}"
+    if status >= 400:
+        try:
+            (await read_message(response)).result()
+        except JsonRpcError as error:
+            return RefusesAllRequests(error, problem) if status in _GLOBAL_STATUSES else error
+        except UpstreamError:
+            pass
+    if status < 300:
+        return UpstreamInvalidOutput("the upstream accepts a request without answering it")
+    return UpstreamUnavailable(problem, status=status)

@@ -10,9 +10,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from louver.errors import UpstreamError
+from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.http1.sse import SseDecoder
 from louver.jsonrpc import codec
 from louver.limits import MAX_UPSTREAM_RETRY_SECONDS, UPSTREAM_RETRY_SECONDS
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from louver.gateway.transports.endpoint import Endpoint
-    from louver.gateway.transports.response import Response
     from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
+    from louver.http1.connection import Response
     from louver.http1.sse import Event
     from louver.jsonrpc.codec import Message, Params
+
+
+EVENT_STREAM: Final = "text/event-stream"
 
 
 class EventStream:
@@ -45,17 +49,19 @@ class EventStream:
 
     async def answer(self, response: Response) -> Message | None:
         """The answer to the request; `None` if the response ends without one."""
-        while (event := await response.event()) is not None:
-            self._record(event)
-            if event.data and event.type == "message" and (answer := await self._handle(event.data)) is not None:
-                return answer
+        decoder = SseDecoder()
+        while (piece := await _next_piece(response)) is not None:
+            for event in decoder.feed(piece):
+                self._record(event)
+                if event.data and event.type == "message" and (answer := await self._handle(event.data)) is not None:
+                    return answer
+            # A piece that was already there is not waited for: give other tasks a turn.
+            await asyncio.sleep(0)
         return None
 
-    def is_answer(self, message: Message) -> bool:
-        """Whether a message answers the request; an error about a message that was not read has no id."""
-        if message.method is not None or self._request_id is None:
-            return False
-        return message.id == self._request_id or (message.id is None and "error" in message.body)
+    def cancel_requests(self) -> None:
+        """Cancel the open requests of the upstream."""
+        self._server_requests.cancel_all()
 
     def _record(self, event: Event) -> None:
         self.event_count += 1
@@ -71,7 +77,7 @@ class EventStream:
                 raise
             self._stray_messages.add("an event that is no message")
             return None
-        if self.is_answer(message):
+        if self._request_id is not None and is_answer(message, self._request_id):
             self.is_answered = True
             return message
         if message.method is None:
@@ -83,6 +89,21 @@ class EventStream:
             self._server_requests.cancel(message.params)
         else:
             await self._on_notification(message.method, message.params)
+        return None
+
+
+def is_answer(message: Message, request_id: int) -> bool:
+    """Whether a message answers a request; an error about a message that was not read has no id."""
+    if message.method is not None:
+        return False
+    return message.id == request_id or (message.id is None and "error" in message.body)
+
+
+async def _next_piece(response: Response) -> bytes | None:
+    """The next bytes of a stream; `None` also if its connection has broken."""
+    try:
+        return await response.piece()
+    except UpstreamUnavailable:
         return None
 
 
@@ -109,7 +130,7 @@ async def read_session_stream(endpoint: Endpoint, stream: EventStream, on_listen
 async def _read_once(endpoint: Endpoint, stream: EventStream, on_listening: Callable[[bool], None]) -> bool:
     response = await endpoint.get(stream.last_event_id)
     try:
-        if response.status == 200 and response.is_stream:
+        if response.status == 200 and response.media_type == EVENT_STREAM:
             on_listening(True)
             try:
                 await stream.answer(response)

@@ -1,9 +1,13 @@
 """The transport over Streamable HTTP, one message a POST.
 
-    -> POST {"id": 3, "method": "tools/call", ...}     a call (`exchange.py`)
+    -> POST {"id": 3, "method": "tools/call", ...}
+    <- 200 {"id": 3, "result": {...}}                  or events, among them {"id": 3, "result": {...}}
+    <- id: 7, retry: 500, and the stream ends          2025: resumed by a GET after that time
+
     -> GET                                             2025: messages that name no call (`event_stream.py`)
     -> DELETE                                          2025: the end of the session
 
+If a stream ends without an answer and cannot be resumed, the upstream may still work on the request.
 A broken connection or an answer that is too large fails one call; the end of the session fails them all.
 """
 
@@ -11,27 +15,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
+from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.interruptible import Interruptible
-from louver.errors import UpstreamError, UpstreamUnavailable
-from louver.gateway.transports.endpoint import Endpoint
-from louver.gateway.transports.event_stream import EventStream, read_session_stream
-from louver.gateway.transports.exchange import Exchange
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
+from louver.gateway.transports.endpoint import Endpoint, read_message, refusal
+from louver.gateway.transports.event_stream import EVENT_STREAM, EventStream, is_answer, read_session_stream
 from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
 from louver.jsonrpc import codec
-from louver.limits import UPSTREAM_GOODBYE_SECONDS
+from louver.limits import MAX_RESUMPTIONS, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Generator, Mapping
 
     from louver.gateway.transports.transport import Call, Listener
-    from louver.jsonrpc.codec import Params
-
-_T = TypeVar("_T")
+    from louver.http1.connection import Response
+    from louver.jsonrpc.codec import Message, Params
 
 _CLOSED = "the connection is closed"
 
@@ -62,32 +64,93 @@ class HttpTransport:
         self._endpoint.open()
 
     def set_version(self, version: str | None) -> None:
-        self._endpoint.version = version
+        self._endpoint.set_version(version)
 
     async def listen(self) -> None:
         """Open the session's own stream; in 2026-07-28 `subscriptions/listen` is a call."""
         if not self._endpoint.is_modern:
-            server_requests = ServerRequests(self._listener.on_request, self._send, self._tasks)
-            stream = EventStream(None, self._on_notification, server_requests, self.stray_messages)
+            stream = self._event_stream(None, self._on_notification, self._listener.on_request)
             self._tasks.start(read_session_stream(self._endpoint, stream, self._listener.on_listening))
 
     async def call(self, call: Call) -> dict[str, Any]:
         request_id = next(self._ids)
-        server_requests = ServerRequests(call.on_request, self._send, self._tasks)
-        stream = EventStream(request_id, call.on_notification, server_requests, self.stray_messages)
-        exchange = Exchange(self._endpoint, request_id, call, stream, self._tasks)
+        request = codec.request(request_id, call.method, call.params)
+        stream: EventStream | None = None
+        is_settled = False  # the upstream does not work on it any more, as far as is known
+        with self._unless_closed():
+            try:
+                response = await self._endpoint.post(request, call.method, call.params, call.headers)
+                is_settled = response.status != 200
+                if not is_settled and response.media_type == EVENT_STREAM:
+                    stream = self._event_stream(request_id, call.on_notification, call.on_request)
+                answer = await self._answer(response, request_id, stream)
+                if answer is None:
+                    assert stream is not None, "only a stream ends without an answer"
+                    with self._endpoint.resuming():
+                        answer = await self._resume(call, request_id, stream)
+                is_settled = True
+            except UpstreamError as error:
+                error.goes_on = error.goes_on or (stream is not None and not stream.is_answered)
+                is_settled = not error.goes_on
+                raise
+            finally:
+                if stream is not None:
+                    stream.cancel_requests()
+                # In 2026-07-28 the end of the connection cancels a call; in 2025 it means nothing.
+                is_settled = is_settled or self._closed_reason is not None or self._endpoint.is_modern
+                if not is_settled and call.method not in codec.NEVER_CANCELLED:
+                    self._tasks.start(self._cancel(request_id))
+        return answer.result()
+
+    async def _answer(self, response: Response, request_id: int, stream: EventStream | None) -> Message | None:
+        """The answer in a response; `None` if that is a stream that ends without one."""
         try:
-            return await self._unless_closed(exchange.result)
-        finally:
-            server_requests.cancel_all()
-            # In 2026-07-28 the end of the connection cancels a call; in 2025 it means nothing.
-            is_settled = exchange.ended or self._closed_reason is not None or self._endpoint.is_modern
-            if not is_settled and call.method not in codec.NEVER_CANCELLED:
-                self._tasks.start(self._cancel(request_id))
+            if response.status != 200:
+                raise await refusal(response)
+            if stream is None or response.media_type != EVENT_STREAM:
+                answer = await read_message(response)
+                if not is_answer(answer, request_id):
+                    raise UpstreamInvalidOutput("the upstream answers another request than it was sent")
+                return answer
+            answer = await stream.answer(response)
+        except BaseException:  # cancellation must close the response too
+            response.close()
+            raise
+        # Its connection can be reused once its end is read; the answer does not wait for that.
+        self._tasks.start(response.finish())
+        return answer
+
+    async def _resume(self, call: Call, request_id: int, stream: EventStream) -> Message:
+        attempts_left = MAX_RESUMPTIONS
+        while attempts_left and stream.last_event_id is not None and not self._endpoint.is_modern:
+            await call.on_pause()
+            await asyncio.sleep(stream.retry_s)
+            before = stream.event_count
+            try:
+                response = await self._endpoint.get(stream.last_event_id)
+                answer = await self._answer(response, request_id, stream)
+            except UpstreamUnavailable as error:
+                if "status" in error.fields:
+                    raise
+                answer = None
+            if answer is not None:
+                return answer
+            attempts_left = MAX_RESUMPTIONS if stream.event_count > before else attempts_left - 1
+        raise UpstreamUnavailable("the upstream's stream has ended without an answer")
+
+    def _event_stream(
+        self,
+        request_id: int | None,
+        on_notification: Callable[[str, Params], Awaitable[None]],
+        on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
+    ) -> EventStream:
+        server_requests = ServerRequests(on_request, self._send, self._tasks)
+        return EventStream(request_id, on_notification, server_requests, self.stray_messages)
 
     async def notify(self, method: str, params: Params) -> None:
         message = codec.notification(method, params)
-        response = await self._unless_closed(partial(self._endpoint.post, message, method, params))
+        with self._unless_closed():
+            response = await self._endpoint.post(message, method, params)
         if response.status >= 300:
             response.close()
             raise UpstreamUnavailable(
@@ -115,14 +178,15 @@ class HttpTransport:
         await self._tasks.close()
         await self._endpoint.close()
 
-    async def _unless_closed(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Do something that fails when the transport is closed, even while it waits for a connection."""
+    @contextmanager
+    def _unless_closed(self) -> Generator[None]:
+        """A block that fails when the transport is closed, even while it waits for a connection."""
         if self._closed_reason is not None:
             raise UpstreamUnavailable(self._closed_reason)
         with Interruptible() as waiting:
             self._pending.add(waiting)
             try:
-                return await work()
+                yield
             finally:
                 self._pending.discard(waiting)
 

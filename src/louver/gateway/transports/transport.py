@@ -40,13 +40,6 @@ class Call(NamedTuple):
     # set if the answer comes after all once the call was abandoned, but not over HTTP: its stream has ended
     on_late: asyncio.Event | None = None
 
-    def with_handlers(
-        self,
-        on_notification: Callable[[str, Params], Awaitable[None]],
-        on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
-    ) -> Call:
-        return self._replace(on_notification=on_notification, on_request=on_request)
-
 
 class RefusesAllRequests(JsonRpcError):
     """An upstream's error that concerns all requests: it does not accept the gateway's credentials, or is busy."""

@@ -183,8 +183,13 @@ class Session:
             params = without_envelope(params)
         elif not caller.client.is_modern:
             params = with_envelope(params, self._envelope(caller.client))
+        on_notification = partial(self._notifications.deliver_to, caller)
+        on_request = partial(self._ask_client, caller.client, caller.ask)
+        needs_headers = method == "tools/call" and self.is_modern and self._transport.wants_headers
+        answer = self._answer_with_headers if needs_headers and (params or {}).get("arguments") else self._answer
         with self._in_flight.track(caller) as late_answer:
-            result = await self._result(caller, method, params, late_answer)
+            call = Call(method, params, on_notification, on_request, on_pause=caller.pause, on_late=late_answer)
+            result = await answer(call)
         self._has_answered = True
         return await self._cache_result(method, params, result, generation)
 
@@ -290,42 +295,28 @@ class Session:
             self._open_requests.remove(request)
 
     async def _answer(self, call: Call) -> dict[str, Any]:
-        timeout = CallTimeout(self._deadlines)
-        self._call_timeouts.add(timeout)
-        try:
-            return check_result(call.method, await timeout.wait(call, self._transport.call))
-        finally:
-            self._call_timeouts.remove(timeout)
+        with CallTimeout(self._deadlines) as timeout:
+            self._call_timeouts.add(timeout)
+            try:
+                return check_result(call.method, await self._transport.call(timeout.watched(call)))
+            finally:
+                self._call_timeouts.remove(timeout)
 
     async def _ask(self, method: str, params: Params) -> dict[str, Any]:
         return await self._answer(Call(method, params, ignore_notification, refuse_request))
 
-    async def _result(self, caller: Caller, method: str, params: Params, late_answer: asyncio.Event) -> dict[str, Any]:
-        on_request = partial(self._ask_client, caller.client, caller.ask)
-        call = Call(
-            method,
-            params,
-            partial(self._notifications.deliver_to, caller),
-            on_request,
-            on_pause=caller.pause,
-            on_late=late_answer,
-        )
-        params_dict = params or {}
-        arguments = params_dict.get("arguments")
-        if method != "tools/call" or not self.is_modern or not arguments or not self._transport.wants_headers:
-            return await self._answer(call)
+    async def _answer_with_headers(self, call: Call) -> dict[str, Any]:
+        """The answer to a call that repeats some of its arguments in headers."""
+        params = call.params or {}
+        name, arguments = params["name"], params["arguments"]
         try:
-            return await self._answer(
-                call._replace(headers=await self._header_params.headers(params_dict["name"], arguments))
-            )
+            return await self._answer(call._replace(headers=await self._header_params.headers(name, arguments)))
         except JsonRpcError as refused:
             if refused.code != HEADER_MISMATCH:
                 raise
         # Refused before it ran: the tool has changed since it was listed.
         self.invalidate(TOOLS_CHANGED)
-        return await self._answer(
-            call._replace(headers=await self._header_params.headers(params_dict["name"], arguments))
-        )
+        return await self._answer(call._replace(headers=await self._header_params.headers(name, arguments)))
 
     async def _cache_result(
         self, method: str, params: Params, result: dict[str, Any], generation: int

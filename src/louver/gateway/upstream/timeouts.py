@@ -6,28 +6,38 @@ A request to the client suspends the deadline: a person may have to answer.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.interruptible import Interruptible
 from louver.errors import UpstreamTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Generator
 
     from louver.gateway.transports.transport import Call
     from louver.jsonrpc.codec import Params
 
 
-class CallTimeout:
+class CallTimeout(Interruptible):
+    """A block that waits for the answer to a call, and raises `UpstreamTimeout` after too long a silence."""
+
     def __init__(self, deadlines: Deadlines[CallTimeout]) -> None:
         self._deadlines = deadlines
         self._open_requests = 0
-        self._interruptible = Interruptible()
         self._is_over = False
 
-    async def wait(self, call: Call, send: Callable[[Call], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """The answer to a call; raises `UpstreamTimeout` after too long a silence."""
+    def __enter__(self) -> Self:
+        self._reschedule()
+        return super().__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, raised: BaseException | None, traceback: object) -> None:
+        self._is_over = True
+        self._reschedule()
+        super().__exit__(kind, raised, traceback)
+
+    def watched(self, call: Call) -> Call:
+        """The call, whose messages reset the deadline."""
 
         async def on_notification(method: str, params: Params) -> None:
             self._reschedule()
@@ -37,13 +47,7 @@ class CallTimeout:
             with self.suspended():
                 return await call.on_request(method, params)
 
-        with self._interruptible:
-            self._reschedule()
-            try:
-                return await send(call.with_handlers(on_notification, on_request))
-            finally:
-                self._is_over = True
-                self._reschedule()
+        return call._replace(on_notification=on_notification, on_request=on_request)
 
     @contextmanager
     def suspended(self) -> Generator[None]:
@@ -59,7 +63,7 @@ class CallTimeout:
     def expire(self) -> None:
         self._is_over = True
         message = f"the upstream has not been heard of for {self._deadlines.seconds:g} s"
-        self._interruptible.interrupt(UpstreamTimeout(message))
+        self.interrupt(UpstreamTimeout(message))
 
     def _reschedule(self) -> None:
         # A request to the client may outlive its call.

@@ -8,7 +8,7 @@ Requests are refused before the tool runs. Only the validated value is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from anyio.lowlevel import checkpoint
 
 from louver.catalogue.entry import Entry
 from louver.concurrency.offload import run_in_thread
-from louver.core.json import is_object, members
+from louver.core.json import members
 from louver.core.projection.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.limits import MAX_READ_ON_LOOP
@@ -25,7 +25,6 @@ from louver.server.calls.apply import apply_projection, receipt
 from louver.server.calls.output import find_output_in_thread, write_output
 from louver.server.calls.request import ProjectionRequest, RefusedArgument, RequestOptions, refuse
 from louver.server.calls.unmatched import note_by_schema, note_by_value
-from louver.server.recipient import recipient_of
 from louver.server.refusals import error_result, model_error_result
 from louver.server.wire import envelope_of
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from louver.core.json import Schema
     from louver.protocol.output import Output
     from louver.server.calls.schema_resource import ProjectedSchemas
+    from louver.server.recipient import Recipient
     from louver.server.request import Next, Request
     from louver.server.tools.registry import ToolRegistry
 
@@ -81,41 +81,36 @@ class ProjectedCalls:
         self._can_project = can_project
         self._envelope = envelope
 
-    async def __call__(self, request: Request, call_next: Next) -> CallOutcome:
+    async def __call__(self, request: Request, recipient: Recipient, call_next: Next) -> CallOutcome:
         name: object = request.params.get("name")
         if not isinstance(name, str) or not self._request_options.can_request(name, request.params):
             return CallOutcome(await call_next(request))
         try:
             entry = await self._tools.find(name, request, call_next)
-            if entry is not None:
-                return await self._call(entry, request, call_next)
-            # An unlisted tool may answer all the same, and its answer is projected.
-            unlisted = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
-            return await self._call(unlisted, request, call_next, is_listed=False)
+            is_listed = entry is not None
+            if entry is None:
+                # An unlisted tool may answer all the same, and its answer is projected.
+                entry = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
+            requested = self._request_options.read(entry, request.params)
+            inner = self._request_options.without_argument(request, entry)
+            if requested is None:
+                return CallOutcome(await call_next(inner))
+            can_project = self._can_project(request)
+            if not can_project and requested.projection.required:
+                return CallOutcome(error_result(_required_error("not_supported"), self._envelope(request)))
+            if can_project and is_listed:
+                entry = await self._check(entry, requested, request, call_next)
+            result = await call_next(inner)
+            reason: Reason | None = skip_reason(result) if can_project else "not_supported"
+            if reason is not None:
+                is_untouched = can_project and not is_listed
+                return CallOutcome(result) if is_untouched else _not_applied(result, requested, reason)
+            if not is_listed:
+                # The request could not be checked before: the server's own answer comes first.
+                entry = await self._check(entry, requested, request, call_next)
+            return await self._answer(entry, requested, result, request, recipient, call_next)
         except RefusedArgument as refused:
             return CallOutcome(model_error_result(refused.error, refused.name, self._envelope(request)))
-
-    async def _call(self, entry: Entry, request: Request, call_next: Next, *, is_listed: bool = True) -> CallOutcome:
-        requested = self._request_options.read(entry, request.params)
-        inner = _without_argument(request, self._request_options.argument_of(entry))
-        if requested is None:
-            return CallOutcome(await call_next(inner))
-        if not self._can_project(request):
-            if requested.projection.required:
-                return CallOutcome(error_result(_required_error("not_supported"), self._envelope(request)))
-            return _not_applied(await call_next(inner), requested, "not_supported")
-        if not is_listed:
-            # The request cannot be checked for an unlisted tool: the server's own answer comes first.
-            result = await call_next(inner)
-            if skip_reason(result):
-                return CallOutcome(result)
-            entry = await self._check(entry, requested, request, call_next)
-            return await self._answer(entry, requested, result, request, call_next)
-        entry = await self._check(entry, requested, request, call_next)
-        result = await call_next(inner)
-        if reason := skip_reason(result):
-            return _not_applied(result, requested, reason)
-        return await self._answer(entry, requested, result, request, call_next)
 
     async def _check(self, entry: Entry, requested: ProjectionRequest, request: Request, call_next: Next) -> Entry:
         """Refuse what can be refused before the tool runs; names unknown in an old list are looked up in a new one."""
@@ -140,6 +135,7 @@ class ProjectedCalls:
         requested: ProjectionRequest,
         result: dict[str, Any],
         request: Request,
+        recipient: Recipient,
         call_next: Next,
     ) -> CallOutcome:
         output = await find_output_in_thread(result, entry.text_wrapper_in(result.get("structuredContent")))
@@ -179,7 +175,7 @@ class ProjectedCalls:
                 await checkpoint()
         self._schemas.remember(kept.ready_plan)
         applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped)
-        is_program = requested.requested_by != "argument" and recipient_of(request).is_program
+        is_program = requested.requested_by != "argument" and recipient.is_program
         answer = _with_receipt(result, requested, applied, is_brief=not is_program)
         return CallOutcome(answer, requested, kept.ready_plan, kept.is_partial, () if note is None else (note,))
 
@@ -213,12 +209,3 @@ def _required_error(reason: Reason) -> ProjectionRequired:
         "no_structured_output": "the tool's output is neither structured nor JSON text",
     }
     return ProjectionRequired(f"a projection is required, and not possible: {explanations[reason]}", reason=reason)
-
-
-def _without_argument(request: Request, argument: str | None) -> Request:
-    params = request.params
-    arguments: Any = params.get("arguments")
-    if argument is None or not is_object(arguments) or argument not in arguments:
-        return request
-    rest = {name: value for name, value in arguments.items() if name != argument}
-    return replace(request, params={**params, "arguments": rest})

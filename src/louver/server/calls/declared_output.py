@@ -40,8 +40,6 @@ class DeclaredOutput:
     def wrap(self, call_next: Next) -> Next:
         """A handler that adds structured content to the answers of `call_next`."""
         schemas = self._tools.views.schemas
-        if not schemas:
-            return call_next
 
         async def answered(request: Request) -> dict[str, Any]:
             result = await call_next(request)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from louver.concurrency.offload import run_in_thread
+from louver.concurrency.offload import in_thread, run_in_thread
 from louver.core import json
 from louver.core.json import is_array, is_object
+from louver.limits import MAX_READ_ON_LOOP
 from louver.protocol.output import blocks, find_output, may_be_output
 
 if TYPE_CHECKING:
@@ -65,4 +66,7 @@ def _is_spaced(text: str) -> bool:
 
 async def find_output_in_thread(result: dict[str, Any], wrapper: str | None) -> Output | None:
     """The output that can be projected, if any; the string in the property `wrapper` may be JSON text."""
-    return await run_in_thread(may_be_output(result, wrapper), partial(find_output, result, wrapper))
+    text = may_be_output(result, wrapper)
+    if isinstance(text, str) and len(text) > MAX_READ_ON_LOOP:
+        return await in_thread(partial(find_output, result, wrapper))
+    return find_output(result, wrapper)

@@ -6,11 +6,10 @@ A request in `_meta` wins, but a malformed argument is refused all the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast, get_args
 
 from louver.core.choices import check_choice
-from louver.core.json import is_object
 from louver.core.projection.request import Projection
 from louver.errors import LouverError
 from louver.protocol.argument import argument_schema, requested_by_argument
@@ -20,6 +19,7 @@ from louver.server.refusals import protocol_error
 
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
+    from louver.server.request import Request
 
 RequestedBy = Literal["_meta", "argument", "default view"]
 
@@ -60,8 +60,9 @@ class RequestOptions:
         """Whether a call may request a projection; otherwise the server answers untouched."""
         meta, arguments = params.get("_meta"), params.get("arguments")
         by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        by_argument = self.argument != "off" and is_object(arguments) and self._has_argument(arguments)
-        return by_meta or by_argument or name in self.defaults or name.startswith(self.shipped_prefixes)
+        return (
+            by_meta or self._has_argument(arguments) or name in self.defaults or name.startswith(self.shipped_prefixes)
+        )
 
     def default_view(self, entry: Entry) -> str | None:
         """The view for calls without a request, if the caller may know of it."""
@@ -101,11 +102,24 @@ class RequestOptions:
         default = self.default_view(entry) if compact else None
         return None if default is None else ProjectionRequest(Projection.view(default), "default view")
 
-    def _has_argument(self, arguments: Mapping[str, Any]) -> bool:
-        return any(name.startswith(self.name) for name in arguments)
+    def without_argument(self, request: Request, entry: Entry) -> Request:
+        """The request as the tool itself receives it."""
+        params = request.params
+        arguments = params.get("arguments")
+        if not self._has_argument(arguments):
+            return request
+        argument = self.argument_of(entry)
+        rest = {name: value for name, value in arguments.items() if name != argument}
+        return replace(request, params={**params, "arguments": rest}) if argument in arguments else request
+
+    def _has_argument(self, arguments: Any) -> TypeGuard[dict[str, Any]]:
+        """Whether one of the arguments may be the one for projections."""
+        if self.argument == "off" or not isinstance(arguments, dict):
+            return False
+        return any(name.startswith(self.name) for name in cast("dict[str, Any]", arguments))
 
     def _read_argument(self, entry: Entry, arguments: object) -> Projection | None:
-        if not is_object(arguments) or not self._has_argument(arguments) or (name := self.argument_of(entry)) is None:
+        if not self._has_argument(arguments) or (name := self.argument_of(entry)) is None:
             return None
         try:
             return requested_by_argument(arguments.get(name))

@@ -100,11 +100,11 @@ class CallResponses:
         self._listing: Listing = listing
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
-        outcome = await self._calls(request, call_next)
+        recipient = recipient_of(request, self._extras.hosts)
+        outcome = await self._calls(request, recipient, call_next)
         name: object = request.params.get("name")
         if request.is_inner or not isinstance(name, str):
             return outcome.result
-        recipient = recipient_of(request, self._extras.hosts)
         if outcome.request is not None and outcome.request.requested_by == "argument":
             recipient = replace(recipient, is_program=False)
         if self._extras.learner is not None and outcome.request is None and self._extras.learner.wants(name):

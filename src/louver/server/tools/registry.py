@@ -56,9 +56,9 @@ class ToolRegistry:
         return None if entry is None else entry.input_schema
 
     async def find(self, name: str, request: Request, call_next: Next) -> Entry | None:
-        self.views.refresh()
         listed = self._by_caller.find(request.identity.caller)
         entry = None if listed is None else listed.tools.get(name)
+        self.views.refresh()
         if entry is not None and self.views.are_current(entry):
             return entry
         return await self.refresh(name, request, call_next)
