@@ -6,7 +6,12 @@ uv run pytest --deep     only what is marked `deep`; and the laws, with 1,000 ex
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
+from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +24,11 @@ settings.register_profile("deep", max_examples=1000, **_OPTIONS)
 
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """All tests that were found, those of the other tier too."""
+
+STATES = Path(tempfile.mkdtemp(prefix="louver-states-"))
+"""The state folders of tests: what a gateway keeps is there for no other test, and never in that of the user."""
+atexit.register(shutil.rmtree, STATES, ignore_errors=True)
+_numbers = count(1)
 
 LEFT_OUT = pytest.StashKey[int]()
 """How many tests the everyday run leaves to `--deep`."""
@@ -41,6 +51,11 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LEFT_OUT] = 0 if config.option.deep else len(deep)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    os.environ["XDG_STATE_HOME"] = str(STATES / str(next(_numbers)))
 
 
 def pytest_sessionfinish(session):

@@ -28,6 +28,7 @@ SCENARIOS = (
     "adversarial",
     "wire",
     "gateway",
+    "serving",
     "search",
     "disclosure",
     "sessions",

@@ -279,6 +279,13 @@ MAX_UPSTREAM_CONTAINERS = 1_000_000
 MAX_TOOL_BYTES = 256 * 1024
 """Tool definition of an upstream, in bytes without icons; a larger one is left out. GitHub's largest has 74 kB."""
 
+CATALOGUE_KEPT_S = 7 * 86_400.0
+"""How long the kept catalogue of an upstream is used, in seconds: a week."""
+
+MAX_CATALOGUE_BYTES = 4 * 1024 * 1024
+MAX_CATALOGUES = 256
+"""Bytes of a kept catalogue, which is read in 50 ms, and catalogues of a user. GitHub's 90 tools have 100 kB."""
+
 MAX_KNOWN_DEFINITIONS = 100_000
 """Pinned tools of an upstream: 20 MB. Changes of further tools go unnoticed, or these are blocked where changes are."""
 

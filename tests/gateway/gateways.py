@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -64,4 +65,6 @@ def gateway_process(*arguments):
 
 def over_stdio(*arguments):
     """A gateway that a client starts."""
-    return StdioServerParameters(command=LOUVER[0], args=[*LOUVER[1:], *arguments])
+    # The SDK hands on no other variables.
+    state = {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]}
+    return StdioServerParameters(command=LOUVER[0], args=[*LOUVER[1:], *arguments], env=state)

@@ -85,7 +85,8 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'learn', 'exports', 'grantKeys', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', "
+        "'inspect', 'catalogue', 'learn', 'exports', 'grantKeys', 'warnings', 'keepResults', 'pseudonymKey', "
+        "'auth', 'principal', "
         "'audit'; did you mean 'listing'?",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),

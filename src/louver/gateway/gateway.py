@@ -11,21 +11,24 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from louver import __version__
 from louver.core.choices import check_choice
+from louver.core.json import digest
 from louver.errors import InvalidView, LouverError
 from louver.gateway.clients.client import Client, GatewayCaller
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
-from louver.gateway.config.model import Config, ExecuteLevel, Exposure
+from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
 from louver.gateway.upstream.availability import AvailabilityListeners
+from louver.gateway.upstream.kept_catalogue import CatalogueFolder
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
@@ -34,7 +37,6 @@ from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from pathlib import Path
 
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
@@ -81,12 +83,14 @@ class Gateway:
         ready_views: bool = False,  # every upstream gets shipped views
         on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         can_reload: bool = False,  # a reload may come: announce that lists can change
+        catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
     ) -> None:
         self._single_client = single_client
         self._exposure: Exposure | None = exposure
         self._execute = execute
         self._ready_views = ready_views
         self._can_reload = can_reload
+        self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
         self._pending_calls = PendingCalls()
         self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
@@ -231,6 +235,7 @@ class Gateway:
         exposure = self._exposure or config.exposure
         check_choice("listing", config.listing, get_args(Listing))
         check_choice("exposure", exposure, get_args(Exposure))
+        check_choice("catalogue", config.catalogue, get_args(CatalogueSource))
         execute = config.execute or ("strict" if exposure == "discovery" else "off")
         check_choice("execute", execute, get_args(ExecuteLevel))
         if self._execute is not None:
@@ -248,7 +253,9 @@ class Gateway:
     def _reconfigure(self, config: Config) -> None:
         """Set the upstreams; sessions of changed and removed ones end."""
         before = {each.name: each for each in self._config.upstreams}
-        changed = {each.name: self._settings_of(each) for each in config.upstreams if before.get(each.name) != each}
+        changed = {
+            each.name: self._settings_of(each, config) for each in config.upstreams if before.get(each.name) != each
+        }
         for name in before.keys() - {each.name for each in config.upstreams}:
             self._all_upstreams[name].close()
         shared_identity = next(
@@ -269,7 +276,9 @@ class Gateway:
         self._config = config
         self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}
 
-    def _settings_of(self, config: model.UpstreamConfig) -> UpstreamSettings:
+    def _settings_of(self, config: model.UpstreamConfig, gateway: Config) -> UpstreamSettings:
+        # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
+        can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
         return UpstreamSettings(
             partial(_make_transport, config),
             config.timeout_seconds,
@@ -277,6 +286,8 @@ class Gateway:
             per_revision=config.transport == "http",
             on_change=config.on_change,
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
+            catalogues=self._catalogues if can_keep else None,
+            place=_place_of(config, gateway),
         )
 
     async def _remove_client(self, client: Client) -> None:
@@ -326,6 +337,26 @@ def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transpo
     from louver.gateway.transports.stdio import StdioTransport
 
     return StdioTransport(config.command, env=config.env, cwd=config.cwd, listener=listener, logger=logger)
+
+
+def _place_of(config: model.UpstreamConfig, gateway: Config) -> str:
+    """A digest of all that decides what an upstream answers, besides the identity of its client."""
+    process: list[Any] = []
+    if config.transport == "stdio":
+        # Lazy import, as in `_make_transport`.
+        from louver.gateway.transports.stdio import inherited_environment
+
+        process = [list(config.command), {**inherited_environment(), **config.env}, _folder_of(config)]
+    reached = [config.url, dict(config.headers)]
+    return digest([__version__, process, reached, config.isolation, repr(gateway.principal)])
+
+
+def _folder_of(config: model.UpstreamConfig) -> str:
+    try:
+        return str(Path.cwd() if config.cwd is None else config.cwd.absolute())
+    except FileNotFoundError:
+        # The current folder was removed.
+        return ""
 
 
 def _open_audit(settings: AuditSettings) -> AuditWriter:

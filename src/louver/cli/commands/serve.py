@@ -22,13 +22,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, upstreams
 from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.stdio import serve_stdio
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
 
@@ -80,12 +80,22 @@ def run(arguments: Namespace) -> int:
         execute=arguments.execute,
         ready_views=arguments.ready_views,
         can_reload=file is not None,
+        # With tokens, several principals share the upstreams.
+        catalogues=_catalogue_folder() if address is None or config.auth is None else None,
     )
     if address is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     else:
         asyncio.run(_gateway_over_http(make_gateway, file, config.auth, address, hosts))
     return 0
+
+
+def _catalogue_folder() -> Path | None:
+    try:
+        return state_folder(os.environ) / "catalogue"
+    except RuntimeError:
+        # The user has no home folder.
+        return None
 
 
 def set_up_process() -> None:
@@ -106,6 +116,9 @@ async def _gateway_over_stdio(
         if report_task is None:
             report_task = asyncio.create_task(_report_upstreams(gateway))
             exit_stack.callback(report_task.cancel)
+
+    # Imported here, as below: each front only where it is used.
+    from louver.gateway.serve.stdio import serve_stdio
 
     gateway = make_gateway(single_client=True, on_opened=on_opened)
     if sys.stdin.isatty() and not logs.is_json():

@@ -36,7 +36,7 @@ _SWITCHED = frozenset({"not", "if", "then", "else", "oneOf", "unevaluatedItems",
 _SCHEMAS = ONE | MANY | NAMED
 
 
-class Verbatim:
+class CarryOver:
     def __init__(self, definitions: Definitions, kinds: Kinds, budget: Budget) -> None:
         self._definitions = definitions
         self._kinds = kinds

@@ -17,7 +17,7 @@ from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.project import project
 from louver.core.schema import type_bounds
 from louver.core.schema.budget import Budget, OverBudget
-from louver.core.schema.carry_over import Verbatim
+from louver.core.schema.carry_over import CarryOver
 from louver.core.schema.combine import both, or_null, typed
 from louver.core.schema.definitions import COMBINING, Definitions
 from louver.core.schema.keywords import CLOSING, IN_PLACE, RULES, Here, duty
@@ -63,7 +63,7 @@ class Derivation:
         self.budget = Budget()
         self.definitions = Definitions()
         kinds = Kinds(self.budget)
-        self.copy = Verbatim(self.definitions, kinds, self.budget).copy
+        self.copy = CarryOver(self.definitions, kinds, self.budget).copy
         self.kinds = kinds.of
         self.leads_back = kinds.leads_back
         self.matches = Patterns(self.budget).matches

@@ -1,8 +1,9 @@
 """The projected form of each keyword, at a place that is neither kept whole nor left out.
 
-`RULES` has one function for each group of keywords. A rule returns keywords of the projected schema, or `False` if no
-value can be left. Its docstring says why it is sound: if a value satisfies the keyword, then its projection satisfies
-the result. All rules are monotone (looser parts make a looser whole), so each may call the walk for its parts.
+`RULES` has one function for each group of keywords; an applicator is also in a set of `references.py`. A rule
+returns keywords of the projected schema, or `False` if no value can be left. It is sound: if a value satisfies the
+keyword, then its projection satisfies the result. All rules are monotone (looser parts make a looser whole), so each
+may call the walk for its parts. `carry_over.py` copies what is kept whole.
 """
 
 from __future__ import annotations
@@ -308,12 +309,14 @@ def _unique(here: Here) -> Keywords:
 
 
 def _all_of(here: Here) -> Schema:
+    """A value satisfies each part, so its projection satisfies each projected part."""
     parts = here.place.below("allOf")
     closing = here.duty == "allOf"
     return both([here.walk.at(part, here.mask, closing and not index) for index, part in enumerate(parts)])
 
 
 def _any_of(here: Here) -> Schema:
+    """A value satisfies one branch, so its projection satisfies that projected branch."""
     return either([here.walk.at(part, here.mask, here.duty == "anyOf") for part in here.place.below("anyOf")])
 
 
@@ -323,14 +326,16 @@ def _one_of(here: Here) -> Schema:
 
 
 def _conditional(here: Here) -> Schema:
-    taken, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
+    """A value satisfies `if` and `then`, or `else`; whether its projection satisfies `if` is not known."""
+    condition, then, other = (here.place.below(keyword) for keyword in ("if", "then", "else"))
     if not other:
         return True
-    both_of = both([here.walk.at(part, here.mask, closes=False) for part in (*taken, *then)])
+    both_of = both([here.walk.at(part, here.mask, closes=False) for part in (*condition, *then)])
     return either([both_of, here.walk.at(other[0], here.mask, closes=False)])
 
 
 def _reference(here: Here) -> Schema:
+    """A reference stands for the schema that it leads to."""
     return here.walk.reference(here.place, here.mask, here.duty == "$ref")
 
 
@@ -349,7 +354,7 @@ _OF_SCALARS = (
 ).split()
 _ELEMENTS = frozenset({"prefixItems", "items"})
 
-# The keywords that trigger a rule, and the rule. A keyword in no row is dropped.
+# The keywords that trigger a rule, and the rule. A keyword that no rule reads is dropped.
 RULES: tuple[tuple[frozenset[str], Callable[[Here], Schema]], ...] = (
     (frozenset({"type"}), _type),
     (frozenset({"enum", "const"}), _values),

@@ -1,6 +1,6 @@
-"""Schemas in their documents: where a schema stands, and where its references lead.
+"""Schemas in their documents: which keywords hold schemas, where a schema stands, and where its references lead.
 
-A `Place` is a schema and the resource that its references start from. Only this module handles `$id` and dialects::
+A `Place` is a schema and the resource that its references start from. `$id` and older dialects are resolved here::
 
     {"$ref": "#/$defs/user", "$defs": {"user": {...}}}      place.resolve("#/$defs/user")
 
@@ -36,7 +36,7 @@ _LATER = (
     " $anchor $dynamicAnchor $dynamicRef $recursiveRef"
 ).split()
 
-# Keywords of 2020-12 with one schema as argument.
+# Keywords of 2020-12 with one schema as argument. Every applicator is in one of these three sets.
 ONE = frozenset(
     {
         "additionalProperties",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import is_array, is_object
 from louver.core.schema import type_bounds
 from louver.core.schema.budget import Budget, OverBudget
-from louver.core.schema.carry_over import Verbatim
+from louver.core.schema.carry_over import CarryOver
 from louver.core.schema.combine import either, joined, or_null
 from louver.core.schema.definitions import Definitions
 from louver.core.schema.references import NAMED, UnknownDialect, document
@@ -59,7 +59,7 @@ class _Relaxing:
         self._budget = Budget()
         self._definitions = Definitions()
         self._kinds = Kinds(self._budget)
-        self._verbatim = Verbatim(self._definitions, self._kinds, self._budget)
+        self._carry_over = CarryOver(self._definitions, self._kinds, self._budget)
 
     def document(self, roots: list[Place]) -> Schema:
         parts = [self._root(root) for root in roots]
@@ -95,7 +95,7 @@ class _Relaxing:
             for keyword in ("properties", "patternProperties", "additionalProperties"):
                 self._members(place, keyword, out)
             for below in place.below("propertyNames"):
-                out["propertyNames"] = self._verbatim.copy(below)
+                out["propertyNames"] = self._carry_over.copy(below)
             self._elements(place, out)
             target = place.resolve(words["$ref"]) if "$ref" in words else None
             if target is not None:

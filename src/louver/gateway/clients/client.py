@@ -174,6 +174,11 @@ class Caller(Protocol):
     @property
     def record(self) -> CallRecord: ...
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it waits for the upstream, also if an answer is kept."""
+        ...
+
     async def notify(self, method: str, params: Params) -> None: ...
 
     async def pause(self) -> None:
@@ -190,6 +195,7 @@ class GatewayCaller:
     client: Client
     identity: Identity = ANONYMOUS
     record: CallRecord = field(default_factory=CallRecord)
+    is_live: bool = True
 
     async def notify(self, method: str, params: Params) -> None:
         """Nothing: no client to notify."""
@@ -215,6 +221,10 @@ class ClientRequest:
     @property
     def record(self) -> CallRecord:
         return self.request.record
+
+    @property
+    def is_live(self) -> bool:
+        return self.request.is_live
 
     async def notify(self, method: str, params: Params) -> None:
         if method == "notifications/message" and not self.client.accepts_level(params):

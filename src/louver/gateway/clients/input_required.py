@@ -133,6 +133,7 @@ class _PendingCall:
         self._sent_keys: list[str] = []
         self._caller: Caller | None = caller
         self.client, self.identity, self.record = caller.client, caller.identity, caller.record
+        self.is_live = caller.is_live
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._request_added = asyncio.Event()
         self._task: asyncio.Task[dict[str, Any]] | None = None

@@ -41,6 +41,9 @@ Isolation = Literal["session", "shared"]
 # Tools are listed whole; minimally, with descriptions on demand; by discovery tools; or behind a single tool.
 Exposure = Literal["full", "minimal", "discovery", "gateway"]
 
+# Clients get the opening and the tools of a server from its last run while it starts, or wait for it.
+CatalogueSource = Literal["kept", "live"]
+
 # A minimally listed tool runs after its description was read, or if its arguments fit.
 DisclosureLevel = Literal["enforce", "on-error"]
 
@@ -103,6 +106,7 @@ class Config:
     grant_keys: tuple[str, ...] = field(default=(), repr=False)  # if empty, each process has its own secret
     warnings: Warnings | None = None  # `None`: no warnings of large answers
     keep_results: KeptResults | None = None  # `None`: no results are kept
+    catalogue: CatalogueSource = "kept"  # for servers without a policy
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned
     exports: Path | None = None  # a folder that exists, for whole answers
     auth: Auth | None = None  # `None`: every HTTP client is served

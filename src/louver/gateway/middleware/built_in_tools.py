@@ -70,6 +70,7 @@ class BuiltInCall:
             params=sent_params,
             is_for_program=True,
             is_inner=plain or request.is_inner,
+            is_live=True,
             matches_a_page=matches_a_page,
             record=CallRecord(),
         )

@@ -24,7 +24,7 @@ from louver.concurrency.offload import yielding
 from louver.core.json import digest, is_object, members
 from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.clients.revisions import opening_for_modern, with_envelope
-from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, opening_of, watching
+from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, kept_for, opening_of, watching
 from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.routing.task_owners import TaskOwners, task_id_of
@@ -155,20 +155,21 @@ class AggregateRoutes:
             self._availability_listeners.clients.add(caller.client)
             try:
                 for upstream in self._upstreams.values():
-                    if not upstream.has_session_for(caller.client):
+                    if not _can_open(upstream, caller.client):
                         upstream.notify_when_available(caller.client)
                 yield
             finally:
                 self._availability_listeners.clients.discard(caller.client)
 
     async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
-        await asyncio.gather(*(_is_available(upstream, client) for upstream in self._upstreams.values()))
+        waiting = [each for each in self._upstreams.values() if not _can_open(each, client)]
+        await asyncio.gather(*(_is_available(upstream, client) for upstream in waiting))
         openings: dict[str, dict[str, Any]] = {}
         for name, upstream in self._upstreams.items():
             # Some may have opened while others were waited for.
-            if upstream.has_session_for(client):
+            if _can_open(upstream, client):
                 with suppress(UpstreamError):
-                    openings[name] = await opening_of(upstream, client)
+                    openings[name] = await opening_of(upstream, client, is_live=False)
         return openings
 
     async def _list(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +213,7 @@ class AggregateRoutes:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> UpstreamList:
         """The list of one upstream, if it answers soon; a later answer is announced to the client."""
-        if not await _is_available(upstream, caller.client):
+        if kept_for(upstream, caller, method, params) is None and not await _is_available(upstream, caller.client):
             upstream.notify_when_available(caller.client)
             return UpstreamList([], is_complete=False)
         other_params = {key: value for key, value in params.items() if key != "_meta"}
@@ -352,6 +353,11 @@ class AggregateRoutes:
         except JsonRpcError:
             # The upstream has no log.
             logger.debug("upstream %r has no log level", upstream.name)
+
+
+def _can_open(upstream: Upstream, client: Client) -> bool:
+    """Whether a client can be served now: by a session, or by what is kept while one opens."""
+    return upstream.has_session_for(client) or upstream.kept_for(client) is not None
 
 
 async def _is_available(upstream: Upstream, client: Client) -> bool:

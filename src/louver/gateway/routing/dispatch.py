@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.clients.client import Caller, Client
     from louver.gateway.clients.input_required import PendingCalls
+    from louver.gateway.upstream.kept_catalogue import KeptAnswers
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.session import Session
     from louver.gateway.upstream.upstream import Upstream
@@ -70,8 +71,13 @@ class Dispatcher:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> dict[str, Any]:
         """The answer, without a second attempt."""
-        session = await upstream.session(caller.client)
         guard = self._guards.get(upstream.name)
+        if guard is None and (kept := kept_for(upstream, caller, method, params)) is not None:
+            result = await kept.list_tools(caller.client)
+            # The upstream may have opened meanwhile.
+            if result is not None and upstream.kept_for(caller.client) is kept:
+                return result
+        session = await upstream.session(caller.client)
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been reconfigured: call again")
         owner = (upstream.name, guard, caller.identity.key)
@@ -126,15 +132,23 @@ async def watching(caller: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGe
             await upstream.remove_client(caller.client)
 
 
-async def opening_of(upstream: Upstream, client: Client) -> dict[str, Any]:
+def kept_for(upstream: Upstream, caller: Caller, method: str, params: Mapping[str, Any]) -> KeptAnswers | None:
+    """What is kept of the last run, if that answers a request while the upstream opens: a list without a cursor."""
+    if method != "tools/list" or caller.is_live or not params.keys() <= {"_meta"}:
+        return None
+    return upstream.kept_for(caller.client)
+
+
+async def opening_of(upstream: Upstream, client: Client, *, is_live: bool = True) -> dict[str, Any]:
     """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
-    session = await upstream.session(client)
-    opening = session.negotiation.opening
+    kept = None if is_live else upstream.kept_for(client)
+    negotiation = (await upstream.session(client) if kept is None else kept).negotiation
+    opening = negotiation.opening
     if upstream.guard is not None:
         opening = upstream.guard.enforcer.visible_handshake(Raw(opening)).value
-    if session.is_modern == client.is_modern:
+    if negotiation.is_modern == client.is_modern:
         return opening
-    return opening_for_handshake(opening) if session.is_modern else opening_for_modern(opening)
+    return opening_for_handshake(opening) if negotiation.is_modern else opening_for_modern(opening)
 
 
 def is_unavailable(error: JsonRpcError) -> bool:

@@ -52,7 +52,7 @@ class SingleRoute:
         self._can_reload = can_reload  # another may replace it, so every list can change
 
     async def opening(self, client: Client) -> dict[str, Any]:
-        opening = await opening_of(self._upstream, client)
+        opening = await opening_of(self._upstream, client, is_live=False)
         if not self._can_reload:
             return opening
         capabilities = members(opening.get("capabilities"))

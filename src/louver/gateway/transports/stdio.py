@@ -57,7 +57,7 @@ class StdioTransport:
         self.stray_messages = StrayMessages(self._logger)
 
     async def open(self) -> None:
-        env = {**_inherited_environment(), **self._env}
+        env = {**inherited_environment(), **self._env}
         self._process = await Process.start(self._command, env, self._cwd, self._logger)
         self._tasks.start(self._read(self._process))
         self._tasks.start(self._notify_listener())
@@ -208,6 +208,7 @@ class StdioTransport:
 _INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 
 
-def _inherited_environment() -> dict[str, str]:
+def inherited_environment() -> dict[str, str]:
+    """The variables that every command gets."""
     # What begins with "()" is a function of the shell.
     return {name: os.environ[name] for name in _INHERITED if not os.environ.get(name, "()").startswith("()")}

@@ -76,7 +76,11 @@ class Availability:
         if self._availability_listeners.is_enabled:
             self._is_unavailable = True
             self._subscribers.waiting.update(self._subscribers.clients)
-            self._announce(self._subscribers.clients, lists)
+            self.announce(lists)
+
+    def announce(self, lists: Collection[str]) -> None:
+        """Notify all clients of changed lists."""
+        self._announce(self._subscribers.clients, lists)
 
     def _announce(self, clients: Collection[Client], lists: Collection[str]) -> None:
         self._pending_clients.update(clients)

@@ -79,6 +79,11 @@ class Negotiation:
     opening: dict[str, Any]  # the result of `initialize` or `server/discover`
 
     @property
+    def is_modern(self) -> bool:
+        """Whether it is 2026-07-28."""
+        return is_modern(self.version)
+
+    @property
     def name(self) -> str | None:
         info = self.opening.get("serverInfo") or members(self.opening.get("_meta")).get(SERVER_INFO_META_KEY)
         name = members(info).get("name")

@@ -108,6 +108,10 @@ class FilteredCaller:
     def record(self) -> CallRecord:
         return self.caller.record
 
+    @property
+    def is_live(self) -> bool:
+        return self.caller.is_live
+
     async def notify(self, method: str, params: Params) -> None:
         if self.enforcer.allows_notification(method, (params or {}).get("uri")):
             await self.caller.notify(method, self.enforcer.visible_params(method, params))

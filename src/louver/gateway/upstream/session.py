@@ -94,6 +94,8 @@ class Session:
         self._header_params = HeaderParams(self.tools)
         # Checking a list yields to other tasks; the lock keeps lists in order.
         self._list_lock = asyncio.Lock()
+        self._listing: asyncio.Task[list[dict[str, Any]]] | None = None
+        self._listed_generation = 0
         self._tasks = BackgroundTasks(logger)
 
     @property
@@ -187,8 +189,12 @@ class Session:
         return await self._cache_result(method, params, result, generation)
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All tools of all pages, for the gateway itself."""
-        return [tool async for page in pages(self._tools_page) for tool in page["tools"]]
+        """All tools of all pages, for the gateway itself; callers at the same time share one list."""
+        if self._listing is None or self._listing.done() or self._listed_generation != self.lists.generation:
+            self._listing, self._listed_generation = asyncio.create_task(self._list_tools()), self.lists.generation
+            # Retrieve it, or asyncio logs it as never retrieved.
+            self._listing.add_done_callback(lambda listing: listing.cancelled() or listing.exception())
+        return list(await asyncio.shield(self._listing))
 
     async def notify(self, method: str, params: Params) -> None:
         await self._transport.notify(method, params)
@@ -338,6 +344,9 @@ class Session:
         blocked = await self._tool_pins.learn(tools)
         self._blocked = self._blocked.difference(tool["name"] for tool in tools) | blocked
         return {**result, "tools": [tool for tool in tools if tool["name"] not in blocked]} if blocked else result
+
+    async def _list_tools(self) -> list[dict[str, Any]]:
+        return [tool async for page in pages(self._tools_page) for tool in page["tools"]]
 
     async def _tools_page(self, page_params: dict[str, Any]) -> dict[str, Any]:
         if (page := self.lists.find("tools/list", page_params)) is not None:

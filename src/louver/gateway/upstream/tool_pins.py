@@ -43,6 +43,12 @@ class ToolPins:
                 self._record_retryable(tool)
         return blocked
 
+    async def pin(self, tools: Iterable[dict[str, Any]]) -> None:
+        """Record tools that are listed before their upstream answers; whether they are retryable, it has to say."""
+        async for tool in yielding(tools):
+            if tool["name"] not in self._digests and len(self._digests) < MAX_KNOWN_DEFINITIONS:
+                self._digests[tool["name"]] = definition_digest(tool)
+
     def is_retryable(self, tool: object) -> bool:
         """Whether a tool declares that a second call does no harm."""
         return tool in self._retryable

@@ -18,19 +18,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
-from louver.core.json import members
+from louver.concurrency.offload import in_thread
+from louver.core.json import digest, members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import Client
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.transports.transport import RefusesAllRequests, ignore_notification
 from louver.gateway.upstream.availability import Availability
-from louver.gateway.upstream.list_cache import change_notifications
+from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
+from louver.gateway.upstream.list_cache import TOOLS_CHANGED, change_notifications
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
 from louver.gateway.upstream.tool_pins import ToolPins
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_SESSIONS, UNUSED_S
+from louver.limits import MAX_CATALOGUES, MAX_SESSIONS, UNUSED_S
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.availability import AvailabilityListeners
+    from louver.gateway.upstream.kept_catalogue import CatalogueFolder
     from louver.gateway.upstream.negotiation import ClientIdentity
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.tool_pins import OnChange
@@ -54,6 +57,8 @@ class UpstreamSettings:
     per_revision: bool  # sessions in both kinds of revisions at once; a single process speaks only one
     guard: Guard | None = None  # `None` without a policy
     on_change: OnChange = "warn"  # what happens to a tool that changed
+    catalogues: CatalogueFolder | None = None  # `None`: clients wait for the upstream to open
+    place: str = ""  # digest of how the upstream is started or reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,11 @@ class Upstream:
         self._slots: dict[Hashable, _SessionSlot] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, _Opening] = {}
+        # By session key; `None` if nothing is kept. Until the session opens.
+        self._kept: dict[Hashable, KeptAnswers | None] = {}
+        self._has_opened = False  # or tried to
+        self._catalogue_keys: set[str] = set()  # catalogues that were written
+        self._catalogue_tasks = BackgroundTasks(logger)
         self._tool_pins = ToolPins(name, settings.on_change)
         self._backoff = ConnectBackoff(name)
         self._closing_tasks = BackgroundTasks(logger)
@@ -131,6 +141,26 @@ class Upstream:
                 break
             return opening.result()
         raise UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
+
+    def kept_for(self, client: Client) -> KeptAnswers | None:
+        """The answers that are kept from the last run, while the upstream opens for the first time; opens it."""
+        if self._settings.catalogues is None or self._is_closed or self._has_opened or client.is_closed:
+            return None
+        if (key := self._key(client)) in self._sessions:
+            return None
+        if key not in self._kept:
+            self._kept[key] = self._read_kept(self._settings.catalogues, self._identity_for(key, client))
+        if (kept := self._kept[key]) is None or not kept.is_for(client):
+            return None
+        try:
+            self._opening_of(key, client)
+        except UpstreamUnavailable:
+            return None
+        if not client.is_modern:
+            self._add_client(key, client)
+        kept.is_used = True
+        self.server_name = kept.negotiation.name
+        return kept
 
     async def resume(self) -> None:
         """Open the sessions that have subscriptions or log levels, if the upstream is available."""
@@ -179,6 +209,7 @@ class Upstream:
         # Removed before the first await.
         client_session = self._sessions.pop(client, None)
         self._slots.pop(client, None)
+        self._kept.pop(client, None)
         # Only sessions that serve this client: it does not wait for the servers of others.
         slots = {key: slot for key, slot in self._slots.items() if slot.subscribers.serves(client)}
         left = {key: slot.subscribers.remove(client) for key, slot in slots.items()}
@@ -197,6 +228,7 @@ class Upstream:
                 self._slot(self._key(client)).subscribers.copy_client(client, slot.subscribers)
         self._backoff = ConnectBackoff(self.name)
         self._tool_pins = ToolPins(self.name, settings.on_change)
+        self._kept, self._has_opened, self._catalogue_keys = {}, False, set()
         self.problem = self.server_name = None
         self._close_all()
         self._is_closed = False
@@ -213,6 +245,7 @@ class Upstream:
 
     def _close_all(self) -> None:
         """Close all sessions and openings, in the background."""
+        self._closing_tasks.start(self._catalogue_tasks.close())
         openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
         for opening, _ in openings:
@@ -267,20 +300,33 @@ class Upstream:
         return True
 
     def _on_opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
+        # Retrieve its error, or asyncio logs it as never retrieved.
+        has_failed = not opening.cancelled() and opening.exception() is not None
         if key in self._opening and self._opening[key].task is opening:
             del self._opening[key]
-        if not opening.cancelled():
-            # Retrieve it, or asyncio logs it as never retrieved.
-            opening.exception()
+            if has_failed:
+                self._on_failed_to_open(key)
+
+    def _on_failed_to_open(self, key: Hashable) -> None:
+        """The upstream is unavailable now to clients that were served from what was kept."""
+        self._has_opened = True
+        if (kept := self._kept.pop(key, None)) is None or not kept.is_used:
+            return
+        slot = self._slot(key)
+        slot.availability.on_unavailable(change_notifications(members(kept.negotiation.opening.get("capabilities"))))
+        if kept.is_listed:
+            slot.availability.announce({TOOLS_CHANGED})
+        self._reconnector.start()
 
     async def _open(self, key: Hashable, client: Client | None) -> Session:
         slot = self._slot(key)
         client_identity = client.identity if client is not None and key is client else None
         self._backoff.check(slot.early_ends, client_identity)
+        identity = self._identity_for(key, client)
         session = Session(
             self.name,
             self._settings.link,
-            self._identity_for(key, client),
+            identity,
             self._settings.timeout_s,
             slot.subscribers,
             self._publish if _serves_modern(key) else ignore_notification,
@@ -305,8 +351,41 @@ class Upstream:
         self.problem = None
         self.server_name = session.negotiation.name
         self._sessions[key] = session
+        self._has_opened = True
         slot.availability.on_available(_change_notifications(session))
+        if (catalogues := self._settings.catalogues) is not None:
+            kept = self._kept.pop(key, None)
+            self._catalogue_tasks.start(self._keep(catalogues, self._catalogue_key(identity), session, kept))
         return session
+
+    def _read_kept(self, catalogues: CatalogueFolder, identity: ClientIdentity) -> KeptAnswers | None:
+        catalogue = catalogues.read(self._catalogue_key(identity))
+        return None if catalogue is None else KeptAnswers(catalogue, identity, self._tool_pins)
+
+    def _catalogue_key(self, identity: ClientIdentity) -> str:
+        return digest([self._settings.place, identity.digest])
+
+    async def _keep(self, catalogues: CatalogueFolder, key: str, session: Session, kept: KeptAnswers | None) -> None:
+        """Announce a list that differs from the kept one, and write the catalogue, once for each identity."""
+        if (kept is None or not kept.is_listed) and (
+            key in self._catalogue_keys or len(self._catalogue_keys) >= MAX_CATALOGUES
+        ):
+            # Listing may be what ends an upstream.
+            return
+        self._catalogue_keys.add(key)
+        catalogue = Catalogue(session.negotiation, None)
+        can_keep = True
+        try:
+            catalogue = replace(catalogue, tools=await session.tools())
+        except JsonRpcError:
+            # It has no tools.
+            pass
+        except UpstreamError:
+            can_keep = False
+        if kept is not None and kept.is_outdated(catalogue):
+            await session.on_notification(TOOLS_CHANGED, None)
+        if can_keep:
+            await in_thread(partial(catalogues.write, key, catalogue))
 
     def _on_list_changed(self, change: str) -> None:
         """A change that one session reports holds for all: the upstream may not report it in the others."""

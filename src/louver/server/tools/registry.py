@@ -105,10 +105,11 @@ def tool_list_pages(request: Request, call_next: Next) -> AsyncGenerator[dict[st
         (PROJECTION, PROJECTION_LITERAL) if request.method == "tools/list" else (PROJECTION, PROJECTION_LITERAL, SERVER)
     )
     meta = {key: value for key, value in request_meta.items() if key not in removed}
+    is_live = request.is_live or request.method == "tools/call"
 
     async def request_page(place: dict[str, Any]) -> dict[str, Any]:
         params = {**({"_meta": meta} if meta else {}), **place}
-        return await call_next(replace(request, method="tools/list", params=params))
+        return await call_next(replace(request, method="tools/list", params=params, is_live=is_live))
 
     return pages(request_page)
 
