@@ -36,7 +36,7 @@ _LATER = (
     " $anchor $dynamicAnchor $dynamicRef $recursiveRef"
 ).split()
 
-# Keywords of 2020-12 with one schema as argument. Every applicator stands in one of these three sets.
+# Keywords of 2020-12 with one schema as argument. Every applicator is in one of these three sets.
 ONE = frozenset(
     {
         "additionalProperties",
