@@ -54,15 +54,15 @@ def test_what_an_inferred_plan_depends_on_sets_it_apart():
     plans = Plans()
     text = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
     asked, tool = Projection.include("id"), entry(plans, schema=text)
-    first = tool.plan_inferred(asked, SCHEMA, "result", told_within=True)
+    first = tool.plan_inferred(asked, SCHEMA, "result", with_wrapper=True)
     assert (
-        entry(plans, "other").plan_inferred(asked, dict(reversed(SCHEMA.items())), "result", told_within=True) is first
+        entry(plans, "other").plan_inferred(asked, dict(reversed(SCHEMA.items())), "result", with_wrapper=True) is first
     )
     others = [
-        tool.plan_inferred(asked, {**SCHEMA, "required": ["id"]}, "result", told_within=True),
-        tool.plan_inferred(asked, SCHEMA, "content", told_within=True),
+        tool.plan_inferred(asked, {**SCHEMA, "required": ["id"]}, "result", with_wrapper=True),
+        tool.plan_inferred(asked, SCHEMA, "content", with_wrapper=True),
         tool.plan_inferred(asked, SCHEMA, "result"),
-        entry(plans, views={"v": ["name"]}).plan_inferred(asked, SCHEMA, "result", told_within=True),
+        entry(plans, views={"v": ["name"]}).plan_inferred(asked, SCHEMA, "result", with_wrapper=True),
     ]
     assert len({id(plan) for plan in [first, *others]}) == 5
 

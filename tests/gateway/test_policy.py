@@ -16,8 +16,8 @@ from gateway.served import config, fixture, serving
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY
 from louver.errors import InvalidPolicy
-from louver.gateway.clients.client import Client as Served
 from louver.gateway.clients.client import GatewayCaller
+from louver.gateway.clients.client import GatewayClient as Served
 from louver.gateway.config.read import read_config
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.policy_guard import Guard

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.gateway.clients.client import RESOURCE_UPDATED, Client, GatewayCaller, resource_and_parents
+from louver.gateway.clients.client import RESOURCE_UPDATED, GatewayCaller, GatewayClient, resource_and_parents
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
@@ -77,7 +77,7 @@ class Link:
         pass
 
 
-class Hearing(Client):
+class Hearing(GatewayClient):
     """A client of 2025-11-25 that keeps what it hears beside its requests."""
 
     def __init__(self, name):
@@ -202,7 +202,7 @@ async def test_a_list_that_was_asked_for_before_changes_could_be_told_is_not_kep
 async def test_who_watches_a_resource_hears_of_its_parts(upstream, told):
     """MCP, resources: what was updated "might be a sub-resource of the one that the client actually subscribed to"."""
     ann, bob = Hearing("ann"), Hearing("bob")
-    modern = Client(STATELESS, ClientIdentity(STATELESS, {}, {}))
+    modern = GatewayClient(STATELESS, ClientIdentity(STATELESS, {}, {}))
     session = await upstream.session(ann)
     await upstream.session(bob)
     for client, uri in ((ann, "file:///dir"), (bob, "file:///dir/b/"), (modern, "file:///dir")):

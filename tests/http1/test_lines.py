@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from louver.errors import UpstreamTooLarge
 from louver.http1 import sse
 from louver.http1.lines import LineDecoder
-from louver.http1.sse import Event, SseDecoder
+from louver.http1.sse import SseDecoder, SseEvent
 
 EVENTS = (
     "\ufeff: a comment\n\n"
@@ -24,12 +24,12 @@ EVENTS = (
 ).encode()
 
 READ = [
-    Event(b"a\nb\n c", "1", None, "other"),
-    Event(b"", "2", 0.5),
-    Event(b""),
-    Event(b"", None, 30.0),
-    Event(b"", None, 0.1),
-    Event(b"d", ""),
+    SseEvent(b"a\nb\n c", "1", None, "other"),
+    SseEvent(b"", "2", 0.5),
+    SseEvent(b""),
+    SseEvent(b"", None, 30.0),
+    SseEvent(b"", None, 0.1),
+    SseEvent(b"d", ""),
 ]
 
 

@@ -163,11 +163,11 @@ class Entry:
         return self._plans.find(of, requested, lambda: compile_projection(requested, views=views))
 
     def plan_inferred(
-        self, projection: Projection, schema: Schema, wrapper: str | None = None, *, told_within: bool = False
+        self, projection: Projection, schema: Schema, wrapper: str | None = None, *, with_wrapper: bool = False
     ) -> ReadyPlan:
-        """The plan with a schema inferred from a kept value; with `told_within` it describes the wrapper too."""
-        wrap = partial(schema_of_text, wrapper=wrapper) if told_within and wrapper is not None else _as_it_is
-        of = digest_of(["inferred", schema, wrapper, told_within, self._within_text(wrapper)[1]])
+        """The plan with a schema inferred from a kept value; with `with_wrapper` it describes the wrapper too."""
+        wrap = partial(schema_of_text, wrapper=wrapper) if with_wrapper and wrapper is not None else _as_it_is
+        of = digest_of(["inferred", schema, wrapper, with_wrapper, self._within_text(wrapper)[1]])
         return self._plans.find(
             of, projection, lambda: _ready(self.plan_without_schema(projection, wrapper).knowing(schema), wrap)
         )

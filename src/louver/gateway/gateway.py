@@ -19,7 +19,7 @@ from louver import __version__
 from louver.core.choices import check_choice
 from louver.core.json import digest
 from louver.errors import InvalidView, LouverError
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
@@ -296,7 +296,7 @@ class Gateway:
             place=_catalogue_place(config, gateway),
         )
 
-    async def _remove_client(self, client: Client) -> None:
+    async def _remove_client(self, client: GatewayClient) -> None:
         """Remove a client from all upstreams, also from those that a reload removed."""
         await asyncio.gather(*(upstream.remove_client(client) for upstream in self._all_upstreams.values()))
 
@@ -325,7 +325,7 @@ class Gateway:
 
 
 def _gateway_caller() -> GatewayCaller:
-    return GatewayCaller(Client(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
+    return GatewayCaller(GatewayClient(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
 
 
 def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transport:

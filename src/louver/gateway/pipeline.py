@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from louver.catalogue.hosts import Host
     from louver.catalogue.policy.principal import Principal
     from louver.core.paths.path import FieldPath
-    from louver.gateway.clients.client import Client
+    from louver.gateway.clients.client import GatewayClient
     from louver.gateway.clients.listen import ListenStreams
     from louver.gateway.config.model import Config, ExecuteLevel
     from louver.gateway.discovery.scripts import ScriptRunner
@@ -191,7 +191,7 @@ class Pipeline:
         listen_streams: ListenStreams,
         use_schemas: Callable[[FindSchema | None], None],  # of listed tools; None before a list
         on_opened: Callable[[], None],
-        remove_client: Callable[[Client], Awaitable[None]],
+        remove_client: Callable[[GatewayClient], Awaitable[None]],
     ) -> None:
         self.scripts: ScriptRunner | None = None
         self.answer: Next

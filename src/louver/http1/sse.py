@@ -24,7 +24,7 @@ _MAX_CR_SPLITS = 16
 
 
 @dataclass(slots=True)
-class Event:
+class SseEvent:
     data: bytes = b""  # the message; empty if there is none
     id: str | None = None  # resume after this one
     retry_s: float | None = None
@@ -36,11 +36,11 @@ class SseDecoder:
         self._lines = LineDecoder()
         self._has_begun = False
         self._is_after_cr = False
-        self._event = Event()
+        self._event = SseEvent()
         self._data: list[bytes] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> Iterator[Event]:
+    def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """The events that are complete now."""
         for line in self._lines.feed(self._normalize_newlines(chunk)):
             if not self._has_begun:
@@ -86,8 +86,8 @@ class SseDecoder:
             case _:
                 pass
 
-    def _dispatch(self) -> Event | None:
+    def _dispatch(self) -> SseEvent | None:
         event, data = self._event, self._data
-        self._event, self._data, self._size = Event(), [], 0
+        self._event, self._data, self._size = SseEvent(), [], 0
         event.data = b"\n".join(data)
         return event if data or event.id is not None or event.retry_s is not None else None

@@ -11,7 +11,7 @@ from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S, Stdio
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import resolve_input_required
 from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.jsonrpc.errors import JsonRpcError
@@ -23,7 +23,7 @@ ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/l
 
 
 def client(**capabilities):
-    return Client(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, capabilities))
+    return GatewayClient(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, capabilities))
 
 
 @pytest.mark.parametrize(

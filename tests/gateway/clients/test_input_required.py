@@ -12,7 +12,7 @@ from gateway.links import turns
 from gateway.raw import STATELESS
 from louver.errors import UpstreamUnavailable
 from louver.gateway.clients import input_required as module
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.upstream.negotiation import ClientIdentity
@@ -26,7 +26,7 @@ OWNER = ("it", None)
 
 
 def turn():
-    return GatewayCaller(Client(STATELESS, ClientIdentity(STATELESS, {}, {"elicitation": {}})))
+    return GatewayCaller(GatewayClient(STATELESS, ClientIdentity(STATELESS, {}, {"elicitation": {}})))
 
 
 async def parked(calls, send):

@@ -14,7 +14,7 @@ from gateway.gateways import LOUVER
 from gateway.links import there
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.routing.aggregate import AggregateRoutes
 from louver.gateway.transports.transport import ignore_notification
 from louver.gateway.upstream.availability import AvailabilityListeners
@@ -410,7 +410,7 @@ async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
     async def ask():
         with anyio.CancelScope() as scope:
             scopes.append(scope)
-            await many.answer(GatewayCaller(Client(STATELESS, GATEWAY_IDENTITY)), "tools/list", {})
+            await many.answer(GatewayCaller(GatewayClient(STATELESS, GATEWAY_IDENTITY)), "tools/list", {})
 
     many = AggregateRoutes(
         {name: there(name) for name in ("one", "two")}, Slow(), {}, AvailabilityListeners(ignore_notification)
@@ -444,7 +444,7 @@ async def test_names_are_put_before_a_long_list_in_turns(monkeypatch):
     meanwhile = asyncio.create_task(others())
     upstreams = {name: there(name) for name in ("one", "two")}
     many = AggregateRoutes(upstreams, Listed(), {}, AvailabilityListeners(ignore_notification))
-    listed = await many.answer(GatewayCaller(Client(STATELESS, GATEWAY_IDENTITY)), "prompts/list", {})
+    listed = await many.answer(GatewayCaller(GatewayClient(STATELESS, GATEWAY_IDENTITY)), "prompts/list", {})
     meanwhile.cancel()
     assert names(listed["prompts"]) == [f"{name}__p{number}" for name in upstreams for number in range(50)]
     assert len(turns) >= 90

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.links import there
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.routing.aggregate import AggregateRoutes
 from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.transports.transport import ignore_notification
@@ -49,7 +49,7 @@ class Shelves:
 
 
 async def ask(many, method, **params):
-    return await many.answer(GatewayCaller(Client(NEW, GATEWAY_IDENTITY)), method, params)
+    return await many.answer(GatewayCaller(GatewayClient(NEW, GATEWAY_IDENTITY)), method, params)
 
 
 async def uris(many):
@@ -179,7 +179,7 @@ async def test_servers_list_once_for_all_that_is_watched(monkeypatch):
     shelves = Shelves(a=[X], b=[Y])
     many = shelves.before()
     async with many.watching(
-        GatewayCaller(Client(NEW, GATEWAY_IDENTITY)), [X, Y, *(f"no:{number}" for number in range(100))]
+        GatewayCaller(GatewayClient(NEW, GATEWAY_IDENTITY)), [X, Y, *(f"no:{number}" for number in range(100))]
     ):
         assert watched == [(X, "a"), (Y, "b")]
     assert sorted(shelves.asked) == 2 * ["resources/list"] + 2 * ["resources/templates/list"]

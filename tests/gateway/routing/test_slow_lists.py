@@ -9,7 +9,7 @@ import pytest
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.concurrency import backoff
-from louver.gateway.clients.client import Client
+from louver.gateway.clients.client import GatewayClient
 from louver.gateway.routing import slow_lists as module
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.upstream.availability import Availability, AvailabilityListeners
@@ -111,7 +111,7 @@ def presence(*, several=True):
     async def tell(method, params):
         told.append((STATELESS, method))
 
-    client, listener = Client(HANDSHAKE, GATEWAY_IDENTITY), Client(STATELESS, GATEWAY_IDENTITY)
+    client, listener = GatewayClient(HANDSHAKE, GATEWAY_IDENTITY), GatewayClient(STATELESS, GATEWAY_IDENTITY)
     client.notify = lambda method, params: told.append((HANDSHAKE, method))
     audience.clients.add(client)
     onlookers = AvailabilityListeners(tell)

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.links import there
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.routing import task_owners as module
 from louver.gateway.routing.aggregate import AggregateRoutes
 from louver.gateway.routing.task_owners import TaskOwners
@@ -24,7 +24,7 @@ class Makers:
         self.many = AggregateRoutes(
             {name: there(name) for name in makes}, self, {}, AvailabilityListeners(ignore_notification)
         )
-        self.turn = GatewayCaller(Client(OLD, GATEWAY_IDENTITY))
+        self.turn = GatewayCaller(GatewayClient(OLD, GATEWAY_IDENTITY))
 
     async def send(self, upstream, turn, method, params):
         self.asked.append(upstream.name)
@@ -69,7 +69,7 @@ async def test_a_task_that_is_not_known_is_of_the_first_that_has_it():
 async def test_two_clients_whose_tasks_have_one_id_get_each_their_own():
     """Ours: servers may count."""
     makers = Makers(a="1", b="1")
-    first, second = makers.turn, GatewayCaller(Client(OLD, GATEWAY_IDENTITY))
+    first, second = makers.turn, GatewayCaller(GatewayClient(OLD, GATEWAY_IDENTITY))
     await makers.call("a")
     makers.turn = second
     await makers.call("b")

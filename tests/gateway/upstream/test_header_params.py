@@ -10,7 +10,7 @@ from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url
 from louver.concurrency import offload
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
@@ -126,7 +126,7 @@ async def test_a_list_during_which_something_changes_is_learnt_all_the_same(monk
     )
     await session.open()
     try:
-        turn = GatewayCaller(Client(STATELESS, GATEWAY_IDENTITY))
+        turn = GatewayCaller(GatewayClient(STATELESS, GATEWAY_IDENTITY))
         for _ in range(2):
             said = await session.call(turn, "tools/call", {"name": "first", "arguments": {"region": "here"}})
             assert said["headers"] == {"Mcp-Param-Region": "here"}

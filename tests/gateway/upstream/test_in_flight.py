@@ -12,7 +12,7 @@ from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, begun, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.transports.http import HttpTransport
 from louver.gateway.transports.stdio import StdioTransport
 from louver.gateway.upstream import in_flight as module
@@ -27,7 +27,7 @@ from louver.jsonrpc.errors import JsonRpcError
 pytestmark = pytest.mark.anyio
 
 
-class Asking(Client):
+class Asking(GatewayClient):
     """A client of a connection that answers by its name."""
 
     def __init__(self, name):
@@ -100,7 +100,7 @@ async def refuses(session):
 
 async def test_where_no_call_is_open_who_is_there_alone_is_not_asked_for_whoever_has_gone(monkeypatch):
     """GATEWAY.md: never put to another; ours: for a minute, then a server has given the call up as well."""
-    ann, bob = Client(STATELESS, ClientIdentity(STATELESS, {}, {})), Asking("bob")
+    ann, bob = GatewayClient(STATELESS, ClientIdentity(STATELESS, {}, {})), Asking("bob")
     async with session_for(bob) as session:
         assert await session.on_request("roots/list", None) == {"by": "bob"}
         await gives_up(session, ann)
@@ -139,7 +139,7 @@ async def test_who_has_given_up_a_call_itself_is_asked():
 
 
 def clients(number):
-    return [Client(STATELESS, ClientIdentity(STATELESS, {}, {})) for _ in range(number)]
+    return [GatewayClient(STATELESS, ClientIdentity(STATELESS, {}, {})) for _ in range(number)]
 
 
 async def gave_up(requests, client):
@@ -162,7 +162,7 @@ async def test_of_what_was_given_up_the_oldest_goes_that_of_the_same_client_firs
 @pytest.mark.parametrize(("party", "is_meant"), [("ann", True), (None, False)])
 async def test_a_request_is_meant_where_what_was_given_up_is_of_the_same_party(party, is_meant):
     """Ours: each request of 2026-07-28 is a client of its own, also of one host, or of one principal."""
-    first, second = (Client(STATELESS, ClientIdentity(STATELESS, {}, {}), owner=party) for _ in range(2))
+    first, second = (GatewayClient(STATELESS, ClientIdentity(STATELESS, {}, {}), owner=party) for _ in range(2))
     requests, turn = InFlight(), GatewayCaller(second)
     await gave_up(requests, first)
     with requests.track(turn):

@@ -14,7 +14,7 @@ from gateway.auth.guarded import bearing, token_file
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, PROGRAM, STATELESS, raw
 from gateway.served import config, fixture, serving, until
-from louver.gateway.clients.client import Client
+from louver.gateway.clients.client import GatewayClient
 from louver.gateway.upstream import kept_catalogue as module
 from louver.gateway.upstream.kept_catalogue import Catalogue, CatalogueFolder, KeptAnswers
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY, ClientIdentity, Negotiation
@@ -432,5 +432,5 @@ def test_what_a_server_lists_by_each_request_is_not_for_another_client(version, 
     catalogue = Catalogue(Negotiation(version, {"capabilities": {}}), [])
     answers = KeptAnswers(catalogue, GATEWAY_IDENTITY, ToolPins("it", "warn"))
     other = ClientIdentity(STATELESS, {"name": "other"}, {})
-    assert answers.is_for(Client(STATELESS, other)) is expected
-    assert answers.is_for(Client(STATELESS, GATEWAY_IDENTITY))
+    assert answers.is_for(GatewayClient(STATELESS, other)) is expected
+    assert answers.is_for(GatewayClient(STATELESS, GATEWAY_IDENTITY))

@@ -13,7 +13,7 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS
 from louver.catalogue.policy.policy import Policy
 from louver.concurrency import backoff
 from louver.errors import UpstreamTimeout, UpstreamUnavailable
-from louver.gateway.clients.client import Client, GatewayCaller
+from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.routing.dispatch import watching
 from louver.gateway.transports.transport import RefusesAllRequests
 from louver.gateway.upstream import session as session_module
@@ -141,7 +141,7 @@ async def end(made):
 
 
 def client(era=HANDSHAKE, name="a client"):
-    return Client(era, ClientIdentity(era, {"name": name}, {}))
+    return GatewayClient(era, ClientIdentity(era, {"name": name}, {}))
 
 
 def rooms(monkeypatch, made=2):

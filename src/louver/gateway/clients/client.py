@@ -56,7 +56,7 @@ def _capability_part(method: str, params: dict[str, Any]) -> str | None:
     return None
 
 
-class Client:
+class GatewayClient:
     def __init__(
         self,
         version: str,
@@ -132,30 +132,30 @@ class Client:
         return await self._connection.ask(method, params)
 
 
-def handshake_client(request: Request) -> Client | None:
+def handshake_client(request: Request) -> GatewayClient | None:
     """The client of a connection; `None` before `initialize`."""
     return request.connection.state.get(_CLIENT_KEY)
 
 
-def open_client(request: Request, version: str) -> Client:
+def open_client(request: Request, version: str) -> GatewayClient:
     params = dict(request.params)
     identity = ClientIdentity(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
-    client = request.connection.state[_CLIENT_KEY] = Client(version, identity, request.connection)
+    client = request.connection.state[_CLIENT_KEY] = GatewayClient(version, identity, request.connection)
     return client
 
 
-def modern_client(request: Request) -> Client:
+def modern_client(request: Request) -> GatewayClient:
     meta = members(request.params.get("_meta"))
     info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
     identity = ClientIdentity(request.revision, members(info), members(capabilities))
     # Over stdio there is only one host.
     owner = _STDIO_OWNER if request.address is None else request.identity.key
-    client = Client(request.revision, identity, owner=owner)
+    client = GatewayClient(request.revision, identity, owner=owner)
     client.log_level = meta.get(LOG_LEVEL_META_KEY)
     return client
 
 
-def client_of(request: Request) -> Client:
+def client_of(request: Request) -> GatewayClient:
     client = modern_client(request) if request.is_modern else handshake_client(request)
     if client is None:
         raise JsonRpcError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
@@ -166,7 +166,7 @@ class Caller(Protocol):
     """The client side of a call: it gets what the upstream sends meanwhile."""
 
     @property
-    def client(self) -> Client: ...
+    def client(self) -> GatewayClient: ...
 
     @property
     def identity(self) -> Identity: ...
@@ -192,7 +192,7 @@ class Caller(Protocol):
 class GatewayCaller:
     """The gateway as caller, without a client."""
 
-    client: Client
+    client: GatewayClient
     identity: Identity = ANONYMOUS
     record: CallRecord = field(default_factory=CallRecord)
     is_live: bool = True
@@ -211,7 +211,7 @@ class GatewayCaller:
 class ClientRequest:
     """One request of a client, while it is answered; its notifications are sent before the answer."""
 
-    client: Client
+    client: GatewayClient
     request: Request
 
     @property

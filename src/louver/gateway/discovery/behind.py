@@ -24,7 +24,7 @@ from louver.server.wire import pages
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from louver.gateway.clients.client import Client
+    from louver.gateway.clients.client import GatewayClient
     from louver.gateway.upstream.upstream import Upstream
 
 READY: Final = "ready"  # state of an available server
@@ -44,7 +44,7 @@ class VisibleServers:
     def __init__(
         self,
         upstreams: Mapping[str, Upstream],
-        client: Client,
+        client: GatewayClient,
         ask: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]],
     ) -> None:
         self._upstreams = upstreams

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members
 from louver.errors import UnknownResult, UpstreamError
-from louver.gateway.clients.client import Client, ClientRequest, client_of, handshake_client, open_client
+from louver.gateway.clients.client import ClientRequest, GatewayClient, client_of, handshake_client, open_client
 from louver.gateway.clients.revisions import negotiated_version, supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
 from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
@@ -45,7 +45,7 @@ class Forward:
         server_info: dict[str, Any],
         on_opened: Callable[[], None],
         # A handshake client has gone. Not of the routes: a reload may have changed them.
-        remove_client: Callable[[Client], Awaitable[None]],
+        remove_client: Callable[[GatewayClient], Awaitable[None]],
         *,
         results: Results | None = None,  # set if reads of kept results are answered here
     ) -> None:
@@ -112,7 +112,7 @@ class Forward:
             client.close()
             await self._remove_client(client)
 
-    async def _opening(self, client: Client) -> dict[str, Any]:
+    async def _opening(self, client: GatewayClient) -> dict[str, Any]:
         opening = await self._routes.opening(client)
         self._on_opened()
         return opening

@@ -38,7 +38,7 @@ from louver.server.wire import pages
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.upstream.availability import AvailabilityListeners
     from louver.gateway.upstream.upstream import Upstream
     from louver.jsonrpc.codec import Params
@@ -95,7 +95,7 @@ class AggregateRoutes:
         self._slow_lists = SlowLists()
         self._notify_tasks = BackgroundTasks(logger)
 
-    async def opening(self, client: Client) -> dict[str, Any]:
+    async def opening(self, client: GatewayClient) -> dict[str, Any]:
         openings = await self._openings(client)
         available = {name for opening in openings.values() for name in members(opening.get("capabilities"))}
         instructions = [
@@ -146,7 +146,7 @@ class AggregateRoutes:
             raise UnknownResult
         return await self._dispatcher.send(upstream, caller, method, params)
 
-    async def notify(self, client: Client, method: str, params: Params) -> None:
+    async def notify(self, client: GatewayClient, method: str, params: Params) -> None:
         await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
 
     @asynccontextmanager
@@ -161,7 +161,7 @@ class AggregateRoutes:
             finally:
                 self._availability_listeners.clients.discard(caller.client)
 
-    async def _openings(self, client: Client) -> dict[str, dict[str, Any]]:
+    async def _openings(self, client: GatewayClient) -> dict[str, dict[str, Any]]:
         waiting = [each for each in self._upstreams.values() if not _can_open(each, client)]
         await asyncio.gather(*(_is_available(upstream, client) for upstream in waiting))
         openings: dict[str, dict[str, Any]] = {}
@@ -221,7 +221,7 @@ class AggregateRoutes:
         ask = partial(self._fetch_list, upstream, caller, method, params)
         return await self._slow_lists.fetch(key, ask, partial(self._announce_change, caller.client, method))
 
-    def _announce_change(self, client: Client, method: str) -> None:
+    def _announce_change(self, client: GatewayClient, method: str) -> None:
         if (change := change_notification(method)) is None:
             return
         if client.is_modern:
@@ -355,12 +355,12 @@ class AggregateRoutes:
             logger.debug("upstream %r has no log level", upstream.name)
 
 
-def _can_open(upstream: Upstream, client: Client) -> bool:
+def _can_open(upstream: Upstream, client: GatewayClient) -> bool:
     """Whether a client can be served now: by a session, or by what is kept while one opens."""
     return upstream.has_session_for(client) or upstream.kept_for(client) is not None
 
 
-async def _is_available(upstream: Upstream, client: Client) -> bool:
+async def _is_available(upstream: Upstream, client: GatewayClient) -> bool:
     """Whether an upstream is available to a client, or is soon."""
     try:
         await upstream.session(client, LEFT_OUT_S)

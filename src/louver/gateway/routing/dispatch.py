@@ -22,7 +22,7 @@ from louver.server.refusals import error_result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Mapping
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.clients.input_required import PendingCalls
     from louver.gateway.upstream.kept_catalogue import KeptAnswers
     from louver.gateway.upstream.policy_guard import Guard
@@ -146,7 +146,7 @@ def kept_for(upstream: Upstream, caller: Caller, method: str, params: Mapping[st
     return upstream.kept_for(caller.client)
 
 
-async def opening_of(upstream: Upstream, client: Client, *, is_live: bool = True) -> dict[str, Any]:
+async def opening_of(upstream: Upstream, client: GatewayClient, *, is_live: bool = True) -> dict[str, Any]:
     """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
     kept = None if is_live else upstream.kept_for(client)
     negotiation = (await upstream.session(client) if kept is None else kept).negotiation

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.upstream.upstream import Upstream
     from louver.jsonrpc.codec import Params
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Routes(Protocol):
     """Where the requests of clients go."""
 
-    async def opening(self, client: Client) -> dict[str, Any]:
+    async def opening(self, client: GatewayClient) -> dict[str, Any]:
         """The answer to `initialize` or `server/discover`, in the client's revision."""
         ...
 
@@ -35,7 +35,7 @@ class Routes(Protocol):
         """The answer about a result from the upstream that keeps it; `UnknownResult` if that is gone or replaced."""
         ...
 
-    async def notify(self, client: Client, method: str, params: Params) -> None: ...
+    async def notify(self, client: GatewayClient, method: str, params: Params) -> None: ...
 
     def watching(self, caller: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
         """Watch resources meanwhile, for a 2026-07-28 client."""
@@ -51,7 +51,7 @@ class SingleRoute:
         self._server_id = server_ids[upstream.name]
         self._can_reload = can_reload  # another may replace it, so every list can change
 
-    async def opening(self, client: Client) -> dict[str, Any]:
+    async def opening(self, client: GatewayClient) -> dict[str, Any]:
         opening = await opening_of(self._upstream, client, is_live=False)
         if not self._can_reload:
             return opening
@@ -74,7 +74,7 @@ class SingleRoute:
             raise UnknownResult
         return await self.answer(caller, method, params)
 
-    async def notify(self, client: Client, method: str, params: Params) -> None:
+    async def notify(self, client: GatewayClient, method: str, params: Params) -> None:
         await self._upstream.notify(client, method, params)
 
     def watching(self, caller: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:

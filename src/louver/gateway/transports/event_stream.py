@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from louver.gateway.transports.endpoint import Endpoint
     from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
     from louver.http1.connection import Response
-    from louver.http1.sse import Event
+    from louver.http1.sse import SseEvent
     from louver.jsonrpc.codec import Message, Params
 
 
@@ -63,7 +63,7 @@ class EventStream:
         """Cancel the open requests of the upstream."""
         self._server_requests.cancel_all()
 
-    def _record(self, event: Event) -> None:
+    def _record(self, event: SseEvent) -> None:
         self.event_count += 1
         self.last_event_id = self.last_event_id if event.id is None else event.id or None
         self.retry_s = self.retry_s if event.retry_s is None else event.retry_s

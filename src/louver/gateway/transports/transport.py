@@ -1,8 +1,8 @@
 """The interface of transports: one connection to an upstream, which carries raw JSON objects, so that nothing is lost.
 
     -> {"method": "tools/call", "params": {...}}
-    <- {"method": "notifications/progress", "params": {...}}      heard
-    <- {"method": "elicitation/create", "params": {...}}          asked, and answered
+    <- {"method": "notifications/progress", "params": {...}}      on_notification
+    <- {"method": "elicitation/create", "params": {...}}          on_request, and its answer
 
 Negotiation, restarts and clients are not its concern.
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Collection, Coroutine
 
-    from louver.gateway.clients.client import Client
+    from louver.gateway.clients.client import GatewayClient
     from louver.gateway.upstream.subscribers import Subscribers
     from louver.jsonrpc.codec import Params
 
@@ -32,7 +32,7 @@ class AvailabilityListeners:
     def __init__(self, publish: Callable[[str, Params], Coroutine[Any, Any, None]]) -> None:
         self.publish = publish  # notifies 2026-07-28 clients
         self.is_enabled = False  # whether there are several upstreams
-        self.clients: set[Client] = set()  # clients with an open `subscriptions/listen`
+        self.clients: set[GatewayClient] = set()  # clients with an open `subscriptions/listen`
 
 
 class Availability:
@@ -43,21 +43,21 @@ class Availability:
         self._availability_listeners = availability_listeners
         self._serves_modern = serves_modern  # notify all 2026-07-28 clients too
         self._is_unavailable = False
-        self._pending_clients: set[Client] = set()
+        self._pending_clients: set[GatewayClient] = set()
         self._pending_changes: set[str] = set()
         self._pace = Throttle()
         self._tasks = BackgroundTasks(logger)
         self._notifying: asyncio.Task[None] | None = None
 
     @property
-    def waiting_client(self) -> Client | None:
+    def waiting_client(self) -> GatewayClient | None:
         """A client that misses the upstream and can be notified when it is back, if any."""
         if not self._is_unavailable:
             return None
         others = self._availability_listeners.clients if self._serves_modern else ()
         return next(iter((*self._subscribers.waiting, *others)), None)
 
-    def notify_when_available(self, client: Client) -> None:
+    def notify_when_available(self, client: GatewayClient) -> None:
         """Record that a client is served without the upstream."""
         if self._availability_listeners.is_enabled:
             self._is_unavailable = True
@@ -82,7 +82,7 @@ class Availability:
         """Notify all clients of changed lists."""
         self._announce(self._subscribers.clients, lists)
 
-    def _announce(self, clients: Collection[Client], lists: Collection[str]) -> None:
+    def _announce(self, clients: Collection[GatewayClient], lists: Collection[str]) -> None:
         self._pending_clients.update(clients)
         self._pending_changes.update(lists)
         if self._notifying is None or self._notifying.done():

@@ -21,12 +21,12 @@ from louver.limits import ABANDONED_S, MAX_ABANDONED
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
 
 
 @dataclass(frozen=True, slots=True)
 class _Abandoned:
-    client: Client
+    client: GatewayClient
     since: float
     late_answer: asyncio.Event  # set when the answer comes after all
 
@@ -47,7 +47,7 @@ class InFlight:
         return 0.0 if self._open else monotonic() - self._last_ended
 
     @property
-    def clients(self) -> set[Client]:
+    def clients(self) -> set[GatewayClient]:
         self._drop_stale()
         return {caller.client for caller in self._open} | {each.client for each in self._abandoned}
 
@@ -78,7 +78,7 @@ class InFlight:
             self._open.remove(caller)
             self._last_ended = monotonic()
 
-    def _abandon(self, client: Client, late_answer: asyncio.Event) -> None:
+    def _abandon(self, client: GatewayClient, late_answer: asyncio.Event) -> None:
         self._drop_stale()
         if len(self._abandoned) >= MAX_ABANDONED:
             # Evict the same party's oldest request first, so one client cannot evict another's.

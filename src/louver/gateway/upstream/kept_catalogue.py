@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from louver.gateway.clients.client import Client
+    from louver.gateway.clients.client import GatewayClient
     from louver.gateway.upstream.negotiation import ClientIdentity
     from louver.gateway.upstream.tool_pins import ToolPins
 
@@ -144,11 +144,11 @@ class KeptAnswers:
         lifetime = {"ttlMs": 0} if "ttlMs" in opening else {}
         return Negotiation(self._catalogue.negotiation.version, {**opening, **lifetime})
 
-    def is_for(self, client: Client) -> bool:
+    def is_for(self, client: GatewayClient) -> bool:
         """Whether a client gets these answers: in 2026-07-28 an upstream may list by the identity in each request."""
         return not self._catalogue.negotiation.is_modern or client.identity.digest == self._identity.digest
 
-    async def list_tools(self, client: Client) -> dict[str, Any] | None:
+    async def list_tools(self, client: GatewayClient) -> dict[str, Any] | None:
         """The result of `tools/list`, which clients must not cache; `None` if the upstream did not list any."""
         if self._catalogue.tools is None:
             return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from logging import Logger
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.upstream.in_flight import InFlight
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.subscribers import Subscribers
@@ -86,7 +86,7 @@ class Notifications:
         elif method == RESOURCE_UPDATED:
             await self._broadcast(method, params, caller.client)
 
-    async def _broadcast(self, method: str, params: Params, except_client: Client | None = None) -> None:
+    async def _broadcast(self, method: str, params: Params, except_client: GatewayClient | None = None) -> None:
         """Deliver to all clients except the one that has it already."""
         if not self.allows_notification(method, params):
             return
@@ -115,13 +115,13 @@ class Notifications:
 class Debouncer:
     """Debounces the `list_changed` notifications of one session."""
 
-    def __init__(self, send: Callable[[str, Params, Client | None], Awaitable[None]], logger: Logger) -> None:
+    def __init__(self, send: Callable[[str, Params, GatewayClient | None], Awaitable[None]], logger: Logger) -> None:
         self._send = send
         self._tasks = BackgroundTasks(logger)
         self._debouncing: set[str] = set()
         self._pending: dict[str, Params] = {}
 
-    async def put(self, method: str, params: Params, except_client: Client | None = None) -> None:
+    async def put(self, method: str, params: Params, except_client: GatewayClient | None = None) -> None:
         """Notify all clients but `except_client`; within `CALM_S` of another change, notify all clients later."""
         if method in self._debouncing:
             self._pending[method] = params

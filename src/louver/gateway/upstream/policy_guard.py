@@ -25,7 +25,7 @@ from louver.server.policy.visible_tools import with_distinct_names
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.upstream.session import Session
     from louver.jsonrpc.codec import Params
     from louver.server.call_record import CallRecord
@@ -97,7 +97,7 @@ class FilteredCaller:
     enforcer: PolicyEnforcer
 
     @property
-    def client(self) -> Client:
+    def client(self) -> GatewayClient:
         return self.caller.client
 
     @property

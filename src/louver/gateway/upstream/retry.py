@@ -20,7 +20,7 @@ from louver.errors import UpstreamUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
-    from louver.gateway.clients.client import Client
+    from louver.gateway.clients.client import GatewayClient
     from louver.gateway.upstream.negotiation import ClientIdentity
 
 
@@ -68,9 +68,9 @@ class ConnectBackoff:
 class Reconnector:
     def __init__(
         self,
-        waiting_clients: Callable[[], Collection[Client]],  # one client for each audience that misses it
+        waiting_clients: Callable[[], Collection[GatewayClient]],  # one client for each audience that misses it
         wait_s: Callable[[], float],  # current backoff, in seconds
-        reconnect: Callable[[Client], Awaitable[bool]],  # tries to connect; on success, notifies the clients
+        reconnect: Callable[[GatewayClient], Awaitable[bool]],  # tries to connect; on success, notifies the clients
     ) -> None:
         self._waiting_clients = waiting_clients
         self._wait_s = wait_s

@@ -1,8 +1,8 @@
 """A session: one connection to an upstream with an agreed protocol revision.
 
-    call        send a client's request, with the identity that the revision needs and a timeout
-    heard       a list has changed: drop it from the cache and notify the clients
-    asked       a request that names no call: pass it to the only client that can be meant
+    call               send a client's request, with the identity that the revision needs and a timeout
+    on_notification    pass it to clients; a list that has changed is dropped from the cache
+    on_request         a request that names no call: pass it to the only client that can be meant
 
 Subscriptions and log levels are in `subscriptions.py`.
 """
@@ -39,7 +39,7 @@ from louver.server.wire import pages
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.subscribers import Subscribers
@@ -82,7 +82,7 @@ class Session:
         self._deadlines = deadlines_of(timeout_s)
         self._call_timeouts: set[CallTimeout] = set()
         # Open requests to clients: the client, and the progress token.
-        self._open_requests: list[tuple[Client, object]] = []
+        self._open_requests: list[tuple[GatewayClient, object]] = []
         self._negotiation: Negotiation | None = None
         self.is_modern = False  # speaks 2026-07-28; valid once open
         self._opened_at = monotonic()
@@ -204,7 +204,7 @@ class Session:
     async def notify(self, method: str, params: Params) -> None:
         await self._transport.notify(method, params)
 
-    def has_open_request(self, client: Client, token: object) -> bool:
+    def has_open_request(self, client: GatewayClient, token: object) -> bool:
         """Whether a request to this client with this progress token is open."""
         return token is not None and (client, token) in self._open_requests
 
@@ -271,13 +271,13 @@ class Session:
         """Set which lists can be cached, for a handshake session."""
         self.lists.announced = self._declared_list_changes() if self._is_listening else frozenset()
 
-    def _envelope(self, client: Client) -> dict[str, Any]:
+    def _envelope(self, client: GatewayClient) -> dict[str, Any]:
         level = {} if client.log_level is None else {LOG_LEVEL_META_KEY: client.log_level}
         return {**client.identity.envelope, **level}
 
     async def _ask_client(
         self,
-        client: Client,
+        client: GatewayClient,
         ask: Callable[[str, Params], Awaitable[dict[str, Any]]],
         method: str,
         params: Params,

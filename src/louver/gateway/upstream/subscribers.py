@@ -9,7 +9,7 @@ from louver.gateway.clients.client import LOG_LEVELS
 if TYPE_CHECKING:
     from collections.abc import KeysView
 
-    from louver.gateway.clients.client import Client
+    from louver.gateway.clients.client import GatewayClient
 
 # Log level for clients that set none. In MCP the server chooses until a level is set, and a level cannot be unset.
 DEFAULT_LEVEL: Final = "info"
@@ -17,13 +17,13 @@ DEFAULT_LEVEL: Final = "info"
 
 class Subscribers:
     def __init__(self) -> None:
-        self.clients: set[Client] = set()  # handshake clients
-        self.waiting: set[Client] = set()  # handshake clients to notify when the upstream is back
-        self.levels: dict[Client, str] = {}  # requested log levels
-        self._watchers: dict[str, set[Client]] = {}
+        self.clients: set[GatewayClient] = set()  # handshake clients
+        self.waiting: set[GatewayClient] = set()  # handshake clients to notify when the upstream is back
+        self.levels: dict[GatewayClient, str] = {}  # requested log levels
+        self._watchers: dict[str, set[GatewayClient]] = {}
 
     @property
-    def all_clients(self) -> set[Client]:
+    def all_clients(self) -> set[GatewayClient]:
         """All clients that are connected, have a log level or watch a resource."""
         return self.clients.union(self.levels, *self._watchers.values())
 
@@ -44,17 +44,17 @@ class Subscribers:
             wanted.add(DEFAULT_LEVEL)
         return min(wanted, key=LOG_LEVELS.index)
 
-    def serves(self, client: Client) -> bool:
+    def serves(self, client: GatewayClient) -> bool:
         return any(client in clients for clients in (self.clients, self.levels, *self._watchers.values()))
 
-    def is_watched(self, client: Client, uri: str) -> bool:
+    def is_watched(self, client: GatewayClient, uri: str) -> bool:
         return client in self._watchers.get(uri, ())
 
-    def watch(self, client: Client, uri: str) -> None:
+    def watch(self, client: GatewayClient, uri: str) -> None:
         self._watchers.setdefault(uri, set()).add(client)
         client.watched.add(uri)
 
-    def unwatch(self, client: Client, uri: str) -> bool:
+    def unwatch(self, client: GatewayClient, uri: str) -> bool:
         """Unsubscribe a client; `True` if no client watches the resource any more."""
         client.watched.discard(uri)
         watchers = self._watchers.get(uri, set())
@@ -63,7 +63,7 @@ class Subscribers:
             self._watchers.pop(uri, None)
         return not watchers
 
-    def copy_client(self, client: Client, other: Subscribers) -> None:
+    def copy_client(self, client: GatewayClient, other: Subscribers) -> None:
         """Copy a client from other subscribers, with its log level and watched resources."""
         if client in other.clients:
             self.clients.add(client)
@@ -73,7 +73,7 @@ class Subscribers:
             if client in watchers:
                 self.watch(client, uri)
 
-    def remove(self, client: Client) -> list[str]:
+    def remove(self, client: GatewayClient) -> list[str]:
         """Remove a client; return the resources that no client watches any more."""
         self.clients.discard(client)
         self.waiting.discard(client)

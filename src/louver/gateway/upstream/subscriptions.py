@@ -22,7 +22,7 @@ from louver.jsonrpc.errors import JsonRpcError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 
-    from louver.gateway.clients.client import Caller, Client
+    from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.upstream.change_stream import ChangeStream
     from louver.gateway.upstream.subscribers import Subscribers
     from louver.jsonrpc.codec import Params
@@ -170,7 +170,7 @@ class Subscriptions:
         return self._locks.setdefault(uri, asyncio.Lock())
 
     @asynccontextmanager
-    async def _hold_lock(self, lock: asyncio.Lock, client: Client | None = None) -> AsyncGenerator[None]:
+    async def _hold_lock(self, lock: asyncio.Lock, client: GatewayClient | None = None) -> AsyncGenerator[None]:
         """Hold a lock for a client; raises if the wait is too long or the client has gone."""
         try:
             async with asyncio.timeout(self._timeout_s):

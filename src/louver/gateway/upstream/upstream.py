@@ -21,7 +21,7 @@ from louver.concurrency.backoff import Backoff
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest, members
 from louver.errors import UpstreamError, UpstreamUnavailable
-from louver.gateway.clients.client import Client
+from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.transports.transport import RefusesAllRequests, ignore_notification
 from louver.gateway.upstream.availability import Availability
@@ -113,11 +113,11 @@ class Upstream:
         return self._settings.guard
 
     @property
-    def clients(self) -> set[Client]:
+    def clients(self) -> set[GatewayClient]:
         """The handshake clients."""
         return {client for slot in self._slots.values() for client in slot.subscribers.clients}
 
-    async def session(self, client: Client | None = None, within_s: float | None = None) -> Session:
+    async def session(self, client: GatewayClient | None = None, within_s: float | None = None) -> Session:
         """The session of a client, or any for the gateway itself. Opened if needed; that goes on after `within_s`."""
         while not self._is_closed:
             if client is not None:
@@ -142,7 +142,7 @@ class Upstream:
             return opening.result()
         raise UpstreamUnavailable(f"upstream {self.name!r} is not there: it has been closed")
 
-    def kept_for(self, client: Client) -> KeptAnswers | None:
+    def kept_for(self, client: GatewayClient) -> KeptAnswers | None:
         """The answers that are kept from the last run, while the upstream opens for the first time; opens it."""
         if self._settings.catalogues is None or self._is_closed or self._has_opened or client.is_closed:
             return None
@@ -170,7 +170,7 @@ class Upstream:
                 with suppress(UpstreamError):
                     await self.session(next(iter(slot.subscribers.all_clients)))
 
-    async def notify(self, client: Client, method: str, params: Params) -> None:
+    async def notify(self, client: GatewayClient, method: str, params: Params) -> None:
         """Pass on a client's notification if a session is open; progress only for an open request to that client."""
         session = self._sessions.get(self._key(client))
         if session is None or session.is_modern:
@@ -182,20 +182,20 @@ class Upstream:
         with suppress(UpstreamError):
             await session.notify(method, params)
 
-    def is_watched(self, client: Client, uri: str) -> bool:
+    def is_watched(self, client: GatewayClient, uri: str) -> bool:
         slot = self._slots.get(self._key(client))
         return slot is not None and slot.subscribers.is_watched(client, uri)
 
-    def has_session_for(self, client: Client) -> bool:
+    def has_session_for(self, client: GatewayClient) -> bool:
         return self._key(client) in self._sessions
 
-    def notify_when_available(self, client: Client) -> None:
+    def notify_when_available(self, client: GatewayClient) -> None:
         """Record that a client is served without the upstream, and reconnect in the background."""
         if not client.is_closed:
             self._slot(self._key(client)).availability.notify_when_available(client)
             self._reconnector.start()
 
-    def store_level(self, client: Client, level: str) -> None:
+    def store_level(self, client: GatewayClient, level: str) -> None:
         if not client.is_closed:
             self._slot(self._key(client)).subscribers.levels[client] = client.log_level = level
 
@@ -203,7 +203,7 @@ class Upstream:
         """Whether a request calls a tool that is declared safe to call again."""
         return method == "tools/call" and self._tool_pins.is_retryable((params or {}).get("name"))
 
-    async def remove_client(self, client: Client) -> None:
+    async def remove_client(self, client: GatewayClient) -> None:
         if (opening := self._opening.get(client)) is not None:
             opening.task.cancel()
         # Removed before the first await.
@@ -254,7 +254,7 @@ class Upstream:
         for session in sessions:
             self._closing_tasks.start(session.close())
 
-    def _key(self, client: Client | None) -> Hashable:
+    def _key(self, client: GatewayClient | None) -> Hashable:
         """The key of a client's session: the client, `None` for all, or whether it is a handshake session."""
         if self._settings.isolated and client is not None and not client.is_modern:
             return client
@@ -269,7 +269,7 @@ class Upstream:
             slot = self._slots[key] = _SessionSlot(subscribers, availability)
         return slot
 
-    def _add_client(self, key: Hashable, client: Client) -> None:
+    def _add_client(self, key: Hashable, client: GatewayClient) -> None:
         """Serve a handshake client over a session, which may not be open yet."""
         clients = self._slot(key).subscribers.clients
         if client not in clients:
@@ -277,7 +277,7 @@ class Upstream:
             if (session := self._sessions.get(key)) is not None:
                 session.on_client_joined()
 
-    def _opening_of(self, key: Hashable, client: Client | None) -> _Opening:
+    def _opening_of(self, key: Hashable, client: GatewayClient | None) -> _Opening:
         if (opening := self._opening.get(key)) is None:
             if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS and not self._evict_idle_session():
                 raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
@@ -290,7 +290,7 @@ class Upstream:
         idle = {
             session.idle_s: key
             for key, session in self._sessions.items()
-            if isinstance(key, Client)
+            if isinstance(key, GatewayClient)
             and session.idle_s > UNUSED_S
             and not self._slots[key].subscribers.has_subscriptions
         }
@@ -318,7 +318,7 @@ class Upstream:
             slot.availability.announce({TOOLS_CHANGED})
         self._reconnector.start()
 
-    async def _open(self, key: Hashable, client: Client | None) -> Session:
+    async def _open(self, key: Hashable, client: GatewayClient | None) -> Session:
         slot = self._slot(key)
         client_identity = client.identity if client is not None and key is client else None
         self._backoff.check(slot.early_ends, client_identity)
@@ -392,7 +392,7 @@ class Upstream:
         for session in self._sessions.values():
             session.invalidate(change)
 
-    def _identity_for(self, key: Hashable, client: Client | None) -> ClientIdentity:
+    def _identity_for(self, key: Hashable, client: GatewayClient | None) -> ClientIdentity:
         """The identity for a session: the client's own if it serves that client alone."""
         if client is not None and self._single_client:
             self.shared_identity = client.identity
@@ -423,10 +423,10 @@ class Upstream:
                 self._slots[key].availability.on_unavailable(_change_notifications(session))
                 self._reconnector.start()
 
-    def _waiting_clients(self) -> list[Client]:
+    def _waiting_clients(self) -> list[GatewayClient]:
         return [client for slot in self._slots.values() if (client := slot.availability.waiting_client) is not None]
 
-    async def _reconnect(self, client: Client) -> bool:
+    async def _reconnect(self, client: GatewayClient) -> bool:
         was_open = self.has_session_for(client)
         try:
             session = await self.session(client)

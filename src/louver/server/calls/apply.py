@@ -44,8 +44,8 @@ async def apply_projection(entry: Entry, projection: Projection, output: Output)
     def validated(value: Json) -> KeptValue:
         by = declared_plan
         if by is None:
-            told_within = output.seat == "wrapped text"
-            by = entry.plan_inferred(projection, infer([value]), wrapper, told_within=told_within)
+            with_wrapper = output.seat == "wrapped text"
+            by = entry.plan_inferred(projection, infer([value]), wrapper, with_wrapper=with_wrapper)
         return KeptValue(value, by, by.validator.is_valid(value), is_partial=value != output.value)
 
     if plan.looks_at_more(output.value, MAX_ON_LOOP):

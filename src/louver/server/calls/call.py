@@ -60,7 +60,7 @@ class CallOutcome:
         """A result that replaces the answer, with a receipt that gives the reason."""
         if self.request is None:
             return result
-        meta = {key: said for key, said in members(result.get("_meta")).items() if key != self.request.key}
+        meta = {key: value for key, value in members(result.get("_meta")).items() if key != self.request.key}
         return _with_receipt({**result, "_meta": meta}, self.request, NotApplied(reason=reason))
 
 
