@@ -13,7 +13,7 @@ import pytest
 
 from louver.core.paths.mask import exclude_mask, remade
 from louver.core.policy import visibility
-from louver.server.policy import enforcer, passthrough, visible_tools
+from louver.server.policy import enforcer, message_filter, visible_tools
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.results.results import Results
 from tests.policy import canaries
@@ -79,7 +79,7 @@ STEPS = {
         (enforcer, {"_withhold_text": lambda said, shown, *_: {**shown, "content": said["content"][1:]}})
     ],
     "meta is passed on": [
-        (passthrough.PassthroughFilter, {"_allowed_meta": lambda self, said: {"_meta": said.get("_meta", {})}})
+        (message_filter.MessageFilter, {"_allowed_meta": lambda self, said: {"_meta": said.get("_meta", {})}})
     ],
     "errors are passed on": [
         (PolicyEnforcer, {"refusal": lambda self, error, record: error}),

@@ -436,7 +436,7 @@ def test_what_a_server_may_say_is_said_without_more(policed, method, params, sho
 )
 def test_what_a_server_may_say_unasked(policed, method, uri, may):
     """PRIVACY.md, P5."""
-    assert policed(resources=["file:///open"]).allows_notification(method, uri) is may
+    assert policed(resources=["file:///open"]).allows_server_message(method, uri) is may
 
 
 def test_how_many_fields_there_were_is_counted_where_it_is_written_down(policed):

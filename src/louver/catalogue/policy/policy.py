@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args
 from urllib.parse import unquote
 
 from louver.catalogue.files.folder import read_json
@@ -33,18 +33,10 @@ if TYPE_CHECKING:
 # Whether a server's error texts are replaced, or passed on.
 Errors = Literal["constant", "passthrough"]
 
-# What a server may send besides tool results.
+# What a policy can allow besides tool calls.
 Feature = Literal["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
 
-FEATURES: Final[tuple[Feature, ...]] = (
-    "progress",
-    "logging",
-    "elicitation",
-    "sampling",
-    "prompts",
-    "completion",
-    "instructions",
-)
+FEATURES: Final[tuple[Feature, ...]] = get_args(Feature)
 
 # Key for all tools that are not named.
 OTHERS: Final = "*"

@@ -21,14 +21,20 @@ from louver.core.json import members
 from louver.jsonrpc.errors import JsonRpcError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from opentelemetry.context import Context
 
     from louver.server.request import Next, Request
 
 
-async def trace_request(request: Request, call_next: Next) -> dict[str, Any]:
+def trace_request(request: Request, call_next: Next) -> Awaitable[dict[str, Any]]:
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
-        return await call_next(request)
+        return call_next(request)
+    return _traced(request, call_next)
+
+
+async def _traced(request: Request, call_next: Next) -> dict[str, Any]:
     name: object = request.params.get("name")
     target = f" {name}" if isinstance(name, str) else ""
     with get_tracer("louver").start_as_current_span(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Header = tuple[bytes, bytes]
 
 IDENTITY: Final = "louver.identity"
-"""Key of the caller in the ASGI scope, where clients need tokens."""
+"""The entry of the ASGI scope with the identity of the caller, where clients need tokens."""
 
 _STREAM: Final = (
     (b"content-type", b"text/event-stream"),

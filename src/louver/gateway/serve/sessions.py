@@ -52,7 +52,7 @@ class HttpSessions:
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Serve a message."""
-        session = self._find(exchange)
+        session = self._find_own(exchange)
         is_opening = SESSION_HEADER not in exchange.headers
         if is_opening:
             if message.get("method") != "initialize" or "id" not in message:
@@ -73,7 +73,7 @@ class HttpSessions:
 
     async def get(self, exchange: HttpExchange) -> None:
         """Serve the stream of a session, or the rest of one."""
-        session = self._find(exchange)
+        session = self._find_own(exchange)
         if session is None:
             await self._refuse_unknown(exchange)
         elif not exchange.accepts(_STREAM_TYPE):
@@ -83,7 +83,7 @@ class HttpSessions:
 
     async def delete(self, exchange: HttpExchange) -> None:
         """End a session."""
-        session = self._find(exchange)
+        session = self._find_own(exchange)
         if session is None:
             await self._refuse_unknown(exchange)
             return
@@ -94,9 +94,9 @@ class HttpSessions:
         """End all sessions."""
         await asyncio.gather(*map(self._close, list(self._sessions.values())), *self._tasks)
 
-    def _find(self, exchange: HttpExchange) -> HttpSession | None:
+    def _find_own(self, exchange: HttpExchange) -> HttpSession | None:
         session = self._sessions.get(exchange.headers.get(SESSION_HEADER, ""))
-        # To another caller it does not exist.
+        # To another caller it does not exist. Without authentication all callers are one.
         return None if session is None or session.owner != exchange.identity.key else session
 
     async def _refuse_unknown(self, exchange: HttpExchange) -> None:

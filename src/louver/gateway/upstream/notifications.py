@@ -4,7 +4,8 @@
     list_changed                  all clients, debounced
     resources/updated             all clients that watch the resource or a parent of it
 
-Other notifications go to all clients. Each client's `outbox` keeps their order.
+Other notifications go to all clients. Under a policy, only those go that `server/policy/message_filter.py` allows.
+Each client's `outbox` keeps their order.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class Notifications:
     async def close(self) -> None:
         await self._debouncer.close()
 
-    def allows_notification(self, method: str, params: Params) -> bool:
+    def allows_server_message(self, method: str, params: Params) -> bool:
         """Whether the policy allows a message to reach clients."""
-        return self._guard is None or self._guard.enforcer.allows_notification(method, (params or {}).get("uri"))
+        return self._guard is None or self._guard.enforcer.allows_server_message(method, (params or {}).get("uri"))
 
     def visible_params(self, method: str, params: Params) -> Params:
         """The params that the policy allows."""
@@ -75,7 +76,7 @@ class Notifications:
             await self._broadcast(method, params)
 
     async def deliver_to(self, caller: Caller, method: str, params: Params) -> None:
-        """Deliver a notification of a request; logs below its client's level are dropped."""
+        """Deliver a notification of a request, whose caller filters by the policy; logs below its level are dropped."""
         if method in LIST_CHANGED_METHODS:
             self._on_list_changed(method)
         if method != _LOG or caller.client.accepts_level(params, self._default_level()):
@@ -88,7 +89,7 @@ class Notifications:
 
     async def _broadcast(self, method: str, params: Params, except_client: GatewayClient | None = None) -> None:
         """Deliver to all clients except the one that has it already."""
-        if not self.allows_notification(method, params):
+        if not self.allows_server_message(method, params):
             return
         params = self.visible_params(method, params)
         for variant in self._for_watched(params) if method == RESOURCE_UPDATED else (params,):

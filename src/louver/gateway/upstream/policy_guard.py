@@ -1,4 +1,4 @@
-"""The guard of an upstream: its requests and answers pass through a policy (`louver.server.policy.enforcer`).
+"""The guard of an upstream: its requests, answers and notifications pass a policy (`louver.server.policy.enforcer`).
 
     client ── ... ── dispatch ── guard ── session ── upstream
                                  policy: raw -> visible
@@ -113,13 +113,13 @@ class FilteredCaller:
         return self.caller.is_live
 
     async def notify(self, method: str, params: Params) -> None:
-        if self.enforcer.allows_notification(method, (params or {}).get("uri")):
+        if self.enforcer.allows_server_message(method, (params or {}).get("uri")):
             await self.caller.notify(method, self.enforcer.visible_params(method, params))
 
     async def pause(self) -> None:
         await self.caller.pause()
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
-        if not self.enforcer.allows_notification(method):
+        if not self.enforcer.allows_server_message(method):
             raise JsonRpcError(code=INVALID_REQUEST, message="the policy for this server lets no such question through")
         return await self.caller.ask(method, self.enforcer.visible_params(method, params))

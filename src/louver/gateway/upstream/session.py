@@ -150,7 +150,7 @@ class Session:
             self._change_stream,
             self.call,
             self._ask,
-            self._notifications.allows_notification,
+            self._notifications.allows_server_message,
             self._timeout_s,
         )
         self._tasks.start(self._subscriptions.resume())
@@ -221,7 +221,7 @@ class Session:
         elif (
             len(clients) == 1
             and self._in_flight.clients <= clients
-            and self._notifications.allows_notification(method, params)
+            and self._notifications.allows_server_message(method, params)
         ):
             (client,) = clients
             ask, params = client.ask, self._notifications.visible_params(method, params)

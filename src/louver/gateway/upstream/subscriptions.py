@@ -38,7 +38,7 @@ class Subscriptions:
         change_stream: ChangeStream | None,  # `None` for a handshake upstream
         call: Callable[[Caller, str, Params], Awaitable[dict[str, Any]]],  # sends a client's request
         ask: Callable[[str, Params], Awaitable[dict[str, Any]]],  # sends the gateway's own
-        allows_notification: Callable[[str, Params], bool],  # whether the policy allows a notification
+        allows_server_message: Callable[[str, Params], bool],  # whether the policy allows a notification
         timeout_s: float,  # longest wait for another client's request
     ) -> None:
         self._name = name
@@ -46,7 +46,7 @@ class Subscriptions:
         self._change_stream = change_stream
         self._call = call
         self._ask = ask
-        self._allows_notification = allows_notification
+        self._allows_server_message = allows_server_message
         self._timeout_s = timeout_s
         self._subscribed: set[str] = set()
         # By URI, while a task holds the lock or waits for it.
@@ -67,7 +67,7 @@ class Subscriptions:
         try:
             async with self._level_lock:
                 level = self._subscribers.level
-                is_needed = bool(self._subscribers.levels) and self._allows_notification("notifications/message", {})
+                is_needed = bool(self._subscribers.levels) and self._allows_server_message("notifications/message", {})
                 if is_needed and await self._resend("logging/setLevel", {"level": level}):
                     self._level = level
             for uri in sorted(self._watched_uris):
@@ -163,7 +163,7 @@ class Subscriptions:
     @property
     def _watched_uris(self) -> set[str]:
         notification = "notifications/resources/updated"
-        return {uri for uri in self._subscribers.watched if self._allows_notification(notification, {"uri": uri})}
+        return {uri for uri in self._subscribers.watched if self._allows_server_message(notification, {"uri": uri})}
 
     def _lock_of(self, uri: str) -> asyncio.Lock:
         """The lock for requests about one resource."""

@@ -2,7 +2,7 @@
 
     tools/list     the tools that the policy serves, with the schema of what the caller may see
     tools/call     PRUNE the output -> validate it against that schema -> rewrite `content` from it
-    all else       constant text and a log id for errors; nothing else unless the policy allows it
+    all else       `message_filter.py`; for errors constant text and a log id
 
 All other parts get only this output. Sources: PRIVACY.md, "One pipeline", P1 to P7, P18.
 """
@@ -26,7 +26,7 @@ from louver.errors import OutputInvalid, Withheld
 from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
 from louver.protocol.output import blocks, find_output
 from louver.server.calls.output import write_output
-from louver.server.policy.passthrough import server_info
+from louver.server.policy.message_filter import server_info
 from louver.server.policy.raw import Raw, Visible
 from louver.server.policy.visible_tools import VisibleTools, schema_unless_text, with_distinct_names
 from louver.server.refusals import error_result
@@ -178,7 +178,8 @@ class PolicyEnforcer(VisibleTools):
         requests = members(result.get("inputRequests"))
         may = result["resultType"] == "input_required"
         if not may or not all(
-            is_object(request) and self.allows_notification(str(request.get("method"))) for request in requests.values()
+            is_object(request) and self.allows_server_message(str(request.get("method")))
+            for request in requests.values()
         ):
             raise self.refusal(JsonRpcError(code=INVALID_PARAMS, message=""), record)
         shown_requests = {key: self._visible_request(each) for key, each in requests.items()}

@@ -24,7 +24,7 @@ from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, text_wrapper
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_VISIBLE_TOOLS
-from louver.server.policy.passthrough import PassthroughFilter
+from louver.server.policy.message_filter import MessageFilter
 
 if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy, ToolPolicy
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 _ANNOTATIONS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
-class VisibleTools(PassthroughFilter):
+class VisibleTools(MessageFilter):
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(policy)
         self.server = server

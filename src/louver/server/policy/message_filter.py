@@ -1,6 +1,7 @@
-"""The passthrough filter of a policy: messages between clients and a server, except the answers of its tools.
+"""Messages between clients and a server under a policy, except the answers of its tools: requests and notifications.
 
-It passes what the policy allows by a word, the resources that it covers, and the `_meta` keys that it lists.
+A method passes if the policy allows its feature; a method that is not listed here is dropped. Resources pass if the
+policy covers them, and `_meta` with the keys that it lists.
 Source: PRIVACY.md, P2, P4 and P5.
 """
 
@@ -15,12 +16,12 @@ from louver.protocol.mcp import SERVER_INFO_META_KEY
 from louver.protocol.output import blocks
 
 if TYPE_CHECKING:
-    from louver.catalogue.policy.policy import Policy
+    from louver.catalogue.policy.policy import Feature, Policy
     from louver.core.json import Json
 
 _SERVER_INFO_KEYS: Final = ("name", "title", "version")
-# Method -> the word by which a policy allows it.
-_FEATURES: Final = {
+# Method of a client's request, or of a server's message -> the feature by which a policy allows it.
+_FEATURE_OF: Final[dict[str, Feature]] = {
     "prompts/list": "prompts",
     "prompts/get": "prompts",
     "completion/complete": "completion",
@@ -43,18 +44,18 @@ _ALWAYS_ALLOWED: Final = frozenset(
 )
 
 
-class PassthroughFilter:
+class MessageFilter:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
 
-    def allows_notification(self, method: str, uri: object = None) -> bool:
+    def allows_server_message(self, method: str, uri: object = None) -> bool:
         """Whether a notification or request of the server reaches clients."""
         if method == "notifications/resources/updated":
             return isinstance(uri, str) and self.policy.covers(uri)
-        return method in _ALWAYS_ALLOWED or _FEATURES.get(method) in self.policy.allowed_features
+        return method in _ALWAYS_ALLOWED or _FEATURE_OF.get(method) in self.policy.allowed_features
 
     def visible_params(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The params of such a message as clients get them."""
+        """The params of an allowed message of the server; None if it needs none."""
         if method in _ALWAYS_ALLOWED or params is None:
             return None
         if method == "notifications/resources/updated":
@@ -69,7 +70,7 @@ class PassthroughFilter:
             if not self.policy.covers(str(params.get("uri"))):
                 raise JsonRpcError(code=INVALID_PARAMS, message="Unknown resource")
             return None
-        if _FEATURES.get(method) in self.policy.allowed_features:
+        if _FEATURE_OF.get(method) in self.policy.allowed_features:
             return None
         if method == "logging/setLevel":
             return {}
