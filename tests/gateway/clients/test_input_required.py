@@ -154,7 +154,10 @@ async def test_a_call_that_has_waited_is_not_begun_again():
     asked = []
 
     class Gone:
-        guard = None
+        name, guard = "gone", None
+
+        def kept_for(self, client):
+            return None
 
         def is_retryable(self, method, params):
             return True
