@@ -18,6 +18,7 @@ import sys
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from random import Random
 from time import perf_counter
@@ -68,8 +69,7 @@ class Pipeline:
             writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
         self.audiences = PerAudience(lambda who: self.audience(who), self._made)
-        caller: Any = self.caller
-        self.server.middleware[:] = [StepMiddleware([audit, self._step], Identity(caller))]
+        self.server.middleware[:] = [StepMiddleware([self._identify, audit, self._step])]
 
     def begin(self, case: Case) -> None:
         """Serve the tool of another case."""
@@ -102,6 +102,10 @@ class Pipeline:
 
     def _hides(self, who: Any, tool: str, path: Any) -> bool:
         return self.policed.hides(tool, who, path)
+
+    def _identify(self, request: Any, call_next: Any) -> Any:
+        caller: Any = self.caller
+        return call_next(replace(request, identity=Identity(caller)))
 
     async def _step(self, request: Any, call_next: Any) -> Any:
         if request.method in ("server/discover", "initialize", "ping"):

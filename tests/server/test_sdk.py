@@ -13,7 +13,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Pro
 
 import louver
 from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.server.request import ANONYMOUS, Identity
+from louver.server.request import ANONYMOUS
 from louver.server.sdk import SdkConnection, StepMiddleware, identity_of, on_tools_published, words
 from server.profiles import PROFILE, SCHEMA, lowlevel, tool
 from server.reading import descriptions
@@ -21,8 +21,6 @@ from server.test_callers import caller
 from server.wire import CLIENT, NEW, OLD, PROGRAM, connect
 
 pytestmark = pytest.mark.anyio
-
-ANN = Principal("ann", "desk", frozenset({"orders:read"}), frozenset({"support"}))
 
 
 def of_token(**said):
@@ -71,28 +69,20 @@ class Seen:
         self.requests.append(request)
         return await call_next(self._change(request))
 
-    def before(self, server, identity=ANONYMOUS):
-        server.middleware.insert(0, StepMiddleware([self.step], identity))
+    def before(self, server):
+        server.middleware.insert(0, StepMiddleware([self.step]))
         return server
 
 
-async def test_who_is_served_over_stdio_is_who_sends_each_request(era):
-    """Ours: it is given with the steps; requests are answered in tasks of the transport."""
-    for identity in (Identity(ANN), ANONYMOUS):
-        seen = Seen()
-        async with connect(seen.before(lowlevel(t=tool(SCHEMA)).server, identity), era) as wire:
-            await wire.call("t")
-        assert {request.identity for request in seen.requests} == {identity}
-
-
-async def test_a_token_goes_before_who_is_served(era):
-    """Ours: a request that says who it is, is of nobody else."""
+async def test_a_request_is_of_the_principal_of_its_token(era):
+    """Ours: requests are answered in tasks of the transport; without a token nobody is known."""
     seen = Seen()
-    async with connect(seen.before(lowlevel(t=tool(SCHEMA)).server, Identity(ANN)), era) as wire:
+    async with connect(seen.before(lowlevel(t=tool(SCHEMA)).server), era) as wire:
         with caller("other"):
             await wire.call("t")
         await wire.call("t")
-    assert [request.identity.principal for request in seen.requests[-2:]] == [Principal(client="other"), ANN]
+    first, second = (request.identity for request in seen.requests[-2:])
+    assert (first.principal, second) == (Principal(client="other"), ANONYMOUS)
 
 
 async def test_a_request_holds_what_the_client_has_sent(era):

@@ -45,9 +45,8 @@ _OPENING: Final = f"{PREFIX}opening"
 class StepMiddleware:
     """A middleware that runs steps, the outermost first, before the server."""
 
-    def __init__(self, steps: Sequence[Step], identity: Identity = ANONYMOUS) -> None:
+    def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = steps
-        self._identity = identity  # of requests without a token
         # In 2026-07-28 the SDK makes a connection for each request; its outbound is that of the stream.
         self._shared: WeakKeyDictionary[NotifyOnlyOutbound, dict[str, Any]] = WeakKeyDictionary()
 
@@ -68,7 +67,7 @@ class StepMiddleware:
             ctx.request_id,
             ctx.protocol_version,
             connection,
-            self._identity if token is None else identity_of(token),
+            ANONYMOUS if token is None else identity_of(token),
             None if ctx.request is None else getattr(getattr(ctx.request, "client", None), "host", "none"),
             ctx.close_sse_stream,
         )

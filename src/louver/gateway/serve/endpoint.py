@@ -56,6 +56,9 @@ logger = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_ORIGINS: Final = frozenset(f"http://{host}" for host in LOOPBACK)
+"""Pages that may call: those of the machine itself, at any port."""
+
 
 _ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 _STATUS: Final = {
@@ -112,7 +115,7 @@ class McpEndpoint:
         if host not in self._hosts and name not in LOOPBACK and f"{name}:*" not in self._hosts:
             return 421, "Invalid Host header"
         origin = headers.get("origin")
-        if origin and origin.removeprefix("http://").rpartition(":")[0] not in LOOPBACK:
+        if origin and origin.rpartition(":")[0] not in _ORIGINS:
             return 403, "Invalid Origin header"
         return None
 
