@@ -25,12 +25,14 @@ class Model:
     Attributes:
         steps: `{"tool": name, "arguments": {...}}` each.
         tools: Those that it was shown, by name: `{"description", "parameters"}`.
+        first: The names of those in the first request.
         seen: The results of tools in the last request, as texts.
     """
 
     steps: list
     url: str = ""
     tools: dict = field(default_factory=dict)
+    first: list | None = None
     seen: list = field(default_factory=list)
 
     def next(self, kind, body):
@@ -38,6 +40,7 @@ class Model:
         tools = dict(_TOOLS[kind](body))
         seen = list(_RESULTS[kind](body))
         self.tools |= tools
+        self.first = list(tools) if self.first is None else self.first
         if len(seen) >= len(self.seen):
             self.seen = seen
         if not tools or len(seen) >= len(self.steps):
