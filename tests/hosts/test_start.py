@@ -1,4 +1,4 @@
-"""A host that does not wait for its servers has the tools of a slow one in its first request, from the second run on."""
+"""A host that does not wait has the tools of a slow server in its first request, once it has run before."""
 
 from __future__ import annotations
 

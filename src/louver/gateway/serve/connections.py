@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.offload import Cancellation
 from louver.core.json import is_object
@@ -23,14 +23,12 @@ from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator
 
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Identity, Next
 
     Send = Callable[[bytes, RequestId | None], Awaitable[None]]  # a message, and the request whose stream it goes to
-
-T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +41,13 @@ class InFlightRequests:
     def __init__(self) -> None:
         self._cancellations: dict[RequestId, Cancellation] = {}
 
-    async def run(self, request_id: RequestId, work: Awaitable[T]) -> T | None:
-        """The result of the work for a request; None if the client has cancelled it."""
+    @contextmanager
+    def track(self, request_id: RequestId) -> Generator[Cancellation]:
+        """Within the block a request can be cancelled."""
         key = normalized_id(request_id)
         cancellation = self._cancellations[key] = Cancellation()
         try:
-            return await cancellation.run(work)
+            yield cancellation
         finally:
             # A client may use an id twice.
             if self._cancellations.get(key) is cancellation:
@@ -120,7 +119,9 @@ class HandshakeConnection:
         params: dict[str, Any] = message.get("params") or {}
         request_id = message["id"]
         request = Request(message["method"], params, request_id, self.version, self, identity, address, pause)
-        response = await self._in_flight.run(request_id, respond(self._answer_and_open, request))
+        answer = self._answer_and_open if message["method"] == "initialize" else self._answer
+        with self._in_flight.track(request_id) as cancellation:
+            response = await cancellation.run(respond(answer, request))
         return None if response is None else response[0]
 
     async def receive(self, message: dict[str, Any], identity: Identity, address: str | None = None) -> None:
@@ -201,6 +202,5 @@ class HandshakeConnection:
 
     async def _answer_and_open(self, request: Request) -> dict[str, Any]:
         result = await self._answer(request)
-        if request.method == "initialize":
-            self.opening, self.version = request.params, result["protocolVersion"]
+        self.opening, self.version = request.params, result["protocolVersion"]
         return result

@@ -45,7 +45,7 @@ from louver.protocol.mcp import (
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from starlette.types import Receive, Scope, Send
 
@@ -84,19 +84,17 @@ class McpEndpoint:
         self._sessions = HttpSessions(gateway.answer)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-            return
+            return self._lifespan(receive, send)
         exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
         if scope["path"] != PATH:
-            await exchange.respond_text(404, "Not Found")
-        elif (refused := self._refused(exchange)) is not None:
-            await exchange.respond_text(*refused)
-        elif exchange.headers.get(VERSION_HEADER) in (None, *HANDSHAKE_VERSIONS):
-            await self._serve_handshake(exchange)
-        else:
-            await self._serve_modern(exchange)
+            return exchange.respond_text(404, "Not Found")
+        if (refused := self._refused(exchange)) is not None:
+            return exchange.respond_text(*refused)
+        if exchange.headers.get(VERSION_HEADER) in (None, *HANDSHAKE_VERSIONS):
+            return self._serve_handshake(exchange)
+        return self._serve_modern(exchange)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -121,18 +121,17 @@ class OpenRequests:
         self._is_drained = False
         self._calls_done = asyncio.Event()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-        elif scope["path"] == "/healthz":
-            await _send_text(send, 200, "ok")
-        elif scope["path"] == "/readyz":
-            await _send_text(send, 503 if self._is_draining else 200, "ending" if self._is_draining else "ok")
-        elif self._is_drained:
+            return self._app(scope, receive, send)
+        if scope["path"] == "/healthz":
+            return _send_text(send, 200, "ok")
+        if scope["path"] == "/readyz":
+            return _send_text(send, 503 if self._is_draining else 200, "ending" if self._is_draining else "ok")
+        if self._is_drained:
             # A connection that is not closed yet can still bring a request.
-            await _send_text(send, 503, "ending")
-        else:
-            await self._serve(scope, receive, send)
+            return _send_text(send, 503, "ending")
+        return self._serve(scope, receive, send)
 
     async def drain(self, seconds: float, end_streams: Callable[[], None]) -> None:
         """Wait for open calls, then end streams and cancel the rest."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +27,7 @@ from louver.limits import HTTP_SESSION_IDLE_S, MAX_HTTP_SESSIONS, PING_S, RETRY_
 from louver.protocol.mcp import LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Generator
 
     from louver.gateway.serve.event_store import SessionEvents
     from louver.gateway.serve.exchange import HttpExchange
@@ -66,7 +67,8 @@ class HttpSessions:
             await exchange.refuse(404, _NOT_FOUND)
             return
         try:
-            await self._serve(session, session.post(exchange, message))
+            with self._in_use(session):
+                await session.post(exchange, message)
         finally:
             if is_opening and not session.connection.is_open:
                 await self._close(session)
@@ -79,7 +81,8 @@ class HttpSessions:
         elif not exchange.accepts(_STREAM_TYPE):
             await exchange.refuse(406, "Not Acceptable: Client must accept text/event-stream", session.header)
         else:
-            await self._serve(session, session.get(exchange))
+            with self._in_use(session):
+                await session.get(exchange)
 
     async def delete(self, exchange: HttpExchange) -> None:
         """End a session."""
@@ -111,12 +114,13 @@ class HttpSessions:
         session = self._sessions[session_id] = HttpSession(session_id, self._answer, events, self._silent, exchange)
         return session
 
-    async def _serve(self, session: HttpSession, work: Coroutine[Any, Any, None]) -> None:
-        """Do the work of a request; the session does not expire meanwhile."""
+    @contextmanager
+    def _in_use(self, session: HttpSession) -> Generator[None]:
+        """Within the block a session does not expire."""
         session.requests += 1
         self._idle.cancel(session)
         try:
-            await work
+            yield
         finally:
             session.requests -= 1
             if session.requests == 0 and session.session_id in self._sessions:

@@ -175,7 +175,8 @@ class _StdioServer:
         version = check_envelope(message)
         connection = StatelessConnection(self._send, self._shared)
         request = Request(message["method"], params, message["id"], version, connection, self._identity)
-        response = await self._in_flight.run(message["id"], respond(self._answer, request))
+        with self._in_flight.track(message["id"]) as cancellation:
+            response = await cancellation.run(respond(self._answer, request))
         return None if response is None else response[0]
 
     async def _notify(self, message: dict[str, Any]) -> None:
