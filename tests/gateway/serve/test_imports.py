@@ -9,7 +9,7 @@ import pytest
 
 OVER_HTTP = ["louver.gateway.serve.endpoint", "louver.gateway.serve.http", "louver.gateway.transports.http"]
 OVER_STDIO = ["louver.gateway.serve.stdio", "louver.gateway.transports.stdio"]
-HEAVY = {"mcp", "mcp_types", "jsonschema", "sqlite3", "cryptography"}
+HEAVY = {"mcp", "mcp_types", "jsonschema", "cryptography"}
 
 
 @pytest.mark.parametrize("modules", [OVER_HTTP, OVER_STDIO], ids=["http", "stdio"])
