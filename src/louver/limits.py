@@ -263,6 +263,10 @@ FOLLOWED_S = 1.0
 MAX_CLIENT_LINE = 4 * 1024 * 1024
 """Largest message of a client, in bytes."""
 
+MAX_ID_CHARACTERS = 1000
+MAX_ID_BITS = 1024
+"""Longest id of a client's request, as a text and as a number."""
+
 MAX_CLIENT_VALUES = 200_000
 MAX_CLIENT_CONTAINERS = 100_000
 """Elements and members of a client's message (parsed on the event loop in 0.1 s), and slower arrays and objects."""

@@ -7,13 +7,13 @@ b'{"jsonrpc":"2.0","id":1,"result":{}}'        a response
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
 from louver.core.json import is_object
 from louver.jsonrpc.errors import INVALID_REQUEST, PARSE_ERROR, JsonRpcError
-from louver.jsonrpc.inbound_limits import check
+from louver.jsonrpc.inbound_limits import check, is_id
 
 
 def read(raw: bytes) -> dict[str, Any]:
@@ -35,10 +35,6 @@ def read(raw: bytes) -> dict[str, Any]:
             "a message is a request, a notification or a response of JSON-RPC 2.0, whose params are an object",
         )
     return message
-
-
-def is_id(value: object) -> TypeGuard[int | str]:
-    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _is_request(message: dict[str, Any]) -> bool:

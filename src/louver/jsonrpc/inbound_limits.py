@@ -12,11 +12,17 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from louver.core.json import holds_more, is_deeper, is_object
 from louver.jsonrpc.errors import INVALID_REQUEST, PARSE_ERROR, JsonRpcError
-from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
+from louver.limits import (
+    MAX_CLIENT_CONTAINERS,
+    MAX_CLIENT_DEPTH,
+    MAX_CLIENT_VALUES,
+    MAX_ID_BITS,
+    MAX_ID_CHARACTERS,
+)
 
 if TYPE_CHECKING:
     from louver.jsonrpc.codec import RequestId
@@ -41,10 +47,19 @@ def peek_request_id(raw: bytes) -> RequestId | None:
         check(raw)
         message = json.loads(raw.decode(errors="replace"))
         request_id = message.get("id") if is_object(message) and "method" in message else None
-        return request_id if isinstance(request_id, int | str) and not isinstance(request_id, bool) else None
+        # Half a surrogate pair cannot be written.
+        str(request_id).encode()
+        return request_id if is_id(request_id) else None
     if (found := _ID_FIRST.match(raw) or _METHOD_FIRST.match(raw)) is None and _IS_REQUEST.match(raw):
         found = _ID_LAST.search(raw[-200:])
     return None if found is None else json.loads(found[1])
+
+
+def is_id(value: object) -> TypeGuard[int | str]:
+    """Whether a value can be the id of a request; texts are bounded, since ids are kept with streams."""
+    if isinstance(value, str):
+        return len(value) <= MAX_ID_CHARACTERS
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= MAX_ID_BITS
 
 
 _LIMITS: Final = (

@@ -151,5 +151,5 @@ def test_a_session_that_is_over_stores_nothing_more():
     all_events.close_session(session)
     all_events.close_session(session)
     session.store("a", answer_of(1), is_response=True)
-    assert again(session, opened) == ("a", [])
+    assert again(session, opened) == (None, [])
     assert (all_events._count, all_events._bytes) == (0, 0)

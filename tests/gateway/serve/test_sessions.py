@@ -14,6 +14,7 @@ from louver.gateway.serve import sessions
 from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY
 from louver.server.request import Identity
+from server.threads import turns
 
 pytestmark = pytest.mark.anyio
 
@@ -239,6 +240,35 @@ async def test_an_event_that_is_none_resumes_nothing(app, last):
     assert (found.status, events(found)) == (200, [])
 
 
+async def test_a_stream_that_nobody_reads_is_pinged_once(monkeypatch, answers):
+    """Ours: pings that cannot be written would pile up."""
+    monkeypatch.setattr(sessions, "PING_S", 0.001)
+    app = McpEndpoint(served(answers))
+    session = await opened(app)
+    pings, full = [], asyncio.Event()
+
+    async def note(sent):
+        if sent.get("body", b"").startswith(b": ping"):
+            pings.append(sent)
+            full.set()
+            await asyncio.Event().wait()
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, "mcp-session-id": session}.items()]
+    scope = {"type": "http", "method": "GET", "path": "/mcp", "headers": headers, "client": ("127.0.0.9", 1)}
+    listening = asyncio.create_task(app(scope, receive, note))
+    await full.wait()
+    for _ in range(5):
+        await send(app, asks("tools/list"), session=session)
+        await turns()
+    assert len(pings) == 1
+    await app._sessions.close()
+    listening.cancel()
+    await asyncio.wait([listening])
+
+
 async def test_a_cancelled_request_ends_with_an_error(app, answers):
     """Ours, as the SDK: the stream of a request ends only with a response."""
     session = await opened(app)
@@ -321,6 +351,16 @@ async def test_a_request_has_a_stream_whatever_its_id(app, number):
     assert events(listening) == []
     listening.left.set()
     await stream
+
+
+async def test_a_number_and_its_text_are_two_requests(app, answers):
+    """JSON-RPC: 7 and "7" are two ids; each has its own answer."""
+    session = await opened(app)
+    first = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session))
+    await answers.begun.wait()
+    second = await send(app, asks("tools/call", "7", name="t"), session=session)
+    answers.go_on.set()
+    assert [events(heard)[-1][1]["id"] for heard in (await first, second)] == [7, "7"]
 
 
 async def test_so_many_sessions_are_open(app, monkeypatch):

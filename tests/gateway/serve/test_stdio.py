@@ -20,6 +20,7 @@ from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
 from louver.gateway.serve import stdio, stdio_streams
+from louver.jsonrpc import codec
 from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH
 from louver.server.request import ANONYMOUS
@@ -348,12 +349,12 @@ def test_requests_of_one_id_are_answered_each(command, numbers):
     [
         (["None"], {}, ["None"]),
         ([1], {"requestId": "1"}, []),
-        ([1, "1"], {"requestId": 1}, [1]),
+        ([1, "1"], {"requestId": 1}, ["1"]),
         ([7, 7], {"requestId": 7}, [7]),
     ],
 )
-def test_what_is_cancelled_is_what_the_sdk_takes_for_it(command, numbers, of, left):
-    """Ours: of requests of one id the last; the others are waited for."""
+def test_what_is_cancelled_is_the_last_request_of_that_id(command, numbers, of, left):
+    """Ours: a text that came back for a number is that number, unless it is the id of another."""
     calls = [asked(ASKED[0], number, {"name": "work", "arguments": {"seconds": 1.5}}) for number in numbers]
     lines = [*calls, json.dumps({**CANCELLED, "params": of})]
     said = "\n".join([conversation(HANDSHAKE, []), *lines])
@@ -425,6 +426,33 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
     async with asyncio.timeout(SOON_S):
         server = stdio._StdioServer(listen, ANONYMOUS, read_line, write_line)
         await server.serve(lambda: None, close_upstreams)
+
+
+async def test_what_an_upstream_writes_on_several_lines_is_one_line():
+    """MCP, stdio: a line break ends a message; else an upstream could write messages of its own."""
+    lines = conversation(STATELESS, [("tools/call", {"name": "t"})]).encode().splitlines()
+    # An id that cannot be written is that of nobody.
+    lines.append(asked(ASKED[0], "\ud800", {}).encode())
+    written = []
+
+    async def answer(request):
+        came = b'{"jsonrpc":"2.0","id":9,"result":{"content":[],\r\n"_meta":\n{"id":77}\n}}'
+        request.record.received = result = codec.read(came).result()
+        return result
+
+    async def read_line():
+        return lines.pop(0) if lines else b""
+
+    async def write_line(line):
+        written.append(line)
+
+    async def nothing():
+        pass
+
+    async with asyncio.timeout(SOON_S):
+        await stdio._StdioServer(answer, ANONYMOUS, read_line, write_line).serve(lambda: None, nothing)
+    assert written
+    assert not any(b"\n" in line or b"\r" in line for line in written)
 
 
 @every_era

@@ -70,8 +70,9 @@ class ListenStreams:
 
     def publish(self, method: str, params: Params) -> None:
         """Send a change to the clients that named it; other notifications are ignored."""
-        if method == _UPDATED:
-            event = method, {"uri": (params or {}).get("uri")}
+        uri = (params or {}).get("uri")
+        if method == _UPDATED and isinstance(uri, str):
+            event = method, {"uri": uri}
         elif method in _LISTS:
             event = method, dict[str, Any]()
         else:

@@ -17,7 +17,7 @@ from louver.core.json import is_object
 from louver.gateway.serve.respond import forward_notification, message_text, respond
 from louver.jsonrpc.codec import normalized_id
 from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
-from louver.jsonrpc.inbound import is_id
+from louver.jsonrpc.inbound_limits import is_id
 from louver.limits import CLOSING_S
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
 from louver.server.request import Request
@@ -44,19 +44,21 @@ class InFlightRequests:
     @contextmanager
     def track(self, request_id: RequestId) -> Generator[Cancellation]:
         """Within the block a request can be cancelled."""
-        key = normalized_id(request_id)
-        cancellation = self._cancellations[key] = Cancellation()
+        cancellation = self._cancellations[request_id] = Cancellation()
         try:
             yield cancellation
         finally:
             # A client may use an id twice.
-            if self._cancellations.get(key) is cancellation:
-                del self._cancellations[key]
+            if self._cancellations.get(request_id) is cancellation:
+                del self._cancellations[request_id]
 
     def cancel(self, request_id: object) -> None:
-        cancellation = self._cancellations.get(normalized_id(request_id)) if is_id(request_id) else None
-        if cancellation is not None:
-            cancellation.cancel()
+        if not is_id(request_id):
+            return
+        for each in (request_id, normalized_id(request_id), str(request_id)):
+            if each in self._cancellations:
+                self._cancellations[each].cancel()
+                return
 
     def cancel_all(self) -> None:
         for cancellation in self._cancellations.values():
@@ -185,6 +187,7 @@ class HandshakeConnection:
     def stop_asking(self, message: str = "Connection closed") -> None:
         """Fail the open questions, and all further ones."""
         self._closed = JsonRpcError(CONNECTION_CLOSED, message)
+        self._initialized.set()
         for question in list(self._questions):
             self.resolve(question, self._closed)
 

@@ -19,9 +19,11 @@ from louver.limits import MAX_EVENT_BYTES, MAX_EVENTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from louver.jsonrpc.codec import RequestId
+
 
 class Missed(NamedTuple):
-    stream: str | None
+    stream: RequestId | None
     events: list[tuple[int, bytes]]  # number and text
     is_ended: bool  # whether the last of them is the response
 
@@ -29,15 +31,15 @@ class Missed(NamedTuple):
 class SessionEvents:
     """The stored events of one session."""
 
-    def __init__(self, store: Callable[[SessionEvents, str | None, bytes | None, bool], int]) -> None:
+    def __init__(self, store: Callable[[SessionEvents, RequestId | None, bytes | None, bool], int]) -> None:
         # Event number -> (stream, whether the event is the response that ends the stream).
-        self.sent: OrderedDict[int, tuple[str | None, bool]] = OrderedDict()
+        self.sent: OrderedDict[int, tuple[RequestId | None, bool]] = OrderedDict()
         # Texts not yet evicted. An event without a message only opens a stream and has no text.
         self.texts: OrderedDict[int, bytes] = OrderedDict()
         self.size = 0  # of the texts, in bytes
         self._store = store
 
-    def store(self, stream: str | None, message: bytes | None, *, is_response: bool = False) -> int:
+    def store(self, stream: RequestId | None, message: bytes | None, *, is_response: bool = False) -> int:
         """Store an event and return its number; without a message it opens the stream."""
         return self._store(self, stream, message, is_response)
 
@@ -85,8 +87,11 @@ class EventStore:
             self._sessions.remove(events)
             self._count -= len(events.sent)
             self._bytes -= events.size
+            # A session is part of cycles, which the garbage collector may find late.
+            events.sent.clear()
+            events.texts.clear()
 
-    def _store(self, events: SessionEvents, stream: str | None, message: bytes | None, is_response: bool) -> int:
+    def _store(self, events: SessionEvents, stream: RequestId | None, message: bytes | None, is_response: bool) -> int:
         number = next(self._numbers)
         if events not in self._sessions:
             return number

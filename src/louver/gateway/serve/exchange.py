@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
 
-from louver.gateway.serve.respond import error_text
+from louver.gateway.serve.respond import error_text, on_one_line
 from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 from louver.limits import MAX_CLIENT_LINE
 from louver.server.request import ANONYMOUS
@@ -35,7 +35,6 @@ _STREAM: Final = (
 )
 _JSON: Final = (b"content-type", b"application/json")
 _TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
-_ON_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 class HttpExchange:
@@ -74,7 +73,7 @@ class HttpExchange:
         length = self.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and (len(length) > 9 or int(length) > MAX_CLIENT_LINE):
             return None
-        body = b""
+        body = bytearray()
         while True:
             message = await self.receive()
             if message["type"] == "http.disconnect":
@@ -83,7 +82,7 @@ class HttpExchange:
             if len(body) > MAX_CLIENT_LINE:
                 return None
             if not message.get("more_body"):
-                return body
+                return bytes(body)
 
     async def left(self) -> None:
         """Wait until the client disconnects."""
@@ -126,8 +125,7 @@ PING: Final = b": ping\r\n\r\n"
 
 def event(message: bytes, event_id: int | None = None) -> bytes:
     """A message as an event."""
-    # Event data ends at a line break. An upstream's JSON may contain line breaks, but never inside a string.
-    data = b"event: message\r\ndata: " + message.translate(_ON_ONE_LINE) + b"\r\n\r\n"
+    data = b"event: message\r\ndata: " + on_one_line(message) + b"\r\n\r\n"
     return data if event_id is None else b"id: %d\r\n" % event_id + data
 
 

@@ -58,6 +58,7 @@ async def serve(
             open_requests,
             http=PlainFirstProtocol,
             ws="none",
+            interface="asgi3",
             log_config=None,
             access_log=False,
             proxy_headers=False,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -57,6 +57,14 @@ def message_text(method: str, params: dict[str, Any] | None, request_id: Request
     if params is not None:
         message["params"] = params
     return encode(message)
+
+
+_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+def on_one_line(message: bytes) -> bytes:
+    """A message without line breaks, which end lines and events: JSON has them between its tokens only."""
+    return message.translate(_LINE_BREAKS)
 
 
 def encode(message: Json) -> bytes:

@@ -49,7 +49,8 @@ class HttpSessions:
         self._events = EventStore()
         self._idle = Deadlines[HttpSession](HTTP_SESSION_IDLE_S, self._expire)
         self._silent = Deadlines[SseStream](PING_S, self._ping)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._pings: set[asyncio.Task[None]] = set()
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Serve a message."""
@@ -95,7 +96,9 @@ class HttpSessions:
 
     async def close(self) -> None:
         """End all sessions."""
-        await asyncio.gather(*map(self._close, list(self._sessions.values())), *self._tasks)
+        for ping in self._pings:
+            ping.cancel()
+        await asyncio.gather(*map(self._close, list(self._sessions.values())), *self._closing)
 
     def _find_own(self, exchange: HttpExchange) -> HttpSession | None:
         session = self._sessions.get(exchange.headers.get(SESSION_HEADER, ""))
@@ -127,16 +130,11 @@ class HttpSessions:
                 self._idle.set(session)
 
     def _expire(self, session: HttpSession) -> None:
-        self._start(self._close(session))
+        _start(self._close(session), self._closing)
 
     def _ping(self, stream: SseStream) -> None:
-        self._silent.set(stream)
-        self._start(stream.ping())
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        # The next ping waits for this one: the client may not read.
+        _start(stream.ping(), self._pings)
 
     async def _close(self, session: HttpSession) -> None:
         self._sessions.pop(session.session_id, None)
@@ -156,7 +154,7 @@ class HttpSession:
         self.connection = HandshakeConnection(answer, self._send)
         self.events = events
         self._silent = silent
-        self._streams: dict[str | None, SseStream] = {}
+        self._streams: dict[RequestId | None, SseStream] = {}
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         if "method" not in message or "id" not in message:
@@ -165,7 +163,7 @@ class HttpSession:
             await self.connection.receive(message, exchange.identity, exchange.address)
             return
         request_id = message["id"]
-        name = str(request_id)
+        name: RequestId = request_id
         can_resume = self._version(exchange, message) >= _RESUMABLE_VERSION
         stream = SseStream(exchange, self._silent)
         self._streams[name] = stream
@@ -213,7 +211,7 @@ class HttpSession:
         first = _first_event(self.events.store(missed.stream, None)) if can_resume else b""
         await self._hold(missed.stream, SseStream(exchange, self._silent), first)
 
-    async def _hold(self, name: str | None, stream: SseStream, first: bytes = b"") -> None:
+    async def _hold(self, name: RequestId | None, stream: SseStream, first: bytes = b"") -> None:
         """Keep a stream open until it is ended, or the client has gone."""
         before, self._streams[name] = self._streams.get(name), stream
         try:
@@ -228,15 +226,15 @@ class HttpSession:
                 del self._streams[name]
 
     async def _send(self, message: bytes, request_id: RequestId | None) -> None:
-        await self._write(_STANDALONE if request_id is None else str(request_id), message)
+        await self._write(_STANDALONE if request_id is None else request_id, message)
 
-    async def _write(self, name: str | None, message: bytes, *, is_response: bool = False) -> None:
+    async def _write(self, name: RequestId | None, message: bytes, *, is_response: bool = False) -> None:
         number = self.events.store(name, message, is_response=is_response)
         stream = self._streams.get(name)
         if stream is not None:
             await (stream.end if is_response else stream.write)(event(message, number))
 
-    async def _pause(self, name: str) -> None:
+    async def _pause(self, name: RequestId) -> None:
         """End the stream of a request that is still being answered: its client resumes it."""
         stream = self._streams.pop(name, None)
         if stream is not None:
@@ -263,6 +261,8 @@ class SseStream:
 
     async def ping(self) -> None:
         await self._exchange.write(PING)
+        if not self._ended.is_set():
+            self._silent.set(self)
 
     async def end(self, part: bytes = b"") -> None:
         self._silent.cancel(self)
@@ -277,6 +277,12 @@ class SseStream:
         finally:
             for task in waiting:
                 task.cancel()
+
+
+def _start(work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
 
 
 def event_number(event_id: str) -> int:

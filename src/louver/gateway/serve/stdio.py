@@ -17,7 +17,7 @@ import anyio
 
 from louver.gateway.serve.connections import HandshakeConnection, InFlightRequests, StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, has_envelope, unsupported_version
-from louver.gateway.serve.respond import error_text, forward_notification, respond
+from louver.gateway.serve.respond import error_text, forward_notification, on_one_line, respond
 from louver.gateway.serve.stdio_streams import OversizedLine, claim_stdio, lines_from, lines_to
 from louver.jsonrpc import codec, inbound, inbound_limits
 from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
@@ -199,7 +199,7 @@ class _StdioServer:
 
     async def _send(self, message: bytes, _request_id: RequestId | None = None) -> None:
         async with self._write_lock:
-            await self._write_line(message)
+            await self._write_line(on_one_line(message))
 
 
 async def _all_done(tasks: dict[asyncio.Task[None], RequestId]) -> None:
