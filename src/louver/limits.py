@@ -263,6 +263,9 @@ FOLLOWED_S = 1.0
 MAX_CLIENT_LINE = 4 * 1024 * 1024
 """Largest message of a client, in bytes."""
 
+MAX_UNFORWARDED = 1000
+"""Notifications of a client over stdio that wait for an upstream; over it the client is not read from."""
+
 MAX_ID_CHARACTERS = 1000
 MAX_ID_BITS = 1024
 """Longest id of a client's request, as a text and as a number."""

@@ -2,7 +2,7 @@
 
 deadlines = Deadlines(30.0, give_up)
 deadlines.set(call)          give_up(call) in 30 s; set again, the time starts over
-deadlines.lift(call)         never
+deadlines.cancel(call)       never
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -21,7 +21,7 @@ from louver.gateway.serve.respond import error_text, forward_notification, on_on
 from louver.gateway.serve.stdio_streams import OversizedLine, claim_stdio, lines_from, lines_to
 from louver.jsonrpc import codec, inbound, inbound_limits
 from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
-from louver.limits import DRAIN_S, MAX_CLIENT_LINE, UPSTREAM_GOODBYE_SECONDS
+from louver.limits import DRAIN_S, MAX_CLIENT_LINE, MAX_UNFORWARDED, UPSTREAM_GOODBYE_SECONDS
 from louver.protocol.mcp import LATEST_MODERN_VERSION
 from louver.server.request import ANONYMOUS, Request
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from louver.server.request import Identity, Next
 
 logger = logging.getLogger(__name__)
+
+_IMMEDIATE: Final = ("notifications/cancelled", "notifications/initialized")
+"""Notifications that no upstream gets."""
 
 
 async def serve_stdio(
@@ -71,7 +74,7 @@ class _StdioServer:
         self._in_flight = InFlightRequests()
         self._calls: dict[asyncio.Task[None], RequestId] = {}
         self._streams: dict[asyncio.Task[None], RequestId] = {}
-        self._notifications: set[asyncio.Task[None]] = set()
+        self._notifications = asyncio.Queue[dict[str, Any]](MAX_UNFORWARDED)
         self._reading = anyio.CancelScope()
         self._draining = anyio.CancelScope()
         self._is_ended = False
@@ -85,6 +88,7 @@ class _StdioServer:
         self, end_streams: Callable[[], None], close_upstreams: Callable[[], Coroutine[Any, Any, None]]
     ) -> None:
         closing: asyncio.Task[None] | None = None
+        forwarding = asyncio.create_task(self._forward_notifications())
         try:
             with self._draining:
                 while line := await self._next_line():
@@ -98,6 +102,7 @@ class _StdioServer:
                 await _all_done(self._calls)
                 await _all_done(self._streams)
         finally:
+            forwarding.cancel()
             with anyio.move_on_after(UPSTREAM_GOODBYE_SECONDS, shield=True):
                 await self._refuse_open()
                 await self._handshake.close()
@@ -107,7 +112,7 @@ class _StdioServer:
     async def _refuse_open(self) -> None:
         """Cancel what is open; the client gets an error if it still reads."""
         unanswered = {**self._calls, **self._streams}
-        for task in (*unanswered, *self._notifications):
+        for task in unanswered:
             task.cancel()
         for request_id in unanswered.values():
             await self._send(error_text(request_id, JsonRpcError(CONNECTION_CLOSED, "Connection closed")))
@@ -132,9 +137,7 @@ class _StdioServer:
         if "method" not in message:
             self._handshake.resolve(message["id"], message)
         elif "id" not in message:
-            task = asyncio.create_task(self._notify(message))
-            self._notifications.add(task)
-            task.add_done_callback(self._notifications.discard)
+            await self._take_notification(message)
         else:
             await self._take_request(message)
 
@@ -178,6 +181,19 @@ class _StdioServer:
         with self._in_flight.track(message["id"]) as cancellation:
             response = await cancellation.run(respond(self._answer, request))
         return None if response is None else response[0]
+
+    async def _take_notification(self, message: dict[str, Any]) -> None:
+        if message["method"] in _IMMEDIATE:
+            # The tasks of the requests before it begin first.
+            await asyncio.sleep(0)
+            await self._notify(message)
+        else:
+            # If an upstream takes none, the client is read from no further.
+            await self._notifications.put(message)
+
+    async def _forward_notifications(self) -> None:
+        while True:
+            await self._notify(await self._notifications.get())
 
     async def _notify(self, message: dict[str, Any]) -> None:
         if not self._is_modern:

@@ -40,7 +40,7 @@ def claim_stdio() -> tuple[int, int]:
 
 @asynccontextmanager
 async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
-    """Yield a function that reads the next line: empty at the end, `TooLong` for an oversized line."""
+    """Yield a function that reads the next line: empty at the end, `OversizedLine` for one that is too long."""
     if _is_always_ready(source):
         with os.fdopen(source, "rb") as file:
             yield lambda: _read_line(lambda: to_thread.run_sync(file.readline, MAX_CLIENT_LINE + 1))
@@ -57,7 +57,7 @@ async def lines_from(source: int) -> AsyncGenerator[Callable[[], Awaitable[bytes
 
 @asynccontextmanager
 async def lines_to(sink: int, on_lost: Callable[[], None]) -> AsyncGenerator[Callable[[bytes], Awaitable[None]]]:
-    """Yield a function that writes a line; `lost` is called when the client closes its end or a write fails."""
+    """Yield a function that writes a line; `on_lost` is called when the client closes its end or a write fails."""
     if _is_always_ready(sink):
         with os.fdopen(sink, "wb", 0) as file:
             yield lambda line: _write_to_file(file, line, on_lost)

@@ -51,7 +51,7 @@ class ToolRegistry:
         return name in self._latest
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """The input schema of a listed tool; the SDK checks `Mcp-Param-*` headers by it."""
+        """The input schema of a listed tool; `Mcp-Param-*` headers are checked by it."""
         entry = self._latest.get(name)
         return None if entry is None else entry.input_schema
 
