@@ -217,10 +217,6 @@ PARKED_S = 300.0
 ABANDONED_S = 60.0
 """How long a cancelled call without an answer can be the cause of an upstream's request, in seconds."""
 
-MAX_REMEMBERED_METAS = 100
-MAX_REMEMBERED_META = 4096
-"""Valid `_meta` of calls that are cached, and the largest of them, in bytes; a larger one is validated each time."""
-
 MAX_ABANDONED = 1000
 """Cancelled calls of one connection that are remembered. Over it the oldest go, those of the same client first."""
 

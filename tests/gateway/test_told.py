@@ -7,10 +7,11 @@ import asyncio
 import pytest
 
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.gateway.clients.client import RESOURCE_UPDATED, GatewayCaller, GatewayClient, resource_and_parents
+from louver.gateway.clients.client import GatewayCaller, GatewayClient, resource_and_parents
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
+from louver.protocol.mcp import RESOURCE_UPDATED
 
 pytestmark = pytest.mark.anyio
 

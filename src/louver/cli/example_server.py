@@ -87,13 +87,13 @@ class _Bridge:
         async with to_server:
             while line := await self._read_line():
                 try:
-                    inbound.read(line)
+                    message = inbound.read(line)
                 except JsonRpcError as error:
                     logger.warning("a message of the client is not read: %s", error.message)
                     continue
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                self._open += isinstance(message, JSONRPCRequest)
-                await to_server.send(SessionMessage(message))
+                sdk_message = jsonrpc_message_adapter.validate_python(message, by_name=False)
+                self._open += isinstance(sdk_message, JSONRPCRequest)
+                await to_server.send(SessionMessage(sdk_message))
             while self._open:
                 self._answered.clear()
                 await self._answered.wait()

@@ -140,7 +140,7 @@ def response(request_id: RequestId, result: dict[str, Any]) -> bytes:
     return _bytes({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def error_response(request_id: RequestId, error: JsonRpcError) -> bytes:
+def error_response(request_id: RequestId | None, error: JsonRpcError) -> bytes:
     """An error response; an error that cannot be written becomes an internal error."""
     message = {"jsonrpc": "2.0", "id": request_id, "error": error.to_json()}
     try:

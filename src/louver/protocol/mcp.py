@@ -28,6 +28,14 @@ CACHEABLE_METHODS: Final = frozenset(
 INPUT_REQUIRED_METHODS: Final = frozenset({"prompts/get", "resources/read", "tools/call"})
 """Methods whose results may ask for input in 2026-07-28."""
 
+TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
+RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
+RESOURCE_UPDATED: Final = "notifications/resources/updated"
+
+CONNECTION_NOTIFICATIONS: Final = ("notifications/cancelled", "notifications/initialized")
+"""Notifications about a connection itself: none is forwarded."""
+
 VERSION_HEADER: Final = "mcp-protocol-version"
 METHOD_HEADER: Final = "mcp-method"
 NAME_HEADER: Final = "mcp-name"

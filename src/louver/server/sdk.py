@@ -20,6 +20,7 @@ from louver.catalogue.policy.principal import Principal
 from louver.core.cached import cached_property
 from louver.core.json import members, strings
 from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError, invalid_params
+from louver.protocol.mcp import TOOLS_CHANGED
 from louver.protocol.names import PREFIX
 from louver.server.request import ANONYMOUS, Identity, Request, in_order
 from louver.server.sdk_internals import bus_of, connection_of
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-_CHANGED: Final = "notifications/tools/list_changed"
 _OPENING: Final = f"{PREFIX}opening"
 
 
@@ -208,7 +208,7 @@ class _Observed:
         return await self._outbound.send_raw_request(method, params, opts)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        if method == _CHANGED:
+        if method == TOOLS_CHANGED:
             self.changed()
         await self._outbound.notify(method, params, opts)
 

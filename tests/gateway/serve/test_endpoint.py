@@ -210,6 +210,14 @@ async def test_the_answer_is_the_one_that_the_sdk_gives(name, number):
     assert _messages(found.body) == _messages(expected.body)
 
 
+async def test_a_failure_is_logged_by_its_type_alone(caplog):
+    """Ours: no log holds a value of a tool's output, and the message of an error may quote one."""
+    found = await post(McpEndpoint(served()), body("breaks"), named="breaks")
+    assert b"Internal server error" in found.body
+    assert "a request cannot be answered: RuntimeError" in caplog.text
+    assert "a secret" not in caplog.text
+
+
 async def both(step, content, **scope):
     """Send a request first by way of the SDK, then by the faster way."""
     gateway = served(step)

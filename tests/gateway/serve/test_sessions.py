@@ -122,6 +122,17 @@ async def opened(app, **scope):
     return session
 
 
+async def resume(app, answers, session, stream):
+    """The rest of a stream after its first event; the call is answered once its client has come back."""
+    last = {"last-event-id": str(events(stream)[0][0])}
+    resumed = Heard()
+    resuming = asyncio.create_task(send(app, method="GET", session=session, headers=last, heard=resumed))
+    await resumed.began.wait()
+    answers.go_on.set()
+    await resuming
+    return resumed
+
+
 REFUSED = {
     "no session": {"message": asks("tools/list")},
     "an unknown session": {"message": asks("tools/list"), "session": "unknown"},
@@ -180,14 +191,7 @@ async def test_a_call_goes_on_though_its_stream_breaks(app, answers):
     calling = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session, heard=broken))
     await answers.begun.wait()
     broken.left.set()
-    first = events(broken)[0][0]
-    resumed = Heard()
-    resuming = asyncio.create_task(
-        send(app, method="GET", session=session, headers={"last-event-id": str(first)}, heard=resumed)
-    )
-    await resumed.began.wait()
-    answers.go_on.set()
-    await resuming
+    resumed = await resume(app, answers, session, broken)
     await calling
     methods = [message.get("method") for _, message in events(resumed) if message]
     assert methods == ["x/waiting", None]
@@ -201,14 +205,7 @@ async def test_a_stream_that_is_paused_ends_and_is_resumed(app, answers):
     calling = asyncio.create_task(send(app, asks("tools/call", 7, name="pauses"), session=session, heard=paused))
     await answers.begun.wait()
     assert not paused.sent[-1].get("more_body")
-    first = events(paused)[0][0]
-    resumed = Heard()
-    resuming = asyncio.create_task(
-        send(app, method="GET", session=session, headers={"last-event-id": str(first)}, heard=resumed)
-    )
-    await resumed.began.wait()
-    answers.go_on.set()
-    await resuming
+    resumed = await resume(app, answers, session, paused)
     await calling
     assert events(resumed)[-1][1]["result"] == {"name": "pauses"}
 
@@ -219,15 +216,30 @@ async def test_who_resumes_a_stream_takes_it_over(app, answers):
     first = Heard()
     calling = asyncio.create_task(send(app, asks("tools/call", 7, name="waits"), session=session, heard=first))
     await answers.begun.wait()
-    last = {"last-event-id": str(events(first)[0][0])}
-    resumed = Heard()
-    resuming = asyncio.create_task(send(app, method="GET", session=session, headers=last, heard=resumed))
-    await resumed.began.wait()
-    answers.go_on.set()
-    await resuming
+    resumed = await resume(app, answers, session, first)
     await calling
     assert [message for _, message in events(first) if message and "result" in message] == []
     assert events(resumed)[-1][1]["result"] == {"name": "waits"}
+
+
+async def test_failures_without_a_response_are_logged_by_their_type_alone(caplog):
+    """Ours: no log holds a value of a tool's output, and the message of an error may quote one."""
+
+    async def fails():
+        raise RuntimeError("a secret")
+
+    async def answer(request, _call_next):
+        if request.method == "initialize":
+            request.connection.when_closed(fails)
+            return {"protocolVersion": OLD, "capabilities": {}, "serverInfo": {}}
+        return await fails()
+
+    app = McpEndpoint(served(answer))
+    session = await opened(app)
+    await send(app, method="DELETE", session=session)
+    assert "a notification cannot be forwarded: RuntimeError" in caplog.text
+    assert "a connection is not closed cleanly: RuntimeError" in caplog.text
+    assert "a secret" not in caplog.text
 
 
 @pytest.mark.parametrize("last", ["", "x", "-1", "²", "9" * 5000, "999"])

@@ -7,8 +7,9 @@ from gateway.in_memory import sdk_server
 from gateway.links import FIXTURES, responsive
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.upstream.list_cache import TOOLS_CHANGED, ListCache, without_bad_tools
+from louver.gateway.upstream.list_cache import ListCache, without_bad_tools
 from louver.limits import MAX_TOOL_BYTES
+from louver.protocol.mcp import TOOLS_CHANGED
 from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
 
 from louver.core.json import members
 from louver.errors import UpstreamUnavailable
@@ -17,8 +17,9 @@ from louver.gateway.clients.revisions import is_modern
 from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import MAX_URI_PARTS
-from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY
+from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, RESOURCE_UPDATED
 from louver.protocol.names import PREFIX
+from louver.protocol.requests import LogLevel
 from louver.server.call_record import CallRecord
 from louver.server.request import ANONYMOUS, Identity
 
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
     from louver.server.request import ClientConnection, Request
 
-LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
 _CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-RESOURCE_UPDATED: Final = "notifications/resources/updated"
 _CLIENT_KEY = f"{PREFIX}client"
 _STDIO_OWNER = "host"
 

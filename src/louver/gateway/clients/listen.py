@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.limits import MAX_LISTENERS, MAX_UNHEARD_EVENTS
-from louver.protocol.mcp import SUBSCRIPTION_ID_META_KEY
+from louver.protocol.mcp import (
+    PROMPTS_CHANGED,
+    RESOURCE_UPDATED,
+    RESOURCES_CHANGED,
+    SUBSCRIPTION_ID_META_KEY,
+    TOOLS_CHANGED,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +29,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LISTS: Final = {
-    "notifications/tools/list_changed": "toolsListChanged",
-    "notifications/prompts/list_changed": "promptsListChanged",
-    "notifications/resources/list_changed": "resourcesListChanged",
+    TOOLS_CHANGED: "toolsListChanged",
+    PROMPTS_CHANGED: "promptsListChanged",
+    RESOURCES_CHANGED: "resourcesListChanged",
 }
-_UPDATED: Final = "notifications/resources/updated"
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 
 class _Stream:
@@ -40,7 +44,7 @@ class _Stream:
         self.events = asyncio.Queue[tuple[str, dict[str, Any]] | None]()
 
     def matches(self, method: str, params: dict[str, Any]) -> bool:
-        return params.get("uri") in self._uris if method == _UPDATED else _LISTS[method] in self.filters
+        return params.get("uri") in self._uris if method == RESOURCE_UPDATED else _LISTS[method] in self.filters
 
 
 class ListenStreams:
@@ -71,7 +75,7 @@ class ListenStreams:
     def publish(self, method: str, params: Params) -> None:
         """Send a change to the clients that named it; other notifications are ignored."""
         uri = (params or {}).get("uri")
-        if method == _UPDATED and isinstance(uri, str):
+        if method == RESOURCE_UPDATED and isinstance(uri, str):
             event = method, {"uri": uri}
         elif method in _LISTS:
             event = method, dict[str, Any]()
@@ -80,7 +84,7 @@ class ListenStreams:
         for stream in list(self._streams):
             if stream.matches(*event):
                 self._put(stream, event)
-        if method == _TOOLS_CHANGED:
+        if method == TOOLS_CHANGED:
             for callback in list(self._on_tools_changed.values()):
                 callback()
 

@@ -15,6 +15,7 @@ from louver.gateway.clients.revisions import negotiated_version, supported_versi
 from louver.gateway.routing.dispatch import upstream_problem
 from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
 from louver.limits import MAX_WATCHED
+from louver.protocol.mcp import CONNECTION_NOTIFICATIONS
 from louver.protocol.names import HINT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
 from louver.protocol.requests import check_request
 from louver.protocol.results import kept_at, kept_for
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 _LOCAL_META_KEYS = (PROJECTION, PROJECTION_LITERAL, HINT)
 # Methods that address a stored result.
 _RESULT_METHODS = ("resources/read", "resources/subscribe")
-
-_LOCAL_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 
 
 class Forward:
@@ -136,7 +135,7 @@ class Forward:
 
     async def _forward_notification(self, request: Request) -> dict[str, Any]:
         client = None if request.is_modern else handshake_client(request)
-        if client is not None and request.method not in _LOCAL_NOTIFICATIONS:
+        if client is not None and request.method not in CONNECTION_NOTIFICATIONS:
             await self._routes.notify(client, request.method, dict(request.params) if request.params else None)
         return {}
 

@@ -10,16 +10,17 @@ import asyncio
 import logging
 from contextlib import contextmanager, suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from louver.concurrency.offload import Cancellation
 from louver.core.json import is_object
-from louver.gateway.serve.respond import forward_notification, message_text, respond
+from louver.gateway.serve.respond import forward_notification, respond
+from louver.jsonrpc import codec
 from louver.jsonrpc.codec import normalized_id
 from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
 from louver.jsonrpc.inbound_limits import is_id
 from louver.limits import CLOSING_S
-from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 from louver.server.request import Request
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     Send = Callable[[bytes, RequestId | None], Awaitable[None]]  # a message, and the request whose stream it goes to
 
 logger = logging.getLogger(__name__)
-
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 
 class InFlightRequests:
@@ -78,7 +77,7 @@ class StatelessConnection:
         """Nothing: only the clients of handshakes leave."""
 
     async def notify(self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> None:
-        await self._send(message_text(method, params), request_id)
+        await self._send(codec.notification(method, params), request_id)
 
     async def ask(
         self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None
@@ -141,9 +140,9 @@ class HandshakeConnection:
         await forward_notification(self._answer, request)
 
     async def notify(self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> None:
-        if method == _TOOLS_CHANGED and self._on_tools_changed is not None:
+        if method == TOOLS_CHANGED and self._on_tools_changed is not None:
             self._on_tools_changed()
-        await self._send(message_text(method, params), request_id)
+        await self._send(codec.notification(method, params), request_id)
 
     async def ask(
         self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None
@@ -155,28 +154,27 @@ class HandshakeConnection:
         question = next(self._question_ids)
         answer = self._questions[question] = asyncio.get_running_loop().create_future()
         try:
-            await self._send(message_text(method, params, question), request_id)
+            await self._send(codec.request(question, method, params), request_id)
             return await answer
         except asyncio.CancelledError:
-            with suppress(Exception):
+            with suppress(Exception):  # the client may have left, and the cancellation goes first
                 async with asyncio.timeout(CLOSING_S):
-                    await self._send(message_text("notifications/cancelled", {"requestId": question}), request_id)
+                    await self._send(codec.notification("notifications/cancelled", {"requestId": question}), request_id)
             raise
         finally:
             del self._questions[question]
 
-    def resolve(self, question: RequestId, response: dict[str, Any] | JsonRpcError) -> bool:
-        """Give a question its response; False if nothing waits for it."""
+    def resolve(self, question: RequestId, response: dict[str, Any] | JsonRpcError) -> None:
+        """Give a question its response; nothing happens if nothing waits for it."""
         answer = self._questions.get(normalized_id(question))
         if answer is None or answer.done():
-            return False
+            return
         if isinstance(response, JsonRpcError):
             answer.set_exception(response)
         elif is_object(error := response.get("error")):
             answer.set_exception(JsonRpcError(error["code"], error["message"], error.get("data")))
         else:
             answer.set_result(response["result"])
-        return True
 
     def when_closed(self, callback: Callable[[], Awaitable[None]]) -> None:
         self._on_closed.append(callback)
@@ -200,8 +198,8 @@ class HandshakeConnection:
             try:
                 async with asyncio.timeout(CLOSING_S):
                     await callback()
-            except Exception:
-                logger.exception("a connection is not closed cleanly")
+            except Exception as error:  # noqa: BLE001 - the other callbacks still run
+                logger.error("a connection is not closed cleanly: %s", type(error).__name__)
 
     async def _answer_and_open(self, request: Request) -> dict[str, Any]:
         result = await self._answer(request)

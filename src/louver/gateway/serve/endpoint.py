@@ -9,7 +9,6 @@ Hosts and origins are checked against DNS rebinding and cross-origin requests of
 from __future__ import annotations
 
 import asyncio
-import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,9 +18,10 @@ from louver.core.json import members
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
 from louver.gateway.serve.exchange import PING, HttpExchange, event, folded
-from louver.gateway.serve.respond import error_text, respond
+from louver.gateway.serve.respond import respond
 from louver.gateway.serve.sessions import HttpSessions
 from louver.jsonrpc import inbound, inbound_limits
+from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -45,14 +45,12 @@ from louver.protocol.mcp import (
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Mapping, Sequence
 
     from starlette.types import Receive, Scope, Send
 
     from louver.gateway.gateway import Gateway
     from louver.jsonrpc.codec import RequestId
-
-logger = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -126,7 +124,7 @@ class McpEndpoint:
             await self._sessions.delete(exchange)
         elif exchange.method != "POST":
             await exchange.refuse(405, "Method Not Allowed", (b"allow", b"GET, POST, DELETE"))
-        elif not (exchange.accepts("application/json") and exchange.accepts("text/event-stream")):
+        elif not exchange.accepts_both:
             await exchange.refuse(406, "Not Acceptable: Client must accept both application/json and text/event-stream")
         elif (message := await _message(exchange)) is not None:
             await self._sessions.post(exchange, message)
@@ -136,7 +134,7 @@ class McpEndpoint:
     async def _serve_modern(self, exchange: HttpExchange) -> None:
         if exchange.method != "POST":
             await exchange.respond_text(405, "", (b"allow", b"POST"))
-        elif not (exchange.accepts("application/json") and exchange.accepts("text/event-stream")):
+        elif not exchange.accepts_both:
             await exchange.respond_text(406)
         elif (message := await _message(exchange)) is None:
             return
@@ -153,14 +151,14 @@ class McpEndpoint:
         if version in MODERN_VERSIONS:
             await exchange.respond_text(202)
         else:
-            await exchange.respond(400, error_text(None, unsupported_version(version)))
+            await exchange.respond(400, error_response(None, unsupported_version(version)))
 
     async def _serve_request(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
-        response = _Response(exchange, message["id"])
+        response = _Response(exchange)
         try:
             version = self._check(exchange, message)
         except JsonRpcError as error:
-            await response.end(error_text(message["id"], error), error)
+            await response.end(error_response(message["id"], error), error)
             return
         params: dict[str, Any] = message["params"]
         connection = StatelessConnection(response.send)
@@ -185,14 +183,20 @@ class McpEndpoint:
         if repeated is not None:
             raise JsonRpcError(HEADER_MISMATCH, f"{repeated} header appears more than once")
         version = check_envelope(message, headers)
-        if message["method"] == "tools/call" and (find := self._gateway.find_schema) is not None:
-            params: dict[str, Any] = message["params"]
-            name, arguments = params.get("name"), params.get("arguments")
-            schema = find(name) if isinstance(name, str) else None
-            mismatch = None if schema is None else param_mismatch(schema, members(arguments), headers)
-            if mismatch is not None:
-                raise JsonRpcError(HEADER_MISMATCH, mismatch)
+        if message["method"] == "tools/call":
+            self._check_arguments(message["params"], headers)
         return version
+
+    def _check_arguments(self, params: dict[str, Any], headers: Mapping[str, str]) -> None:
+        """Refuse a call whose headers differ from the arguments that they repeat."""
+        arguments = members(params.get("arguments"))
+        if not arguments and not any(header.startswith(PARAM_HEADER_PREFIX) for header in headers):
+            return
+        name, find = params.get("name"), self._gateway.find_schema
+        if find is None or not isinstance(name, str) or (schema := find(name)) is None:
+            return
+        if (mismatch := param_mismatch(schema, arguments, headers)) is not None:
+            raise JsonRpcError(HEADER_MISMATCH, mismatch)
 
 
 async def _message(exchange: HttpExchange) -> dict[str, Any] | None:
@@ -204,7 +208,7 @@ async def _message(exchange: HttpExchange) -> dict[str, Any] | None:
     try:
         return inbound.read(body)
     except JsonRpcError as error:
-        await exchange.respond(400, error_text(inbound_limits.peek_request_id(body), error))
+        await exchange.respond(400, error_response(inbound_limits.peek_request_id(body), error))
         return None
     finally:
         if len(body) > MAX_READ_ON_LOOP:
@@ -215,8 +219,7 @@ async def _message(exchange: HttpExchange) -> dict[str, Any] | None:
 class _Response:
     """The response of 2026-07-28: JSON, or an event stream once a notification or a ping precedes the result."""
 
-    def __init__(self, exchange: HttpExchange, request_id: RequestId) -> None:
-        self.request_id = request_id
+    def __init__(self, exchange: HttpExchange) -> None:
         self._exchange = exchange
 
     async def send(self, message: bytes, _request_id: RequestId | None) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
 
-from louver.gateway.serve.respond import error_text, on_one_line
+from louver.gateway.serve.respond import on_one_line
+from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 from louver.limits import MAX_CLIENT_LINE
 from louver.server.request import ANONYMOUS
@@ -56,6 +57,11 @@ class HttpExchange:
         wildcards = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
         return any(each.partition(";")[0].strip().lower() in wildcards for each in accept.split(","))
 
+    @property
+    def accepts_both(self) -> bool:
+        """Whether the response may be JSON as well as a stream."""
+        return self.accepts("application/json") and self.accepts("text/event-stream")
+
     def repeated(self, names: Sequence[str], prefix: str) -> str | None:
         """A header that stands more than once, of those that may not."""
         if len(self.headers) == len(self._raw_headers):
@@ -98,7 +104,7 @@ class HttpExchange:
 
     async def refuse(self, status: int, message: str, *headers: Header, code: int = INVALID_REQUEST) -> None:
         """Send an error that belongs to no request."""
-        await self.respond(status, error_text(None, JsonRpcError(code, message)), *headers)
+        await self.respond(status, error_response(None, JsonRpcError(code, message)), *headers)
 
     async def start_stream(self, *headers: Header) -> None:
         self.is_stream = True

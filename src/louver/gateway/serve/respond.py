@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from louver.jsonrpc.codec import Result
+from louver.jsonrpc.codec import Result, error_response
 from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 
 if TYPE_CHECKING:
-    from louver.core.json import Json
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Next, Request
 
@@ -29,34 +28,20 @@ async def respond(answer: Next, request: Request) -> tuple[bytes, JsonRpcError |
         result = await answer(request)
         return _result_text(request.id, result, request.record.received), None
     except JsonRpcError as error:
-        return error_text(request.id, error), error
-    except Exception:
-        logger.exception("a request cannot be answered")
+        return error_response(request.id, error), error
+    except Exception as unexpected:  # noqa: BLE001 - whatever fails, the client gets a response
+        # By its type alone: its message may hold a value.
+        logger.error("a request cannot be answered: %s", type(unexpected).__name__)
         error = JsonRpcError(INTERNAL_ERROR, "Internal server error")
-        return error_text(request.id, error), error
+        return error_response(request.id, error), error
 
 
 async def forward_notification(answer: Next, request: Request) -> None:
     """Pass on a notification of a client; errors are not reported."""
     try:
         await answer(request)
-    except Exception:
-        logger.exception("a notification cannot be forwarded")
-
-
-def error_text(request_id: RequestId | None, error: JsonRpcError) -> bytes:
-    return encode({"jsonrpc": "2.0", "id": request_id, "error": error.to_json()})
-
-
-def message_text(method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> bytes:
-    """A request, or without an id a notification."""
-    message: dict[str, Any] = {"jsonrpc": "2.0"}
-    if request_id is not None:
-        message["id"] = request_id
-    message["method"] = method
-    if params is not None:
-        message["params"] = params
-    return encode(message)
+    except Exception as error:  # noqa: BLE001 - the client gets no response, and its next message is served
+        logger.error("a notification cannot be forwarded: %s", type(error).__name__)
 
 
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
@@ -67,15 +52,11 @@ def on_one_line(message: bytes) -> bytes:
     return message.translate(_LINE_BREAKS)
 
 
-def encode(message: Json) -> bytes:
-    return msgspec.json.encode(message)
-
-
 def _result_text(request_id: RequestId, result: dict[str, Any], received: dict[str, Any] | None) -> bytes:
     text = received.text() if isinstance(received, Result) and _is_same(result, received) else None
     if text is None:
-        return encode({"jsonrpc": "2.0", "id": request_id, "result": result})
-    return b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', text, b"}"))
+        return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+    return b"".join((b'{"jsonrpc":"2.0","id":', msgspec.json.encode(request_id), b',"result":', text, b"}"))
 
 
 def _is_same(result: dict[str, Any], received: Result) -> bool:

@@ -12,34 +12,38 @@ A call goes on if its stream breaks: its events are stored, and the client resum
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.deadlines import Deadlines
+from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
 from louver.gateway.serve.event_store import EventStore
 from louver.gateway.serve.exchange import PING, event
-from louver.gateway.serve.respond import error_text
+from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import INTERNAL_ERROR, REQUEST_CANCELLED, JsonRpcError
 from louver.limits import HTTP_SESSION_IDLE_S, MAX_HTTP_SESSIONS, PING_S, RETRY_MS
 from louver.protocol.mcp import LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
+    from collections.abc import Generator
 
     from louver.gateway.serve.event_store import SessionEvents
     from louver.gateway.serve.exchange import HttpExchange
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Next
 
+logger = logging.getLogger(__name__)
+
 _STANDALONE: Final = None
 """The name of the stream of messages that belong to no request; the others have the ids of theirs."""
 
 _STREAM_TYPE: Final = "text/event-stream"
 _RESUMABLE_VERSION: Final = "2025-11-25"
-_NOT_FOUND: Final = "Session not found"
 
 
 class HttpSessions:
@@ -49,23 +53,21 @@ class HttpSessions:
         self._events = EventStore()
         self._idle = Deadlines[HttpSession](HTTP_SESSION_IDLE_S, self._expire)
         self._silent = Deadlines[SseStream](PING_S, self._ping)
-        self._closing: set[asyncio.Task[None]] = set()
-        self._pings: set[asyncio.Task[None]] = set()
+        self._closing = BackgroundTasks(logger)
+        self._pings = BackgroundTasks(logger)
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Serve a message."""
         session = self._find_own(exchange)
-        is_opening = SESSION_HEADER not in exchange.headers
+        is_initialize = message.get("method") == "initialize" and "id" in message
+        is_opening = is_initialize and SESSION_HEADER not in exchange.headers
         if is_opening:
-            if message.get("method") != "initialize" or "id" not in message:
-                await exchange.refuse(400, "Bad Request: Missing session ID")
-                return
             if len(self._sessions) >= MAX_HTTP_SESSIONS:
                 await exchange.refuse(503, "Too many open sessions", code=INTERNAL_ERROR)
                 return
             session = self._open(exchange)
         if session is None:
-            await exchange.refuse(404, _NOT_FOUND)
+            await self._refuse_unknown(exchange)
             return
         try:
             with self._in_use(session):
@@ -96,9 +98,8 @@ class HttpSessions:
 
     async def close(self) -> None:
         """End all sessions."""
-        for ping in self._pings:
-            ping.cancel()
-        await asyncio.gather(*map(self._close, list(self._sessions.values())), *self._closing)
+        await self._pings.close()
+        await asyncio.gather(*map(self._close, list(self._sessions.values())), self._closing.wait())
 
     def _find_own(self, exchange: HttpExchange) -> HttpSession | None:
         session = self._sessions.get(exchange.headers.get(SESSION_HEADER, ""))
@@ -107,7 +108,7 @@ class HttpSessions:
 
     async def _refuse_unknown(self, exchange: HttpExchange) -> None:
         if SESSION_HEADER in exchange.headers:
-            await exchange.refuse(404, _NOT_FOUND)
+            await exchange.refuse(404, "Session not found")
         else:
             await exchange.refuse(400, "Bad Request: Missing session ID")
 
@@ -130,11 +131,11 @@ class HttpSessions:
                 self._idle.set(session)
 
     def _expire(self, session: HttpSession) -> None:
-        _start(self._close(session), self._closing)
+        self._closing.start(self._close(session))
 
     def _ping(self, stream: SseStream) -> None:
         # The next ping waits for this one: the client may not read.
-        _start(stream.ping(), self._pings)
+        self._pings.start(stream.ping())
 
     async def _close(self, session: HttpSession) -> None:
         self._sessions.pop(session.session_id, None)
@@ -162,9 +163,8 @@ class HttpSession:
             await exchange.respond(202, b"", self.header)
             await self.connection.receive(message, exchange.identity, exchange.address)
             return
-        request_id = message["id"]
-        name: RequestId = request_id
-        can_resume = self._version(exchange, message) >= _RESUMABLE_VERSION
+        name: RequestId = message["id"]
+        can_resume = _version(exchange, message) >= _RESUMABLE_VERSION
         stream = SseStream(exchange, self._silent)
         self._streams[name] = stream
         try:
@@ -175,8 +175,8 @@ class HttpSession:
             response = await self.connection.respond(message, exchange.identity, exchange.address, pause)
             if response is None:
                 # A stream ends only with a response, also when it is resumed.
-                response = error_text(request_id, JsonRpcError(REQUEST_CANCELLED, "Request cancelled"))
-            await self._write(name, response, is_response=True)
+                response = error_response(name, JsonRpcError(REQUEST_CANCELLED, "Request cancelled"))
+            await self._send(response, name, is_response=True)
         finally:
             await stream.end()
             if self._streams.get(name) is stream:
@@ -225,10 +225,7 @@ class HttpSession:
             if self._streams.get(name) is stream:
                 del self._streams[name]
 
-    async def _send(self, message: bytes, request_id: RequestId | None) -> None:
-        await self._write(_STANDALONE if request_id is None else request_id, message)
-
-    async def _write(self, name: RequestId | None, message: bytes, *, is_response: bool = False) -> None:
+    async def _send(self, message: bytes, name: RequestId | None, *, is_response: bool = False) -> None:
         number = self.events.store(name, message, is_response=is_response)
         stream = self._streams.get(name)
         if stream is not None:
@@ -239,12 +236,6 @@ class HttpSession:
         stream = self._streams.pop(name, None)
         if stream is not None:
             await stream.end()
-
-    def _version(self, exchange: HttpExchange, message: dict[str, Any]) -> str:
-        if message["method"] == "initialize":
-            params: dict[str, Any] = message.get("params") or {}
-            return str(params.get("protocolVersion", ""))
-        return exchange.headers.get(VERSION_HEADER, "")
 
 
 class SseStream:
@@ -279,10 +270,10 @@ class SseStream:
                 task.cancel()
 
 
-def _start(work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
-    task = asyncio.create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
+def _version(exchange: HttpExchange, message: dict[str, Any]) -> str:
+    if message["method"] == "initialize":
+        return str(members(message.get("params")).get("protocolVersion", ""))
+    return exchange.headers.get(VERSION_HEADER, "")
 
 
 def event_number(event_id: str) -> int:

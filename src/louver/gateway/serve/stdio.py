@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection, InFlightRequests, StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, has_envelope, unsupported_version
-from louver.gateway.serve.respond import error_text, forward_notification, on_one_line, respond
+from louver.gateway.serve.respond import forward_notification, on_one_line, respond
 from louver.gateway.serve.stdio_streams import OversizedLine, claim_stdio, lines_from, lines_to
 from louver.jsonrpc import codec, inbound, inbound_limits
+from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonRpcError
 from louver.limits import DRAIN_S, MAX_CLIENT_LINE, MAX_UNFORWARDED, UPSTREAM_GOODBYE_SECONDS
-from louver.protocol.mcp import LATEST_MODERN_VERSION
+from louver.protocol.mcp import CONNECTION_NOTIFICATIONS, LATEST_MODERN_VERSION
 from louver.server.request import ANONYMOUS, Request
 
 if TYPE_CHECKING:
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
     from louver.server.request import Identity, Next
 
 logger = logging.getLogger(__name__)
-
-_IMMEDIATE: Final = ("notifications/cancelled", "notifications/initialized")
-"""Notifications that no upstream gets."""
 
 
 async def serve_stdio(
@@ -115,7 +114,7 @@ class _StdioServer:
         for task in unanswered:
             task.cancel()
         for request_id in unanswered.values():
-            await self._send(error_text(request_id, JsonRpcError(CONNECTION_CLOSED, "Connection closed")))
+            await self._send(error_response(request_id, JsonRpcError(CONNECTION_CLOSED, "Connection closed")))
 
     async def _next_line(self) -> bytes:
         """Return the next line; empty at the end of input and after a signal."""
@@ -159,7 +158,7 @@ class _StdioServer:
         try:
             response = await (self._respond_modern(message) if self._is_modern else self._respond_handshake(message))
         except JsonRpcError as error:
-            response = error_text(request_id, error)
+            response = error_response(request_id, error)
         if response is not None:
             # A cancelled request has no response.
             await self._send(response, request_id)
@@ -172,18 +171,15 @@ class _StdioServer:
         return await self._handshake.respond(message, self._identity)
 
     async def _respond_modern(self, message: dict[str, Any]) -> bytes | None:
-        params: dict[str, Any] = message.get("params") or {}
         if message["method"] == "initialize":
-            raise unsupported_version(str(params.get("protocolVersion")))
-        version = check_envelope(message)
-        connection = StatelessConnection(self._send, self._shared)
-        request = Request(message["method"], params, message["id"], version, connection, self._identity)
+            raise unsupported_version(str(members(message.get("params")).get("protocolVersion")))
+        request = self._stateless(message, check_envelope(message))
         with self._in_flight.track(message["id"]) as cancellation:
             response = await cancellation.run(respond(self._answer, request))
         return None if response is None else response[0]
 
     async def _take_notification(self, message: dict[str, Any]) -> None:
-        if message["method"] in _IMMEDIATE:
+        if message["method"] in CONNECTION_NOTIFICATIONS:
             # The tasks of the requests before it begin first.
             await asyncio.sleep(0)
             await self._notify(message)
@@ -199,17 +195,20 @@ class _StdioServer:
         if not self._is_modern:
             await self._handshake.receive(message, self._identity)
             return
-        params: dict[str, Any] = message.get("params") or {}
-        if message["method"] == "notifications/cancelled":
-            self._in_flight.cancel(params.get("requestId"))
-        connection = StatelessConnection(self._send, self._shared)
-        request = Request(message["method"], params, None, LATEST_MODERN_VERSION, connection, self._identity)
+        request = self._stateless(message, LATEST_MODERN_VERSION)
+        if request.method == "notifications/cancelled":
+            self._in_flight.cancel(request.params.get("requestId"))
         await forward_notification(self._answer, request)
+
+    def _stateless(self, message: dict[str, Any], version: str) -> Request:
+        connection = StatelessConnection(self._send, self._shared)
+        params: dict[str, Any] = message.get("params") or {}
+        return Request(message["method"], params, message.get("id"), version, connection, self._identity)
 
     async def _take_unreadable(self, line: bytes, error: JsonRpcError) -> None:
         logger.warning("a message of the client is not read: %s", error.message)
         if (request_id := inbound_limits.peek_request_id(line)) is not None:
-            await self._send(error_text(request_id, error))
+            await self._send(error_response(request_id, error))
         elif (question := codec.peek_response_id(line)) is not None:
             self._handshake.resolve(question, error)
 

@@ -16,6 +16,7 @@ from louver.concurrency.offload import yielding
 from louver.core.json import is_array, is_object
 from louver.core.size import is_heavier
 from louver.limits import MAX_LOG_LINE, MAX_TOOL_BYTES
+from louver.protocol.mcp import PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -24,14 +25,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TOOLS_CHANGED: Final = "notifications/tools/list_changed"
-
 # List method -> its capability, and the notification of a change.
 _LISTS: Final = {
     "tools/list": ("tools", TOOLS_CHANGED),
-    "prompts/list": ("prompts", "notifications/prompts/list_changed"),
-    "resources/list": ("resources", "notifications/resources/list_changed"),
-    "resources/templates/list": ("resources", "notifications/resources/list_changed"),
+    "prompts/list": ("prompts", PROMPTS_CHANGED),
+    "resources/list": ("resources", RESOURCES_CHANGED),
+    "resources/templates/list": ("resources", RESOURCES_CHANGED),
 }
 
 # All `list_changed` notifications.

@@ -15,9 +15,10 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from louver.concurrency.background import BackgroundTasks
-from louver.gateway.clients.client import RESOURCE_UPDATED, resource_and_parents
+from louver.gateway.clients.client import resource_and_parents
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.limits import CALM_S
+from louver.protocol.mcp import RESOURCE_UPDATED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -25,7 +25,7 @@ from louver.gateway.transports.transport import Call, ignore_notification, refus
 from louver.gateway.upstream.change_stream import ACKNOWLEDGED, ENDED, ChangeStream
 from louver.gateway.upstream.header_params import HeaderParams, header_names_of
 from louver.gateway.upstream.in_flight import InFlight
-from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS, TOOLS_CHANGED, ListCache, without_bad_tools
+from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS, ListCache, without_bad_tools
 from louver.gateway.upstream.negotiation import ClientIdentity, Negotiation, negotiate
 from louver.gateway.upstream.notifications import Notifications
 from louver.gateway.upstream.result_checks import check_result
@@ -33,7 +33,7 @@ from louver.gateway.upstream.subscriptions import Subscriptions
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.jsonrpc.errors import HEADER_MISMATCH, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
 from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
-from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LOG_LEVEL_META_KEY
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LOG_LEVEL_META_KEY, TOOLS_CHANGED
 from louver.server.wire import pages
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from louver.errors import UpstreamError, UpstreamTimeout
 from louver.gateway.upstream.subscribers import DEFAULT_LEVEL
 from louver.jsonrpc.errors import JsonRpcError
+from louver.protocol.mcp import RESOURCE_UPDATED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
@@ -162,8 +163,7 @@ class Subscriptions:
 
     @property
     def _watched_uris(self) -> set[str]:
-        notification = "notifications/resources/updated"
-        return {uri for uri in self._subscribers.watched if self._allows_server_message(notification, {"uri": uri})}
+        return {uri for uri in self._subscribers.watched if self._allows_server_message(RESOURCE_UPDATED, {"uri": uri})}
 
     def _lock_of(self, uri: str) -> asyncio.Lock:
         """The lock for requests about one resource."""

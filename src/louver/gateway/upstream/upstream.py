@@ -26,14 +26,14 @@ from louver.gateway.clients.revisions import is_modern
 from louver.gateway.transports.transport import RefusesAllRequests, ignore_notification
 from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
-from louver.gateway.upstream.list_cache import TOOLS_CHANGED, change_notifications
+from louver.gateway.upstream.list_cache import change_notifications
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
 from louver.gateway.upstream.tool_pins import ToolPins
 from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_CATALOGUES, MAX_SESSIONS, UNUSED_S
-from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.catalogue.redacted_text import plain
 from louver.core.json import is_array, is_object, members
 from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
-from louver.protocol.mcp import SERVER_INFO_META_KEY
+from louver.protocol.mcp import (
+    PROMPTS_CHANGED,
+    RESOURCE_UPDATED,
+    RESOURCES_CHANGED,
+    SERVER_INFO_META_KEY,
+    TOOLS_CHANGED,
+)
 from louver.protocol.output import blocks
 
 if TYPE_CHECKING:
@@ -33,15 +39,7 @@ _FEATURE_OF: Final[dict[str, Feature]] = {
 }
 
 # Always allowed for a server: these hold no data.
-_ALWAYS_ALLOWED: Final = frozenset(
-    {
-        "notifications/tools/list_changed",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "roots/list",
-        "ping",
-    }
-)
+_ALWAYS_ALLOWED: Final = frozenset({TOOLS_CHANGED, PROMPTS_CHANGED, RESOURCES_CHANGED, "roots/list", "ping"})
 
 
 class MessageFilter:
@@ -50,7 +48,7 @@ class MessageFilter:
 
     def allows_server_message(self, method: str, uri: object = None) -> bool:
         """Whether a notification or request of the server reaches clients."""
-        if method == "notifications/resources/updated":
+        if method == RESOURCE_UPDATED:
             return isinstance(uri, str) and self.policy.covers(uri)
         return method in _ALWAYS_ALLOWED or _FEATURE_OF.get(method) in self.policy.allowed_features
 
@@ -58,7 +56,7 @@ class MessageFilter:
         """The params of an allowed message of the server; None if it needs none."""
         if method in _ALWAYS_ALLOWED or params is None:
             return None
-        if method == "notifications/resources/updated":
+        if method == RESOURCE_UPDATED:
             return {"uri": params["uri"]}
         return self._with_allowed_meta(params)
 
