@@ -29,8 +29,11 @@ SLOW = (
 )
 """What takes long, and has little to do with versions: ends of processes, and each pair of transports."""
 
-WARNINGS = ["-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
-"""What old clients leave open is no fault of what is tested."""
+OPTIONS = [
+    *("-n0", "-v", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    *("-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true"),
+]
+"""What old clients leave open is no fault of what is tested; a test that hangs is named, and ends them all."""
 
 MOST_SECONDS = 600
 
@@ -42,7 +45,7 @@ def test_what_speaks_http_passes_with_the_versions_at_both_ends(resolution):
     """Ours: uvicorn, starlette, mcp and all the others; each set is installed on first use, as stock clients are."""
     dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     python = python_with("--resolution", resolution, *dependencies, *TOOLS, "--editable", str(ROOT))
-    command = [python, "-m", "pytest", "-n1", "-q", "-p", "no:cacheprovider", *WARNINGS, "-k", f"not ({SLOW})", *TESTS]
+    command = [python, "-m", "pytest", *OPTIONS, "-k", f"not ({SLOW})", *TESTS]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MOST_SECONDS, check=False

@@ -455,6 +455,38 @@ async def test_what_an_upstream_writes_on_several_lines_is_one_line():
     assert not any(b"\n" in line or b"\r" in line for line in written)
 
 
+async def test_at_the_end_each_request_has_one_answer(monkeypatch):
+    """JSON-RPC: also the one whose answer the client does not read, and the one that has none yet."""
+    monkeypatch.setattr(stdio, "DRAIN_S", SLACK / 10)
+    monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", SLACK / 10)
+    lines = conversation(STATELESS, [call("quick"), call("never")]).encode().splitlines()
+    never = asyncio.get_running_loop().create_future()
+    written = []
+
+    async def answer(request):
+        return {"content": []} if request.params["name"] == "quick" else await never
+
+    async def read_line():
+        return lines.pop(0) if lines else b""
+
+    async def write_line(line):
+        written.append(line.decode())
+        if len(written) == 1:
+            server.end()
+            await never
+
+    async def nothing():
+        pass
+
+    async with asyncio.timeout(SOON_S):
+        server = stdio._StdioServer(answer, ANONYMOUS, read_line, write_line)
+        await server.serve(lambda: None, nothing)
+    assert len(written) == 2
+    answers = answered("\n".join(written))
+    assert answers[1]["result"] == {"content": []}
+    assert answers[2]["error"]["code"] == -32000
+
+
 @every_era
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["", "stopped"])
 async def test_a_call_that_does_not_end_is_cut_off(command, era, is_stopped):

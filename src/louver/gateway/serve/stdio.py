@@ -71,8 +71,8 @@ class _StdioServer:
         self._has_only_discovered = True
         self._shared: dict[str, Any] = {}  # by the requests of 2026-07-28
         self._in_flight = InFlightRequests()
-        self._calls: dict[asyncio.Task[None], RequestId] = {}
-        self._streams: dict[asyncio.Task[None], RequestId] = {}
+        self._calls: set[asyncio.Task[None]] = set()
+        self._streams: set[asyncio.Task[None]] = set()
         self._notifications = asyncio.Queue[dict[str, Any]](MAX_UNFORWARDED)
         self._reading = anyio.CancelScope()
         self._draining = anyio.CancelScope()
@@ -110,11 +110,10 @@ class _StdioServer:
 
     async def _refuse_open(self) -> None:
         """Cancel what is open; the client gets an error if it still reads."""
-        unanswered = {**self._calls, **self._streams}
-        for task in unanswered:
+        for task in (*self._calls, *self._streams):
             task.cancel()
-        for request_id in unanswered.values():
-            await self._send(error_response(request_id, JsonRpcError(CONNECTION_CLOSED, "Connection closed")))
+        await _all_done(self._calls)
+        await _all_done(self._streams)
 
     async def _next_line(self) -> bytes:
         """Return the next line; empty at the end of input and after a signal."""
@@ -147,8 +146,8 @@ class _StdioServer:
         self._has_only_discovered = self._has_only_discovered and message["method"] == "server/discover"
         task = asyncio.create_task(self._serve_request(message))
         tasks = self._streams if message["method"] == "subscriptions/listen" else self._calls
-        tasks[task] = message["id"]
-        task.add_done_callback(lambda task: tasks.pop(task, None))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
         if is_initialize:
             # The next request may not wait for the response, but is one of an open connection.
             await asyncio.wait({task})
@@ -159,6 +158,9 @@ class _StdioServer:
             response = await (self._respond_modern(message) if self._is_modern else self._respond_handshake(message))
         except JsonRpcError as error:
             response = error_response(request_id, error)
+        except asyncio.CancelledError:
+            # The process ends.
+            response = error_response(request_id, JsonRpcError(CONNECTION_CLOSED, "Connection closed"))
         if response is not None:
             # A cancelled request has no response.
             await self._send(response, request_id)
@@ -217,6 +219,6 @@ class _StdioServer:
             await self._write_line(on_one_line(message))
 
 
-async def _all_done(tasks: dict[asyncio.Task[None], RequestId]) -> None:
+async def _all_done(tasks: set[asyncio.Task[None]]) -> None:
     while tasks:
         await asyncio.wait(tasks)
