@@ -148,8 +148,9 @@ class Http(Raw):
         assert response.status_code == 200
 
     async def close(self):
-        await super().close()
+        # First: oldest versions of the client do not always heed that a task is cancelled while they connect.
         await self.client.aclose()
+        await super().close()
 
     def headers(self, message=None):
         headers = {"accept": "application/json, text/event-stream"}
