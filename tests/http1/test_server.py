@@ -380,6 +380,13 @@ async def came_of(app, request):
                 fronts[0].shutdown()
 
 
+async def test_what_fails_is_logged_by_its_type_alone(caplog):
+    """Ours: a message can hold what only a client may see."""
+    await came_of(fails, REQUEST)
+    assert "ValueError" in caplog.text
+    assert "of an application" not in caplog.text
+
+
 @pytest.mark.parametrize("name", APPLICATIONS)
 async def test_a_plain_request_is_answered_as_any_other(name, caplog):
     """Ours: whatever an application does, the client sees no difference."""

@@ -345,7 +345,8 @@ class Cycle:
         try:
             await app(self._scope, self.receive, self.send)
         except BaseException as error:
-            logger.error("an application has failed", exc_info=error)
+            # By its type alone: its message may hold a value.
+            logger.error("an application has failed: %s", type(error).__name__)
         else:
             if not (self.disconnected or self.response_complete):
                 logger.error("an application has not answered to the end")
