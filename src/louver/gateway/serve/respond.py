@@ -49,7 +49,7 @@ _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 def on_one_line(message: bytes) -> bytes:
     """A message without line breaks, which end lines and events: JSON has them between its tokens only."""
-    return message.translate(_LINE_BREAKS)
+    return message.translate(_LINE_BREAKS) if b"\n" in message or b"\r" in message else message
 
 
 def _result_text(request_id: RequestId, result: dict[str, Any], received: dict[str, Any] | None) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from louver.concurrency.offload import in_thread, run_in_thread
+from louver.concurrency.offload import in_thread
 from louver.core import json
 from louver.core.json import is_array, is_object
 from louver.limits import MAX_READ_ON_LOOP
@@ -39,11 +39,17 @@ async def without_white_space(result: dict[str, Any]) -> dict[str, Any]:
     structured, text = _structured_and_text(result)
     if text is None or not _is_spaced(text):
         return result
-    compact = await run_in_thread(structured, lambda: json.unspaced(text))
-    if compact == text or compact != json.compact(structured):
+    repeats = partial(_compact_repetition, text, structured)
+    compact = await in_thread(repeats) if len(text) > MAX_READ_ON_LOOP else repeats()
+    if compact is None:
         return result
     (block,) = result["content"]
     return {**result, "content": [{**block, "text": compact}]}
+
+
+def _compact_repetition(text: str, structured: Json) -> str | None:
+    compact = json.unspaced(text)
+    return None if compact == text or compact != json.compact(structured) else compact
 
 
 def _structured_and_text(result: dict[str, Any]) -> tuple[Json, str | None]:
