@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mcp.server import MCPServer, Server
 
-    from louver.cli.listener import Listener
+    from louver.cli.listener import HttpListener
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def serve_over_stdio(server: MCPServer) -> None:
     asyncio.run(_serve_stdio(lowlevel_of(server)))
 
 
-def serve_over_http(server: MCPServer, listener: Listener) -> None:
+def serve_over_http(server: MCPServer, listener: HttpListener) -> None:
     security = TransportSecuritySettings(
         # Clients omit port 80 from the Host header.
         allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *listener.hosts],

@@ -37,13 +37,13 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class HttpListener:
     address: ListenAddress
     hosts: tuple[str, ...]  # allowed besides loopback
     auth: Auth | LocalToken | None
 
     @classmethod
-    def from_arguments(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> Listener:
+    def from_arguments(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
         """The listener, with the token of its clients if neither `auth` nor `--no-auth` says otherwise."""
         hosts = (*address.allowed_hosts(arguments.allowed_host), *(() if auth is None else auth.allowed_hosts))
         if arguments.no_auth:

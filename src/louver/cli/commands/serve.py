@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
-    from louver.cli.listener import Listener
+    from louver.cli.listener import HttpListener
     from louver.gateway.auth.settings import Auth
     from louver.gateway.config.reload import ConfigFile
 
@@ -84,13 +84,13 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | None) -> Listener | None:
+def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | None) -> HttpListener | None:
     if address is None:
         return None
     # Imported here, as below: over stdio nothing of HTTP is needed.
-    from louver.cli.listener import Listener
+    from louver.cli.listener import HttpListener
 
-    return Listener.from_arguments(arguments, address, auth)
+    return HttpListener.from_arguments(arguments, address, auth)
 
 
 def _catalogue_folder() -> Path | None:
@@ -136,7 +136,9 @@ async def _gateway_over_stdio(
         )
 
 
-async def _gateway_over_http(make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: Listener) -> None:
+async def _gateway_over_http(
+    make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener
+) -> None:
     from louver.gateway.serve.endpoint import McpEndpoint
     from louver.gateway.serve.http import serve
 
@@ -216,7 +218,7 @@ async def _wait_for_change(file: ConfigFile) -> None:
             return
 
 
-def _serve_example(listener: Listener | None, *, minimal: bool) -> None:
+def _serve_example(listener: HttpListener | None, *, minimal: bool) -> None:
     # Imported here: the gateway needs neither the example nor the SDK.
     from louver.cli.example_server import example_server, serve_over_http, serve_over_stdio
 
