@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -53,9 +52,8 @@ def serve_over_http(server: MCPServer, listener: HttpListener) -> None:
         allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
     )
     app = listener.guard(server.streamable_http_app(transport_security=security))
-    with listener.bind() as server_socket:
-        ready = partial(listener.report, server_socket)
-        asyncio.run(serve(app, server_socket, ready=ready, end_streams=_no_streams, close_upstreams=_no_upstreams))
+    with listener.socket as socket:
+        asyncio.run(serve(app, socket, ready=listener.report, end_streams=_no_streams, close_upstreams=_no_upstreams))
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

@@ -1,8 +1,7 @@
 """The listener of `louver serve --http`: its address, which clients it serves, and what is printed of both.
 
-auth in the configuration    clients with a token that it accepts
-nothing                      clients with the token that the first start makes and prints
---no-auth                    every program of this machine
+Without `auth` in the configuration, clients need the token that the first start makes and prints; with `--no-auth`,
+every program of this machine is served.
 """
 
 from __future__ import annotations
@@ -41,19 +40,24 @@ class HttpListener:
     address: ListenAddress
     hosts: tuple[str, ...]  # allowed besides loopback
     auth: Auth | LocalToken | None
+    socket: socket.socket  # accepts connections already
 
     @classmethod
-    def from_arguments(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
+    def open(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
         """The listener, with the token of its clients if neither `auth` nor `--no-auth` says otherwise."""
         hosts = (*address.allowed_hosts(arguments.allowed_host), *(() if auth is None else auth.allowed_hosts))
         if arguments.no_auth:
             address.check_no_auth(auth=auth is not None)
-        elif auth is None:
-            return cls(address, hosts, local_token(_token_folder(), [address.host, address.port, *_served(arguments)]))
-        return cls(address, hosts, auth)
-
-    def bind(self) -> socket.socket:
-        return bind_socket(self.address.host, self.address.port)
+        bound = bind_socket(address.host, address.port)
+        if auth is not None or arguments.no_auth:
+            return cls(address, hosts, auth, bound)
+        try:
+            # After the socket: a start that fails at it would make a token and print it nowhere.
+            token = local_token(_token_folder(), [address.host, address.port, *_served(arguments)])
+        except InvalidInput:
+            bound.close()
+            raise
+        return cls(address, hosts, token, bound)
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """The ASGI application behind authentication, if there is any."""
@@ -66,10 +70,10 @@ class HttpListener:
 
         return AuthMiddleware(app, self.auth)
 
-    def report(self, server_socket: socket.socket, end: Callable[[], None]) -> None:
-        """Print the URL, and where its token is; the socket accepts already, and early clients wait."""
+    def report(self, end: Callable[[], None]) -> None:
+        """Print the URL, and where its token is; clients that come before the server has started wait."""
         by_signal(end)
-        port = server_socket.getsockname()[1]
+        port = self.socket.getsockname()[1]
         _report(f"serving at http://{self.address.url_host}:{port}{PATH}")
         if not isinstance(self.auth, LocalToken):
             return

@@ -148,7 +148,7 @@ def test_two_gateways_that_start_at_once_have_one_token(tmp_path):
 
 
 def test_only_its_user_can_read_the_file(tmp_path):
-    """Ours: mode 600, in a folder of mode 700, whatever the umask is."""
+    """Ours: mode 600, in a folder of mode 700; nor can others see the token in the list of processes."""
     with guarded(*options("gateway", tmp_path)) as served:
         assert stat.S_IMODE(served.file.stat().st_mode) == 0o600
         assert stat.S_IMODE(served.file.parent.stat().st_mode) == 0o700
@@ -195,6 +195,16 @@ def test_a_state_folder_that_cannot_be_written_is_refused_with_ways_out(tmp_path
     assert "XDG_STATE_HOME" in err
     assert "'auth'" in err
     assert "--no-auth" in err
+
+
+def test_a_start_that_fails_makes_no_token(tmp_path):
+    """Ours: nobody would see it; the next start prints it."""
+    with guarded("--example") as served:
+        address = served.url.removeprefix("http://").removesuffix("/mcp")
+        done = Served([*LOUVER, "--http", address, *options("gateway", tmp_path)])
+        assert done.ends(30) == 2
+        done.close()
+        assert list(served.file.parent.iterdir()) == [served.file]
 
 
 def test_no_log_holds_the_token(tmp_path):

@@ -90,7 +90,7 @@ def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | 
     # Imported here, as below: over stdio nothing of HTTP is needed.
     from louver.cli.listener import HttpListener
 
-    return HttpListener.from_arguments(arguments, address, auth)
+    return HttpListener.open(arguments, address, auth)
 
 
 def _catalogue_folder() -> Path | None:
@@ -142,14 +142,13 @@ async def _gateway_over_http(
     from louver.gateway.serve.endpoint import McpEndpoint
     from louver.gateway.serve.http import serve
 
-    with listener.bind() as server_socket:
+    with listener.socket:
         gateway = make_gateway(single_client=False)
         async with _gateway_lifetime(gateway, file) as exit_stack:
             app = listener.guard(McpEndpoint(gateway, listener.hosts))
             await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
-            ready = partial(listener.report, server_socket)
-            end_streams = gateway.listen_streams.close
-            await serve(app, server_socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
+            end_streams, ready = gateway.listen_streams.close, listener.report
+            await serve(app, listener.socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
 
 
 @asynccontextmanager
