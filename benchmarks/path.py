@@ -181,7 +181,7 @@ def _through_gateway(version: str, *arguments: str, token: str | None = None) ->
 @contextmanager
 def _gateway(*arguments: str) -> Iterator[tuple[Popen[str], str]]:
     """A gateway that is recorded, and its URL."""
-    command = [sys.executable, "-m", "benchmarks.traced", "serve", "--http", "127.0.0.1:0", *arguments]
+    command = [sys.executable, "-m", "benchmarks.traced", "serve", "--http", "127.0.0.1:0", "--no-auth", *arguments]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stderr is not None
         try:

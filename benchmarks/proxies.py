@@ -69,7 +69,7 @@ def upstream(*arguments: str) -> Iterator[Serving]:
 @contextmanager
 def louver(*arguments: str) -> Iterator[Serving]:
     """Louver's gateway, as it is by default."""
-    command = [*LOUVER, "--http", "127.0.0.1:0", *arguments]
+    command = [*LOUVER, "--http", "127.0.0.1:0", "--no-auth", *arguments]
     with subprocess.Popen(command, stderr=PIPE, text=True) as process:
         assert process.stderr is not None
         try:

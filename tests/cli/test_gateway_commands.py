@@ -181,7 +181,7 @@ def test_the_status_of_a_refusal_is_told(example, config, tmp_path):
     tokens.chmod(0o600)
     path = tmp_path / "guarded.json"
     path.write_text(json.dumps({"mcpServers": {"shop": at(example)}, "louver": {"auth": {"tokens": "tokens.json"}}}))
-    with serving("--config", str(path)) as guarded:
+    with serving("--config", str(path), no_auth=False) as guarded:
         refused = louver("call", guarded.url, *PROFILE)
         headers = {"Authorization": f"Bearer {lines[0].split()[1]}"}
         through = shlex.join([*LOUVER, "serve", "--config", config(shop={"url": guarded.url, "headers": headers})])

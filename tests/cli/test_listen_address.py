@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -37,6 +39,14 @@ def status(port, *, token=None, at="127.0.0.1", **headers):
     return httpx2.post(f"http://{at}:{port}/mcp", trust_env=False, timeout=30, **asked).status_code
 
 
+def kept_token(*others):
+    """The one that a gateway has made, which has said where it serves."""
+    (token,) = {
+        file.read_text().strip() for file in (Path(os.environ["XDG_STATE_HOME"]) / "louver" / "tokens").iterdir()
+    } - {*others}
+    return token
+
+
 def refused(*arguments):
     """What a command tells that is refused; one that serves instead is ended."""
     done = subprocess.run([*LOUVER, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
@@ -46,13 +56,21 @@ def refused(*arguments):
 
 @pytest.mark.parametrize("address", ANYWHERE)
 @pytest.mark.parametrize("server", [["--example"], ["--url", "http://127.0.0.1:9/mcp"]])
-def test_nobody_else_is_served_unless_that_was_said(server, address):
-    """GATEWAY.md: listening on anything but loopback without authentication is refused unless a flag says so."""
-    err = refused(*server, "--http", address)
-    assert "ask for tokens by 'auth' in the configuration, or say --anyone" in err
+def test_other_machines_are_never_served_without_a_token(server, address):
+    """TRUST.md: `--no-auth` for loopback; GATEWAY.md: listening elsewhere without authentication is refused."""
+    err = refused(*server, "--http", address, "--no-auth")
+    assert "--no-auth is for a loopback address, for example 127.0.0.1" in err
+    assert "leave it out, so that clients need the printed token, or set 'auth' in the configuration" in err
 
 
-def test_where_tokens_are_asked_for_anyone_may_reach_it(tmp_path):
+@pytest.mark.parametrize("at", ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0", "localhost:0"])
+def test_every_loopback_address_can_be_served_without_a_token(at):
+    """TRUST.md."""
+    with serving_everywhere("--example", "--no-auth", at=at) as port:
+        assert status(port, at=str(ListenAddress.read(at).url_host)) == 200
+
+
+def test_the_tokens_of_the_configuration_count_at_every_address(tmp_path):
     """GATEWAY.md: ... without authentication is refused; with it, no token is no answer there either."""
     options = config(tmp_path, {"records": fixture("records")}, auth={"tokens": token_file(tmp_path)})
     with serving_everywhere(*options) as port:
@@ -60,11 +78,11 @@ def test_where_tokens_are_asked_for_anyone_may_reach_it(tmp_path):
         assert status(port, token="t-ann", host="evil.example") == 421
 
 
-def test_who_asks_for_tokens_does_not_serve_anyone(tmp_path):
+def test_no_auth_and_auth_are_refused_together(tmp_path):
     """Ours: two words that cannot both be meant; the stricter one is not dropped without a word."""
     options = config(tmp_path, {"records": fixture("records")}, auth={"tokens": token_file(tmp_path)})
     for address in ("0.0.0.0:0", "127.0.0.1:0"):
-        assert "leave out one of the two" in refused(*options, "--http", address, "--anyone")
+        assert "leave out one of the two" in refused(*options, "--http", address, "--no-auth")
 
 
 @pytest.mark.parametrize("server", ["example", "gateway"])
@@ -88,23 +106,26 @@ def test_who_asks_for_tokens_does_not_serve_anyone(tmp_path):
 )
 def test_just_the_hosts_that_were_named_are_answered(everywhere, server, headers, expected):
     """GATEWAY.md: Host and Origin are checked; ours: against DNS rebinding, which makes any other name lead here."""
-    assert status(everywhere[server], **headers) == expected
+    port, token = everywhere[server]
+    assert status(port, token=token, **headers) == expected
 
 
 @pytest.fixture(scope="module")
 def everywhere(tmp_path_factory):
-    """The ports of the example and of a gateway, which serve anyone."""
-    known = ["--anyone", "--allowed-host", "MCP.lan", "--allowed-host", "[2001:db8::1]:80"]
+    """The ports of the example and of a gateway, and their tokens."""
+    known = ["--allowed-host", "MCP.lan", "--allowed-host", "[2001:db8::1]:80"]
     options = config(tmp_path_factory.mktemp("everywhere"), {"records": fixture("records")})
-    with serving_everywhere("--example", *known) as example, serving_everywhere(*options, *known) as gateway:
-        yield {"example": example, "gateway": gateway}
+    with serving_everywhere("--example", *known) as example:
+        example = example, kept_token()
+        with serving_everywhere(*options, *known) as gateway:
+            yield {"example": example, "gateway": (gateway, kept_token(example[1]))}
 
 
 def test_all_addresses_of_both_kinds_are_one_of_ipv6():
     """Ours: IPv6 works, and by its loopback."""
-    with serving_everywhere("--example", "--anyone", at="[::]:0") as port:
-        assert status(port, at="[::1]") == 200
-        assert status(port, host="evil.example") == 421
+    with serving_everywhere("--example", at="[::]:0") as port:
+        assert status(port, token=kept_token(), at="[::1]") == 200
+        assert status(port, token=kept_token(), host="evil.example") == 421
 
 
 @pytest.mark.parametrize(
@@ -130,10 +151,10 @@ def test_a_name_that_is_no_host_is_refused(name):
         ListenAddress.read("127.0.0.1:0").allowed_hosts([name])
 
 
-@pytest.mark.parametrize("option", [["--anyone"], ["--allowed-host", "mcp.lan"]])
+@pytest.mark.parametrize("option", [["--no-auth"], ["--allowed-host", "mcp.lan"]])
 def test_over_stdio_there_is_nobody_to_be_let_in(option):
     """Ours: an option that does nothing is told."""
-    assert "--anyone and --allowed-host need --http" in refused("--example", *option)
+    assert "--no-auth and --allowed-host need --http" in refused("--example", *option)
 
 
 def test_a_refusal_does_not_open_the_servers(tmp_path):
@@ -141,5 +162,5 @@ def test_a_refusal_does_not_open_the_servers(tmp_path):
     path = tmp_path / "mcp.json"
     command = [sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')"]
     path.write_text(json.dumps({"mcpServers": {"a": {"command": command[0], "args": command[1:]}}}))
-    refused("--config", str(path), "--http", "0.0.0.0:0")
+    refused("--config", str(path), "--http", "0.0.0.0:0", "--no-auth")
     assert not (tmp_path / "started").exists()

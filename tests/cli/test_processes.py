@@ -38,7 +38,7 @@ COMMANDS = {
     "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
     "init": ["--from", "claude", "--file", "host.json"],
     "project": ["--include", "properties.é"],
-    "serve": ["--example", "--http", "0.0.0.0:0"],
+    "serve": ["--example", "--no-auth", "--http", "0.0.0.0:0"],
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],
     "tools": ["--json", "--", *SERVER],

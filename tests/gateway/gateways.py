@@ -45,7 +45,7 @@ def gateway(*arguments):
 @contextmanager
 def gateway_process(*arguments):
     """The process of a gateway over HTTP, and its URL; what it tells later can be read from its `stderr`."""
-    command = [*LOUVER, "--http", "127.0.0.1:0", *arguments]
+    command = [*LOUVER, "--http", "127.0.0.1:0", "--no-auth", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             said = []

@@ -107,9 +107,9 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments, command=LOUVER):
+def serving(*arguments, command=LOUVER, no_auth=True):
     """A gateway over HTTP: its process, with its `url`."""
-    served = Served([*command, "--http", "127.0.0.1:0", *arguments])
+    served = Served([*command, "--http", "127.0.0.1:0", *(["--no-auth"] if no_auth else []), *arguments])
     try:
         served.url = served.says(SERVING.pattern).group(1)
         yield served

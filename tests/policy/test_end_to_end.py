@@ -27,7 +27,7 @@ def shop(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shop")
     (folder / "keys.json").write_text(key_set(public(rsa_key())))
     auth = {"jwks": "keys.json", "issuer": ISSUER, "audience": RESOURCE}
-    with serving(*written(folder, auth=auth)) as served:
+    with serving(*written(folder, auth=auth), no_auth=False) as served:
         served.folder = folder
         yield served
 

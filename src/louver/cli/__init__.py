@@ -108,7 +108,7 @@ def _parser() -> Parser:
         "--http", metavar="HOST:PORT", help="serve over Streamable HTTP at /mcp; port 0: any free one"
     )
     serve.add_argument(
-        "--anyone", action="store_true", help="serve any client that reaches the address, without tokens"
+        "--no-auth", action="store_true", help="serve every client that reaches a loopback address, without a token"
     )
     serve.add_argument(
         "--allowed-host",

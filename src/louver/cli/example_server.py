@@ -23,10 +23,11 @@ from louver.server.sdk_internals import lowlevel_of
 from louver.shipped import folder
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
     from mcp.server import MCPServer, Server
+
+    from louver.cli.listener import HttpListener
 
 logger = logging.getLogger(__name__)
 
@@ -44,16 +45,15 @@ def serve_over_stdio(server: MCPServer) -> None:
     asyncio.run(_serve_stdio(lowlevel_of(server)))
 
 
-def serve_over_http(
-    server: MCPServer, server_socket: socket.socket, hosts: Sequence[str], ready: Callable[[Callable[[], None]], None]
-) -> None:
+def serve_over_http(server: MCPServer, listener: HttpListener) -> None:
     security = TransportSecuritySettings(
         # Clients omit port 80 from the Host header.
-        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *hosts],
+        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK), *listener.hosts],
         allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
     )
-    app = server.streamable_http_app(transport_security=security)
-    asyncio.run(serve(app, server_socket, ready=ready, end_streams=_no_streams, close_upstreams=_no_upstreams))
+    app = listener.guard(server.streamable_http_app(transport_security=security))
+    with listener.socket as socket:
+        asyncio.run(serve(app, socket, ready=listener.report, end_streams=_no_streams, close_upstreams=_no_upstreams))
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

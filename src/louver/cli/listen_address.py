@@ -1,8 +1,8 @@
 """The address of `louver serve --http`, the clients that it admits, and its allowed `Host` headers.
 
-    --http 127.0.0.1:8080                               this machine only
-    --http 0.0.0.0:8080   and `auth`                    clients with a valid token
-    --http 0.0.0.0:8080   --anyone --allowed-host mcp.lan   any client, also under that name
+    --http 127.0.0.1:8080                           clients with the token, or one that `auth` accepts
+    --http 127.0.0.1:8080 --no-auth                 every program of this machine
+    --http 0.0.0.0:8080   --allowed-host mcp.lan    also clients of other machines, also under that name
 
 Other `Host` headers are refused: by DNS rebinding a web page could reach the server under a name of its own.
 """
@@ -48,14 +48,25 @@ class ListenAddress:
     def host(self) -> str:
         return str(self.ip)
 
-    def check_exposure(self, *, tokens: bool, anyone: bool) -> None:
-        """Refuse an address beyond loopback if neither tokens nor `anyone` is set; refuse both together."""
-        if tokens and anyone:
-            raise InvalidInput("--anyone serves without tokens, and 'auth' asks for them: leave out one of the two")
-        if not (tokens or anyone or self.ip.is_loopback):
+    @property
+    def url_host(self) -> str:
+        return f"[{self.host}]" if self.ip.version == 6 else self.host
+
+    @property
+    def client_url_host(self) -> str:
+        """The same for clients of this machine, who cannot send the unspecified address as `Host`."""
+        if self.ip.is_unspecified:
+            return "[::1]" if self.ip.version == 6 else "127.0.0.1"
+        return self.url_host
+
+    def check_no_auth(self, *, auth: bool) -> None:
+        """Refuse `--no-auth` beyond loopback, and where the configuration has `auth`."""
+        if auth:
+            raise InvalidInput("--no-auth serves without tokens, and 'auth' asks for them: leave out one of the two")
+        if not self.ip.is_loopback:
             raise InvalidInput(
-                f"--http takes an address of the loopback, for example 127.0.0.1, not {self.host!r}, which others "
-                "reach: ask for tokens by 'auth' in the configuration, or say --anyone, to serve whoever reaches it"
+                f"--no-auth is for a loopback address, for example 127.0.0.1, not {self.host!r}, which other machines "
+                "reach: leave it out, so that clients need the printed token, or set 'auth' in the configuration"
             )
 
     def allowed_hosts(self, names: Iterable[str]) -> list[str]:

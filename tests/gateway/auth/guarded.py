@@ -31,7 +31,8 @@ def token_file(folder, tokens=None):
 
 def guarded(folder, **louver):
     """A gateway over HTTP that says of every call whose it is."""
-    return serving(*config(folder, {"records": fixture("records")}, **louver), command=WHO)
+    options = config(folder, {"records": fixture("records")}, **louver)
+    return serving(*options, command=WHO, no_auth="auth" not in louver)
 
 
 class Bearing(Http):

@@ -72,7 +72,7 @@ async def test_a_call_that_waits_goes_on_for_its_own_principal_alone(tmp_path):
     able = {"capabilities": {"elicitation": {"form": {}}}}
     call = {"name": "test_elicitation", "arguments": {"message": "for ann"}}
     answer = {"action": "accept", "content": {"username": "ann", "email": "ann@example.org"}}
-    with serving(*config(tmp_path, servers, auth={"tokens": token_file(tmp_path)})) as served:
+    with serving(*config(tmp_path, servers, auth={"tokens": token_file(tmp_path)}), no_auth=False) as served:
         async with (
             bearing(served.url, "t-ann", STATELESS, **able) as ann,
             bearing(served.url, "t-bob", STATELESS, **able) as bob,
@@ -312,7 +312,9 @@ def test_a_made_token_is_taken(tmp_path):
     path = tmp_path / "tokens.json"
     path.write_text(f'{{"tokens": {{{line}}}}}')
     path.chmod(0o600)
-    with serving(*config(tmp_path, {"records": fixture("records")}, auth={"tokens": "tokens.json"})) as served:
+    with serving(
+        *config(tmp_path, {"records": fixture("records")}, auth={"tokens": "tokens.json"}), no_auth=False
+    ) as served:
         assert post(served.url, token.removeprefix("token: ")).status_code == 200
         assert post(served.url).status_code == 401
     assert json.loads(f"{{{line}}}").popitem()[1].keys() == {"subject", "scopes", "expires"}

@@ -362,7 +362,7 @@ async def test_with_tokens_nothing_is_kept(tmp_path):
     await run_before(config(tmp_path, {"it": entry}), STATELESS, front="http")
     before = kept()
     server.says("new")
-    with serving(*config(tmp_path, {"it": entry}, auth={"tokens": token_file(tmp_path)})) as served:
+    with serving(*config(tmp_path, {"it": entry}, auth={"tokens": token_file(tmp_path)}), no_auth=False) as served:
         async with bearing(served.url, "t-ann", STATELESS) as client:
             assert client.opening["instructions"].startswith("new")
             assert await tools(client) == {"read": "Read."}

@@ -138,7 +138,7 @@ async def _rows() -> list[Row]:
 @asynccontextmanager
 async def _http_server() -> AsyncGenerator[str]:
     """Start a server process on a free port of loopback; yield its URL."""
-    command = [sys.executable, *_SERVE, "--http", "127.0.0.1:0"]
+    command = [sys.executable, *_SERVE, "--http", "127.0.0.1:0", "--no-auth"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     async with await anyio.open_process(
         command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=environment

@@ -33,12 +33,10 @@ from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
 from louver.server.request import Identity
 
 if TYPE_CHECKING:
-    import socket
     from argparse import Namespace
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
-    from starlette.types import ASGIApp
-
+    from louver.cli.listener import HttpListener
     from louver.gateway.auth.settings import Auth
     from louver.gateway.config.reload import ConfigFile
 
@@ -48,9 +46,8 @@ logger = logging.getLogger(__name__)
 def run(arguments: Namespace) -> int:
     """Serve until the client disconnects, or until a signal ends the process."""
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
-    if address is None and (arguments.anyone or arguments.allowed_host):
-        raise InvalidInput("--anyone and --allowed-host need --http: over stdio only the parent process is served")
-    hosts = [] if address is None else address.allowed_hosts(arguments.allowed_host)
+    if address is None and (arguments.no_auth or arguments.allowed_host):
+        raise InvalidInput("--no-auth and --allowed-host need --http: over stdio only the parent process is served")
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
@@ -63,15 +60,12 @@ def run(arguments: Namespace) -> int:
             )
         if arguments.ready_views:
             raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
-        if address is not None:
-            address.check_exposure(tokens=False, anyone=arguments.anyone)
-        _serve_example(address, hosts, minimal=arguments.exposure == "minimal")
+        _serve_example(_listener(arguments, address, None), minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
     file = None if arguments.config is None else _file(arguments.config)
     config = upstreams.read(arguments) if file is None else file.current
-    if address is not None:
-        address.check_exposure(tokens=config.auth is not None, anyone=arguments.anyone)
+    listener = _listener(arguments, address, config.auth)
     set_up_process()
     make_gateway = partial(
         Gateway,
@@ -81,13 +75,22 @@ def run(arguments: Namespace) -> int:
         ready_views=arguments.ready_views,
         can_reload=file is not None,
         # With tokens, several principals share the upstreams.
-        catalogues=_catalogue_folder() if address is None or config.auth is None else None,
+        catalogues=_catalogue_folder() if listener is None or config.auth is None else None,
     )
-    if address is None:
+    if listener is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     else:
-        asyncio.run(_gateway_over_http(make_gateway, file, config.auth, address, hosts))
+        asyncio.run(_gateway_over_http(make_gateway, file, listener))
     return 0
+
+
+def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | None) -> HttpListener | None:
+    if address is None:
+        return None
+    # Imported here, as below: over stdio nothing of HTTP is needed.
+    from louver.cli.listener import HttpListener
+
+    return HttpListener.open(arguments, address, auth)
 
 
 def _catalogue_folder() -> Path | None:
@@ -134,23 +137,18 @@ async def _gateway_over_stdio(
 
 
 async def _gateway_over_http(
-    make_gateway: Callable[..., Gateway],
-    file: ConfigFile | None,
-    auth: Auth | None,
-    address: ListenAddress,
-    hosts: Sequence[str],
+    make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener
 ) -> None:
-    # Imported here: over stdio nothing of HTTP is needed.
-    from louver.gateway.serve.http import bind_socket, serve
+    from louver.gateway.serve.endpoint import McpEndpoint
+    from louver.gateway.serve.http import serve
 
-    with bind_socket(address.host, address.port) as server_socket:
+    with listener.socket:
         gateway = make_gateway(single_client=False)
         async with _gateway_lifetime(gateway, file) as exit_stack:
-            app = _asgi_app(gateway, auth, hosts)
+            app = listener.guard(McpEndpoint(gateway, listener.hosts))
             await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
-            ready = partial(_report_address, address.host, server_socket)
-            end_streams = gateway.listen_streams.close
-            await serve(app, server_socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
+            end_streams, ready = gateway.listen_streams.close, listener.report
+            await serve(app, listener.socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
 
 
 @asynccontextmanager
@@ -164,18 +162,6 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
             yield exit_stack
     finally:
         await gateway.close()
-
-
-def _asgi_app(gateway: Gateway, auth: Auth | None, hosts: Sequence[str]) -> ASGIApp:
-    """The ASGI application; authentication, if there is any, comes before everything else."""
-    from louver.gateway.serve.endpoint import McpEndpoint
-
-    if auth is None:
-        return McpEndpoint(gateway, hosts)
-    # Imported here: without tokens no cryptography is needed.
-    from louver.gateway.auth.authenticated import AuthMiddleware, allowed_hosts
-
-    return AuthMiddleware(McpEndpoint(gateway, [*hosts, *allowed_hosts(auth)]), auth)
 
 
 def _file(path: str) -> ConfigFile:
@@ -231,17 +217,15 @@ async def _wait_for_change(file: ConfigFile) -> None:
             return
 
 
-def _serve_example(address: ListenAddress | None, hosts: Sequence[str], *, minimal: bool) -> None:
+def _serve_example(listener: HttpListener | None, *, minimal: bool) -> None:
     # Imported here: the gateway needs neither the example nor the SDK.
     from louver.cli.example_server import example_server, serve_over_http, serve_over_stdio
-    from louver.gateway.serve.http import bind_socket
 
     server = example_server(minimal=minimal)
-    if address is None:
+    if listener is None:
         serve_over_stdio(server)
-        return
-    with bind_socket(address.host, address.port) as server_socket:
-        serve_over_http(server, server_socket, hosts, partial(_report_address, address.host, server_socket))
+    else:
+        serve_over_http(server, listener)
 
 
 async def _report_upstreams(gateway: Gateway) -> None:
@@ -252,14 +236,3 @@ async def _report_upstreams(gateway: Gateway) -> None:
             logger.info("%s", sentence)
         return
     print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
-
-
-def _report_address(host: str, server_socket: socket.socket, end: Callable[[], None]) -> None:
-    by_signal(end)
-    # Reported at once: the socket accepts already, and early clients wait until the server has started.
-    url_host = f"[{host}]" if ":" in host else host
-    message = f"serving at http://{url_host}:{server_socket.getsockname()[1]}/mcp"
-    if logs.is_json():
-        logger.info("%s", message)
-    else:
-        print(f"louver: {message}", file=sys.stderr, flush=True)

@@ -7,7 +7,6 @@ Only the protected resource metadata (RFC 9728), which names the issuer, needs n
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
@@ -73,11 +72,6 @@ def build_verifier(auth: Auth) -> TokenVerifier:
         if isinstance(auth.method, Introspection)
         else StaticTokenVerifier(auth.method.file)
     )
-
-
-def allowed_hosts(auth: Auth) -> tuple[str, ...]:
-    """Return the allowed host from the setting `resource`, if it is set."""
-    return () if auth.resource is None else (urlsplit(auth.resource).netloc,)
 
 
 class _Backend(BearerAuthBackend):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,3 +55,8 @@ class Auth:
     resource: str | None = None  # the URL of this server as clients know it
     issuer: str | None = None  # together with `resource`, published to clients (RFC 9728)
     audience: str | None = None  # `None` only with a token file
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """The host of `resource`, if it is set."""
+        return () if self.resource is None else (urlsplit(self.resource).netloc,)

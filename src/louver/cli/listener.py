@@ -1,0 +1,110 @@
+"""The listener of `louver serve --http`: its address, which clients it serves, and what is printed of both.
+
+Without `auth` in the configuration, clients need the token that the first start makes and prints; with `--no-auth`,
+every program of this machine is served.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from louver.catalogue.learned import state_folder
+from louver.cli import logs, terminal
+from louver.cli.signals import by_signal
+from louver.core.json import compact
+from louver.errors import InvalidInput
+from louver.gateway.auth.local_token import LocalToken, LocalTokenMiddleware, local_token
+from louver.gateway.serve.endpoint import PATH
+from louver.gateway.serve.http import bind_socket
+
+if TYPE_CHECKING:
+    import socket
+    from argparse import Namespace
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp
+
+    from louver.cli.listen_address import ListenAddress
+    from louver.gateway.auth.settings import Auth
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpListener:
+    address: ListenAddress
+    hosts: tuple[str, ...]  # allowed besides loopback
+    auth: Auth | LocalToken | None
+    socket: socket.socket  # accepts connections already
+
+    @classmethod
+    def open(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
+        """The listener, with the token of its clients if neither `auth` nor `--no-auth` says otherwise."""
+        hosts = (*address.allowed_hosts(arguments.allowed_host), *(() if auth is None else auth.allowed_hosts))
+        if arguments.no_auth:
+            address.check_no_auth(auth=auth is not None)
+        bound = bind_socket(address.host, address.port)
+        if auth is not None or arguments.no_auth:
+            return cls(address, hosts, auth, bound)
+        try:
+            # After the socket: a start that fails at it would make a token and print it nowhere.
+            token = local_token(_token_folder(), [address.host, address.port, *_served(arguments)])
+        except InvalidInput:
+            bound.close()
+            raise
+        return cls(address, hosts, token, bound)
+
+    def guard(self, app: ASGIApp) -> ASGIApp:
+        """The ASGI application behind authentication, if there is any."""
+        if self.auth is None:
+            return app
+        if isinstance(self.auth, LocalToken):
+            return LocalTokenMiddleware(app, self.auth.token)
+        # Imported here: other tokens need the SDK and cryptography.
+        from louver.gateway.auth.authenticated import AuthMiddleware
+
+        return AuthMiddleware(app, self.auth)
+
+    def report(self, end: Callable[[], None]) -> None:
+        """Print the URL, and where its token is; clients that come before the server has started wait."""
+        by_signal(end)
+        port = self.socket.getsockname()[1]
+        _report(f"serving at http://{self.address.url_host}:{port}{PATH}")
+        if not isinstance(self.auth, LocalToken):
+            return
+        if self.auth.is_new and not logs.is_json():
+            url = f"http://{self.address.client_url_host}:{port}{PATH}"
+            _report(f"clients need a token, which is shown this once, and kept in {self.auth.file}")
+            # Lines of a host's file, to copy.
+            print(compact({"mcpServers": {"louver": self.auth.host_entry(url)}}), file=sys.stderr, flush=True)
+        else:
+            _report(f"clients need the token in {self.auth.file}")
+
+
+def _report(message: str) -> None:
+    if logs.is_json():
+        logger.info("%s", message)
+    else:
+        terminal.print_stderr(message)
+
+
+def _token_folder() -> Path:
+    try:
+        return state_folder(os.environ) / "tokens"
+    except RuntimeError:
+        raise InvalidInput(
+            "there is no home folder to keep the token of clients in: expected the variable XDG_STATE_HOME, "
+            "or 'auth' in the configuration, or --no-auth"
+        ) from None
+
+
+def _served(arguments: Namespace) -> list[str]:
+    """The servers that the arguments name, for a token of their own."""
+    if arguments.config is not None:
+        return ["--config", str(Path(arguments.config).resolve())]
+    return ["--example"] if arguments.example else ["--url", arguments.url] if arguments.url else arguments.command_line
