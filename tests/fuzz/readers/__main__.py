@@ -1,0 +1,45 @@
+"""Runs one target under atheris, with libFuzzer's options."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import tempfile
+
+import atheris
+
+from . import HERE, TARGETS, target
+
+OPTIONS = {
+    "max_total_time": 60,
+    # Bounds of one input, in seconds and MB: a reader of some kilobytes needs far less.
+    "timeout": 5,
+    "rss_limit_mb": 1024,
+    "max_len": 4096,
+    "dict": HERE / "words.dict",
+    "verbosity": 0,
+    "print_final_stats": 1,
+}
+
+
+def main() -> None:
+    name, *given = sys.argv[1:] or [""]
+    if name not in TARGETS:
+        sys.exit(f"a target is one of {', '.join(TARGETS)}, not {name!r}")
+    logging.disable()
+    with atheris.instrument_imports(include=["louver"]):
+        check = target(name)
+    corpus = str(HERE / "corpus" / name)
+    options = [option for option in given if option.startswith("-")]
+    folders = [folder for folder in given if not folder.startswith("-")]
+    # libFuzzer writes to the first folder: that is the corpus only where inputs are merged into it.
+    if any(option.startswith("-merge=") for option in options):
+        folders = [corpus, *folders]
+    else:
+        folders = [*(folders or [tempfile.mkdtemp(prefix="louver-fuzz-")]), corpus]
+    defaults = [f"-{key}={value}" for key, value in OPTIONS.items()]
+    atheris.Setup([sys.argv[0], *defaults, *options, *folders], check)
+    atheris.Fuzz()
+
+
+main()
