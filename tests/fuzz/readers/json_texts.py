@@ -28,7 +28,7 @@ def check(data: bytes) -> None:
         return
     raw = text.encode("utf-8", "surrogateescape")
     marks = _STRINGS.sub(b"", raw)
-    for most in (deepest - 1, deepest):
+    for most in range(max(deepest - 1, 0), deepest + 1):
         assert is_deeper(raw, most) is (most < deepest)
     for some in (b"[{", b"[{,"):
         count = sum(marks.count(mark) for mark in some)
