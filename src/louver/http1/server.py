@@ -363,7 +363,7 @@ class Cycle:
 
     async def receive(self) -> Message:
         """The next ASGI message: a part of the body, or the disconnect."""
-        if self.awaits_continue and not self.response_started:
+        if self.awaits_continue and not self.response_started and not self.disconnected:
             self.awaits_continue = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.disconnected and not self.response_complete:

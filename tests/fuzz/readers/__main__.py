@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
+from pathlib import Path
 
 import atheris
 
@@ -33,13 +34,18 @@ def main() -> None:
     options = [option for option in given if option.startswith("-")]
     folders = [folder for folder in given if not folder.startswith("-")]
     # libFuzzer writes to the first folder: that is the corpus only where inputs are merged into it.
-    if any(option.startswith("-merge=") for option in options):
-        folders = [corpus, *folders]
-    else:
-        folders = [*(folders or [tempfile.mkdtemp(prefix="louver-fuzz-")]), corpus]
+    is_merge = any(option.startswith("-merge=") for option in options)
+    folders = [corpus, *folders] if is_merge else [*(folders or [_found(name)]), corpus]
     defaults = [f"-{key}={value}" for key, value in OPTIONS.items()]
     atheris.Setup([sys.argv[0], *defaults, *options, *folders], check)
     atheris.Fuzz()
+
+
+def _found(name: str) -> str:
+    """The folder of inputs that runs have found: the next run goes on from there."""
+    folder = Path(tempfile.gettempdir(), "louver-fuzz", name)
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
 
 
 main()

@@ -5,8 +5,10 @@ The first byte is the kind of file. White space and escapes never change what a 
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
+import shutil
 import tempfile
 from functools import cache, partial
 from pathlib import Path
@@ -74,6 +76,6 @@ def _problem(kind: bytes, text: bytes) -> str | None:
 
 @cache
 def _folder() -> Path:
-    # Memory, where there is such a folder: a file is written for each input.
-    memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="louver-fuzz-", dir=memory if memory.is_dir() else None))
+    folder = tempfile.mkdtemp(prefix="louver-fuzz-")
+    atexit.register(shutil.rmtree, folder)
+    return Path(folder)

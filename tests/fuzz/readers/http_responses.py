@@ -51,7 +51,9 @@ def check(data: bytes) -> None:
     assert received.headers == expected.headers
     _check_body(received, expected)
     if received.end is not None:
-        assert received.end == expected.end, "a connection is used again where the response has ended"
+        # httptools skips empty lines before a response.
+        more = text[expected.end : received.end]
+        assert not more.strip(b"\r\n"), "a connection is used again where the response has ended"
 
 
 def _check_body(received: Outcome, expected: Outcome) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from functools import cache
+import tempfile
 from unittest.mock import patch
 
 from louver.errors import UpstreamTooLarge
@@ -12,6 +12,7 @@ from louver.gateway.serve import stdio_streams
 from louver.http1.lines import LineDecoder
 
 from . import pieces
+from .transports import run
 
 LIMIT = 32
 TOLD = 8
@@ -22,9 +23,9 @@ def check(data: bytes) -> None:
     _check_decoder(text, parts)
     with patch.multiple(stdio_streams, MAX_CLIENT_LINE=LIMIT, MAX_TELLING_BYTES=TOLD):
         expected = [_expected(line) for line in _lines(text)]
-        found = _loop().run_until_complete(_read_pipe(parts))
+        found = run(_read_pipe(parts))
         assert found == expected, "a pipe"
-        assert _loop().run_until_complete(_read_file(text)) == expected, "a file"
+        assert run(_read_file(text)) == expected, "a file"
 
 
 def _check_decoder(text: bytes, parts: list[bytes]) -> None:
@@ -52,11 +53,6 @@ def _expected(line: bytes) -> tuple[bytes, bool]:
     return (line[:TOLD] + line[-TOLD:] if is_long else line), is_long
 
 
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
-
-
 async def _read_pipe(parts: list[bytes]) -> list[tuple[bytes, bool]]:
     source, sink = os.pipe()
     async with stdio_streams.lines_from(source) as next_line:
@@ -69,11 +65,11 @@ async def _read_pipe(parts: list[bytes]) -> list[tuple[bytes, bool]]:
 
 
 async def _read_file(text: bytes) -> list[tuple[bytes, bool]]:
-    source = os.memfd_create("lines")
-    os.write(source, text)
-    os.lseek(source, 0, os.SEEK_SET)
-    async with stdio_streams.lines_from(source) as next_line:
-        return await _all(next_line)
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        async with stdio_streams.lines_from(os.dup(file.fileno())) as next_line:
+            return await _all(next_line)
 
 
 async def _all(next_line) -> list[tuple[bytes, bool]]:

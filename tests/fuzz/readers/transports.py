@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import socket
+import atexit
+import os
 from functools import cache
+from types import SimpleNamespace
 
 
 @cache
 def loop() -> asyncio.AbstractEventLoop:
-    """One event loop for all inputs; an error that nobody awaits is one of the input."""
-    return asyncio.new_event_loop()
+    """One event loop for all inputs."""
+    made = asyncio.new_event_loop()
+    atexit.register(made.close)
+    return made
 
 
 def run(main):
+    """The result of a coroutine; an error of a task or a callback that nobody awaits is one of the input."""
     errors: list[dict] = []
     loop().set_exception_handler(lambda _, context: errors.append(context))
     result = loop().run_until_complete(main)
@@ -33,8 +38,10 @@ async def settled(*parts) -> None:
 
 
 @cache
-def _socket() -> socket.socket:
-    return socket.socketpair()[0]
+def _silent() -> SimpleNamespace:
+    """What a socket is to `select`, while its peer neither sends nor closes."""
+    source, _ = os.pipe()
+    return SimpleNamespace(fileno=lambda: source)
 
 
 class Transport(asyncio.Transport):
@@ -45,7 +52,7 @@ class Transport(asyncio.Transport):
         self._is_closing = False
 
     def get_extra_info(self, name, default=None):
-        return _socket() if name == "socket" else default
+        return _silent() if name == "socket" else default
 
     def is_closing(self) -> bool:
         return self._is_closing
