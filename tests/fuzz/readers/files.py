@@ -17,7 +17,7 @@ from louver.catalogue.files.descriptions import DescriptionFile
 from louver.catalogue.files.output_schemas import SchemaFile
 from louver.catalogue.files.views import ViewFile
 from louver.catalogue.policy.policy import Policy
-from louver.errors import InvalidConfig, InvalidDescription, InvalidPolicy, InvalidSchema, InvalidView, LouverError
+from louver.errors import InvalidConfig, InvalidDescription, InvalidPolicy, InvalidSchema, InvalidView
 from louver.gateway.config.read import read_config
 
 from . import second_reader
@@ -63,15 +63,16 @@ def _problem(kind: bytes, text: bytes) -> str | None:
     read, declared = _READERS[kind]
     path = _folder() / "t.json"
     path.write_bytes(text)
+    error = None
     try:
         read(path)
-    except declared as error:
-        assert error.fields.get("file") is not None
-        assert 1 <= error.fields.get("line", 1) <= len(re.split(rb"\r\n|\r|\n", text)), "a line is one of the file"
-        assert _SECRET not in error.message
-        assert isinstance(error, LouverError)
-        return error.message.partition(": ")[2]
-    return None
+    except declared as refused:
+        error = refused
+    if error is None:
+        return None
+    assert 1 <= error.fields.get("line", 1) <= len(re.split(rb"\r\n|\r|\n", text)), "a line is one of the file"
+    assert _SECRET not in error.message
+    return error.message.removeprefix(f"{error.fields['file']}:").removeprefix(f"{error.fields.get('line')}:")
 
 
 @cache

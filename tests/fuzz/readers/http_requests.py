@@ -1,4 +1,4 @@
-"""Requests of HTTP clients: the same ones that h11 reads, in whatever pieces they come, and each ends where it ends there."""
+"""Requests of HTTP clients: those that h11 reads, each with the same end, in whatever pieces they come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses of upstreams: read in whatever pieces they come, as h11 and the standard library read them where they accept them.
+"""Responses of upstreams: what h11 and the standard library read too is the same, in whatever pieces it comes.
 
 The first byte is the size of the pieces, the second one says whether the connection ends after the last one (odd), and
 whether the rest is a body that is compressed here (2).

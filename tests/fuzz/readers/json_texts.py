@@ -46,9 +46,11 @@ def _check_parsed(text: str, expected, deepest: int) -> None:
     try:
         value = parse(text)
     except NotJson as error:
-        assert expected is Refused or deepest > MAX_JSON_DEPTH
-        assert 1 <= error.line <= text.count("\n") + 1
-        assert error.offset is None or 0 <= error.offset <= len(text)
+        line, offset = error.line, error.offset
     else:
         assert second_reader.same(value, expected)
         assert deepest <= MAX_JSON_DEPTH
+        return
+    assert expected is Refused or deepest > MAX_JSON_DEPTH
+    assert 1 <= line <= text.count("\n") + 1
+    assert offset is None or 0 <= offset <= len(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from louver.core.paths.mask import exclude_mask, include_mask
 from louver.core.paths.path import FieldPath, fold
-from louver.errors import InvalidPath, ProjectionLimit
+from louver.errors import InvalidProjection, ProjectionLimit
 from louver.limits import MAX_MASK_STATES, MAX_SEGMENTS
 
 MAX_LINES = 40
@@ -25,10 +25,10 @@ def check(data: bytes) -> None:
 def _read(text: str) -> FieldPath | None:
     try:
         path = FieldPath.parse(text, deep=True)
-    except InvalidPath as error:
-        assert 0 <= error.fields["offset"] <= len(text), "an error is somewhere in the text"
-        return None
-    except ProjectionLimit:
+    except InvalidProjection as error:
+        path, offset = None, error.fields.get("offset", 0)
+    if path is None:
+        assert 0 <= offset <= len(text), "an error is somewhere in the text"
         return None
     assert len(path.steps) <= MAX_SEGMENTS
     assert all(step is None or isinstance(step, str) for step in path.steps)

@@ -58,9 +58,9 @@ BROKEN = {
 def test_a_fault_of_a_reader_is_found_by_a_kept_input(monkeypatch, name):
     """STYLE.md: a test that proves a guard shows it biting."""
     monkeypatch.setattr(*BROKEN[name])
+    inputs = [kept.read_bytes() for kept in corpus(name)]
     with pytest.raises(AssertionError):
-        for kept in corpus(name):
-            target(name)(kept.read_bytes())
+        [*map(target(name), inputs)]
 
 
 def test_every_target_is_listed_and_the_corpus_is_small():

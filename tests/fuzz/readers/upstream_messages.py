@@ -1,4 +1,4 @@
-"""Messages of upstreams: strict JSON, the same values and refusals as the standard library's, and forwarded verbatim."""
+"""Messages of upstreams: strict JSON, with the values and refusals of the standard library, forwarded verbatim."""
 
 from __future__ import annotations
 
