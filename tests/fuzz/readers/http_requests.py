@@ -31,11 +31,10 @@ class Outcome(NamedTuple):
 
 def check(data: bytes) -> None:
     text, parts = pieces(data)
-    served = run(_served(parts))
-    assert served == _read(text)
+    assert run(served(parts)) == read_by_h11(text)
 
 
-async def _served(parts: list[bytes]) -> Outcome:
+async def served(parts: list[bytes]) -> Outcome:
     requests: list[Request] = []
 
     async def app(scope, receive, send):
@@ -77,7 +76,7 @@ def _config() -> uvicorn.Config:
     return config
 
 
-def _read(text: bytes) -> Outcome:
+def read_by_h11(text: bytes) -> Outcome:
     """As h11 reads them; a tunnel, or a request with two lengths, is none."""
     requests: list[Request] = []
     while text:
