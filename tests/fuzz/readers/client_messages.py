@@ -19,7 +19,10 @@ def check(data: bytes) -> None:
     expected = _read(data)
     assert second_reader.same(message, expected)
     peeked = peek_request_id(data)
-    assert peeked is None or is_id(peeked)
+    if peeked is not None:
+        assert is_id(peeked)
+        found = second_reader.ids(data)
+        assert found is None or peeked in found, "the id of what is refused is an id of it"
     if expected is not None:
         assert peeked == (expected.get("id") if "method" in expected else None)
 

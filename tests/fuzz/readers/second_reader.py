@@ -41,6 +41,15 @@ def read(raw: bytes | str, *, repeats: bool = False, numbers: Any = None) -> Any
     return value
 
 
+def ids(raw: bytes) -> list[Any] | None:
+    """The values of every member `id` of a text's object; `None` if the text is no object."""
+    try:
+        found = json.loads(raw.decode(errors="replace"), object_pairs_hook=tuple, parse_int=_integer)
+    except (ValueError, RecursionError):
+        return None
+    return [value for name, value in found if name == "id"] if isinstance(found, tuple) else None
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values are equal in the types and the order of their parts too, as `1` and `1.0` are not."""
     return repr(one) == repr(other)

@@ -14,6 +14,7 @@ from .second_reader import Refused
 
 
 def check(data: bytes) -> None:
+    _check_peeked(data)
     expected = _read(data)
     try:
         value = strict_json.read(data)
@@ -24,20 +25,17 @@ def check(data: bytes) -> None:
     try:
         message = codec.read(data)
     except UpstreamInvalidOutput:
-        # It quotes nothing, and finds the response that cannot be read, or none.
-        _check_peeked(data, expected)
         return
     assert second_reader.same(message.body, expected)
-    _check_peeked(data, expected)
     if message.method is None:
         _check_response(message)
 
 
-def _check_peeked(data: bytes, expected) -> None:
+def _check_peeked(data: bytes) -> None:
     peeked = codec.peek_response_id(data)
-    assert peeked is None or 0 <= peeked < 10**15
-    if peeked is not None and isinstance(expected, dict):
-        assert codec.normalized_id(expected.get("id")) == peeked, "an id is that of the message"
+    if peeked is not None:
+        found = second_reader.ids(data)
+        assert found is None or peeked in map(codec.normalized_id, found), "the id of what is refused is an id of it"
 
 
 def _check_response(message: codec.Message) -> None:
