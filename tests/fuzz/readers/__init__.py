@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.readers paths                          60 seconds; a failing input is written to the folder
     python -m tests.fuzz.readers paths -max_total_time=3600     libFuzzer's options
-    python -m tests.fuzz.readers paths -merge=1 FOLDER          adds what is new of a folder's inputs to the corpus
+    python -m tests.fuzz.readers paths -set_cover_merge=1 DIR   adds a folder's inputs that reach more
 
 A target is a module with a function `check` of bytes. It states what holds for any input, mostly by a second reader
 that knows nothing of Louver. `corpus/` holds inputs for each target, those of mended faults among them: an everyday

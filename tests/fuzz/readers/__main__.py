@@ -33,11 +33,15 @@ def main() -> None:
     corpus = str(HERE / "corpus" / name)
     options = [option for option in given if option.startswith("-")]
     folders = [folder for folder in given if not folder.startswith("-")]
-    # libFuzzer writes to the first folder: that is the corpus only where inputs are merged into it.
-    is_merge = any(option.startswith("-merge=") for option in options)
+    # libFuzzer writes to the first folder: that is the corpus only where inputs are merged into it, the fewest that
+    # reach each line; how often they do is no reason to keep more.
+    is_merge = any(option.startswith("-set_cover_merge=") for option in options)
+    options += ["-use_counters=0"] if is_merge else []
     folders = [corpus, *folders] if is_merge else [*(folders or [_found(name)]), corpus]
     defaults = [f"-{key}={value}" for key, value in OPTIONS.items()]
-    atheris.Setup([sys.argv[0], *defaults, *options, *folders], check)
+    # libFuzzer starts this command again while it merges.
+    command = f"{sys.executable} -m {__spec__.parent} {name}"
+    atheris.Setup([command, *defaults, *options, *folders], check)
     atheris.Fuzz()
 
 
