@@ -39,6 +39,8 @@ def check(data: bytes) -> None:
     text, parts = pieces(data)
     is_ended = bool(flags & 1)
     received = run(_received(parts, is_ended))
+    at_once = run(_received([text], is_ended))
+    assert (received and received[:3]) == (at_once and at_once[:3]), "pieces change nothing"
     expected = _read(text, is_ended)
     if received is None:
         # Ours refuses more, but nothing plain.
