@@ -82,8 +82,9 @@ def test_new_inputs_are_read(name, tmp_path):
         [sys.executable, "-m", "tests.fuzz.readers", name, *options],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         timeout=SECONDS + 120,
     )
-    assert done.returncode == 0, f"{done.stderr[-4000:]}\nOnce mended, the input belongs into {HERE / 'corpus' / name}"
+    assert done.returncode == 0, f"{done.stdout[-6000:]}\nOnce mended, the input belongs into {HERE / 'corpus' / name}"
