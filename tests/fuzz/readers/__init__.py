@@ -30,6 +30,7 @@ TARGETS = (
     "projected_texts",
     "script_frames",
     "upstream_messages",
+    "uri_templates",
 )
 
 HERE = Path(__file__).parent
