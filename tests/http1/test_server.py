@@ -198,9 +198,10 @@ async def test_a_body_that_goes_wrong_is_refused(before):
     assert [each for _, each in got] == ([b"x"] if before else [])
 
 
-async def test_what_follows_a_last_request_is_not_read():
-    """RFC 9112, section 9.6."""
-    last = HEAD + b"connection: close\r\ncontent-length: 1\r\n\r\nx"
+@pytest.mark.parametrize("connection", [b"connection: close\r\n", b"connection: close\r\nconnection: x\r\n"])
+async def test_what_follows_a_last_request_is_not_read(connection):
+    """RFC 9112, section 9.6; RFC 9110, section 5.3: fields of one name are one list."""
+    last = HEAD + connection + b"content-length: 1\r\n\r\nx"
     async with answered(UPGRADE + b"\r\n" + last + REQUEST) as (got, reader):
         said = await reader.read()
     assert len(got) == said.count(b"HTTP/1.1 200") == 2

@@ -185,14 +185,15 @@ class PlainFirstProtocol(asyncio.Protocol):
 
     def _begin_parsed(self, request: h11.Request, parser: h11.Connection) -> None:
         headers = list(request.headers)
-        names = dict(headers)
-        if request.method == b"CONNECT" or {b"content-length", b"transfer-encoding"} <= names.keys():
+        names = {name for name, _ in headers}
+        if request.method == b"CONNECT" or {b"content-length", b"transfer-encoding"} <= names:
             # A proxy may see the end of such a request elsewhere.
             raise h11.RemoteProtocolError("a tunnel, or two lengths")
         version = request.http_version.decode("ascii")
         cycle = self._start_request(request.method.decode("ascii"), request.target, headers, version)
         cycle.awaits_continue = parser.they_are_waiting_for_100_continue
-        cycle.keep_alive = version == "1.1" and b"close" not in _words(names.get(b"connection", b""))
+        connection = b",".join(value for name, value in headers if name == b"connection")
+        cycle.keep_alive = version == "1.1" and b"close" not in _words(connection)
 
     def _take(self, data: bytes) -> None:
         """Take in a part of the body; after the response it is dropped."""
@@ -362,7 +363,7 @@ class Cycle:
 
     async def receive(self) -> Message:
         """The next ASGI message: a part of the body, or the disconnect."""
-        if self.awaits_continue and not self.response_started:
+        if self.awaits_continue and not self.response_started and not self.disconnected:
             self.awaits_continue = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.disconnected and not self.response_complete:

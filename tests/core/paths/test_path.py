@@ -88,6 +88,8 @@ def test_a_path_is_read_in_each_of_its_forms(text: str, steps: tuple[str | None,
         ("$.a,b", 3),
         ("$.a\\b", 3),
         ("$.`parent`", 1),
+        ("$.$.a", 1),
+        ("$.a.$", 3),
     ],
 )
 def test_what_is_no_path_is_refused_with_its_position(text: str, offset: int):

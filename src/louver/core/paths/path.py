@@ -24,7 +24,7 @@ _NAME = re.compile(r"[^.\[\]*`\x00]+")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 _A_STEP = "a name, a quoted name, or '*'"
 _A_BRACKET = "'*]', ']' or a quoted name with its ']'"
-_JSONPATH = re.compile(r"""\$(?:\.(?:\*|[^\s.\[\]*'"`,|&?@()]+)|\[(?:\*|'x*'|"x*")\])*""")
+_JSONPATH = re.compile(r"""\$(?:\.(?:\*|[^\s.\[\]*'"`,|&?@()$]+)|\[(?:\*|'x*'|"x*")\])*""")
 _DROP_DOLLAR = "Drop the '$.': a field path needs no JSONPath"
 
 
