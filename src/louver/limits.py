@@ -245,7 +245,11 @@ PING_S = 15.0
 """Silence after which an HTTP answer becomes a stream with pings, in seconds."""
 
 CLIENT_SILENCE_S = 30.0
-"""How long an HTTP client may be silent before its request is complete, in seconds; then the connection is closed."""
+"""How long the head of a request may take, a body may pause, and a response may go unread, in seconds; then the
+connection is closed."""
+
+MIN_BODY_RATE = 1024
+"""Slowest body of a client after `CLIENT_SILENCE_S`, in bytes a second: a modem is faster, and Apache asks for 500."""
 
 WATCH_AFTER_S = 0.05
 """Work on a request after which the gateway watches for a disconnect of its client, in seconds."""
