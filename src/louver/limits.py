@@ -231,6 +231,25 @@ MAX_HTTP_SESSIONS = 10_000
 HTTP_SESSION_IDLE_S = 1800.0
 """Sessions of 2025-11-25 over HTTP, and how long one lasts without an open request or stream, in seconds."""
 
+MAX_CLIENT_CONNECTIONS = 20_000
+"""Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.
+One principal, or one address without tokens, has at most half of them with open requests."""
+
+MAX_PEER_SESSIONS = 1000
+"""Sessions of 2025-11-25 of one principal, or of one address without tokens: programs that crash each leave one."""
+
+MAX_PEER_UPSTREAM_SESSIONS = 50
+"""Sessions with one upstream for one such client, each a process over stdio; a host opens one for each window."""
+
+MAX_PEER_LISTENERS = 128
+"""Streams of `subscriptions/listen` of one such client; a host needs one for each window."""
+
+MAX_PEER_BODY_BYTES = 64 * 1024 * 1024
+"""Bytes of unfinished bodies of one such client: 16 of the largest messages at once."""
+
+RETRY_LATER_S = 1
+"""When a client that is over its budget should try again, in whole seconds."""
+
 CLOSING_S = 5.0
 """How long the end of a connection may take, in seconds."""
 
@@ -264,7 +283,7 @@ MAX_CLIENT_LINE = 4 * 1024 * 1024
 """Largest message of a client, in bytes."""
 
 MAX_UNFORWARDED = 1000
-"""Notifications of a client over stdio that wait for an upstream; over it the client is not read from."""
+"""Notifications of a client that wait for an upstream. Over it they are refused (HTTP), or not read (stdio)."""
 
 MAX_ID_CHARACTERS = 1000
 MAX_ID_BITS = 1024

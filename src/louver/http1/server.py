@@ -392,7 +392,7 @@ class Cycle:
     async def run(self, app: App) -> None:
         try:
             await app(self._scope, self.receive, self.send)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - its client gets an answer, or its connection ends
             # By its type alone: its message may hold a value.
             logger.error("an application has failed: %s", type(error).__name__)
         else:
