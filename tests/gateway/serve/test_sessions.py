@@ -408,7 +408,7 @@ async def test_a_stream_is_taken_over_by_nobody_else(app, gateway, answers, chan
 async def test_an_id_is_used_once_at_a_time(app, answers):
     """MCP: not twice in a session. The answer to one came in the stream of the other, whoever's that was."""
     session = await opened(app, **{IDENTITY: ANN})
-    calling, heard = await waiting(app, answers, session)
+    calling, _heard = await waiting(app, answers, session)
     refused = await send(app, asks("tools/call", 7, name="t"), session=session, **{IDENTITY: LESS})
     assert refused.status == 400
     answers.go_on.set()
@@ -441,9 +441,9 @@ async def listens(app, session, who, last=None):
 async def test_the_stream_besides_begins_anew_for_another(app, gateway):
     """Ours: it is for messages to come; nothing of its past is sent."""
     session = await opened(app, **{IDENTITY: ANN})
-    connection = app._sessions._sessions[session].connection
+    connection, kept = app._sessions._sessions[session].connection, app._sessions._sessions[session].events
     await connection.notify("x/past", None)
-    task, heard = await listens(app, session, LESS, last=1)
+    task, heard = await listens(app, session, LESS, last=max(kept.sent))
     await connection.notify("x/now", None)
     heard.left.set()
     await task
