@@ -445,7 +445,7 @@ async def test_one_client_has_so_many_open_requests(monkeypatch):
 async def test_the_unfinished_bodies_of_one_client_are_bounded(monkeypatch):
     """Ours: `MAX_PEER_BODY_BYTES`; what is whole at once does not count."""
     content = body(arguments={"text": "x" * 1000})
-    monkeypatch.setattr(endpoint, "MAX_PEER_BODY_BYTES", len(content))
+    monkeypatch.setattr(endpoint, "MAX_PEER_BODY_BYTES", 1000)
     app = McpEndpoint(served())
     go_on = asyncio.Event()
 
