@@ -148,6 +148,8 @@ NOT_HTTP = {
     "no version": b"POST /mcp\r\n\r\n",
     "two lengths": HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx",
     "a length and chunks": HEAD + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+    "chunks and a length": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+    "a length and no coding": HEAD + b"content-length: 1\r\ntransfer-encoding: identity\r\n\r\nx",
     "a tunnel": b"CONNECT h:1 HTTP/1.1\r\nhost: h\r\n\r\n" + REQUEST,
     "a signed length": HEAD + b"content-length: +1\r\n\r\nx",
     "space before a colon": HEAD + b"content-length : 1\r\n\r\nx",
@@ -159,7 +161,9 @@ NOT_HTTP = {
 async def test_what_is_not_http_is_refused(name):
     """RFC 9112, sections 2.3, 3.2, 5.1, 6.1 and 6.3."""
     async with answered(NOT_HTTP[name]) as (got, reader):
-        assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+        refused = await reader.read()
+    assert refused.startswith(b"HTTP/1.1 400")
+    assert b"connection: close\r\n" in refused
     assert got == []
 
 
