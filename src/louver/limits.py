@@ -231,6 +231,25 @@ MAX_HTTP_SESSIONS = 10_000
 HTTP_SESSION_IDLE_S = 1800.0
 """Sessions of 2025-11-25 over HTTP, and how long one lasts without an open request or stream, in seconds."""
 
+MAX_CLIENT_CONNECTIONS = 20_000
+"""Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.
+One principal, or one address without tokens, has at most half of them with open requests."""
+
+MAX_PEER_SESSIONS = 1000
+"""Sessions of 2025-11-25 of one principal, or of one address without tokens: programs that crash each leave one."""
+
+MAX_PEER_UPSTREAM_SESSIONS = 50
+"""Sessions with one upstream for one such client, each a process over stdio; a host opens one for each window."""
+
+MAX_PEER_LISTENERS = 128
+"""Streams of `subscriptions/listen` of one such client; a host needs one for each window."""
+
+MAX_PEER_BODY_BYTES = 64 * 1024 * 1024
+"""Bytes of unfinished bodies of one such client: 16 of the largest messages at once."""
+
+RETRY_LATER_S = 1
+"""When a client that is over its budget should try again, in whole seconds."""
+
 CLOSING_S = 5.0
 """How long the end of a connection may take, in seconds."""
 
@@ -245,7 +264,11 @@ PING_S = 15.0
 """Silence after which an HTTP answer becomes a stream with pings, in seconds."""
 
 CLIENT_SILENCE_S = 30.0
-"""How long an HTTP client may be silent before its request is complete, in seconds; then the connection is closed."""
+"""How long the head of a request may take, a body may pause, and a response may go unread, in seconds; then the
+connection is closed."""
+
+MIN_BODY_RATE = 1024
+"""Slowest body of a client after `CLIENT_SILENCE_S`, in bytes a second: a modem is faster, and Apache asks for 500."""
 
 WATCH_AFTER_S = 0.05
 """Work on a request after which the gateway watches for a disconnect of its client, in seconds."""
@@ -260,7 +283,7 @@ MAX_CLIENT_LINE = 4 * 1024 * 1024
 """Largest message of a client, in bytes."""
 
 MAX_UNFORWARDED = 1000
-"""Notifications of a client over stdio that wait for an upstream; over it the client is not read from."""
+"""Notifications of a client that wait for an upstream. Over it they are refused (HTTP), or not read (stdio)."""
 
 MAX_ID_CHARACTERS = 1000
 MAX_ID_BITS = 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import h11
 import pytest
@@ -12,8 +12,8 @@ from uvicorn.server import ServerState
 
 from gateway.raw import SOON_S
 from louver.http1 import server as http_front
-from louver.http1.server import BufferedTransport, PlainFirstProtocol
-from louver.limits import MAX_HTTP_HEAD
+from louver.http1.server import BufferedTransport, Cycle, PlainFirstProtocol
+from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD, MIN_BODY_RATE
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +148,8 @@ NOT_HTTP = {
     "no version": b"POST /mcp\r\n\r\n",
     "two lengths": HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx",
     "a length and chunks": HEAD + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+    "chunks and a length": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+    "a length and no coding": HEAD + b"content-length: 1\r\ntransfer-encoding: identity\r\n\r\nx",
     "a tunnel": b"CONNECT h:1 HTTP/1.1\r\nhost: h\r\n\r\n" + REQUEST,
     "a signed length": HEAD + b"content-length: +1\r\n\r\nx",
     "space before a colon": HEAD + b"content-length : 1\r\n\r\nx",
@@ -159,7 +161,9 @@ NOT_HTTP = {
 async def test_what_is_not_http_is_refused(name):
     """RFC 9112, sections 2.3, 3.2, 5.1, 6.1 and 6.3."""
     async with answered(NOT_HTTP[name]) as (got, reader):
-        assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+        refused = await reader.read()
+    assert refused.startswith(b"HTTP/1.1 400")
+    assert b"connection: close\r\n" in refused
     assert got == []
 
 
@@ -726,16 +730,134 @@ async def test_who_does_not_finish_a_request_that_came_ahead_is_let_go(monkeypat
 
 async def test_who_is_sent_away_does_not_count():
     """Ours: uvicorn would refuse those who are there."""
-    config = uvicorn.Config(saying(b"ok", []), lifespan="off", log_config=None, limit_concurrency=2)
+    async with full(1) as (state, (one, other)):
+        busy(one)
+        other.connect()
+        assert state.connections == {one.front}
+        assert (one.transport.is_closing(), other.transport.is_closing()) == (False, True)
+
+
+class Client:
+    """A connection that is there once `connect` is called."""
+
+    def __init__(self, front, transport, host):
+        self.front = front
+        self.transport = transport
+        self.host = host
+
+    def connect(self):
+        self.front.connection_made(self.transport)
+        self.front.host = self.host
+
+
+@asynccontextmanager
+async def full(places, hosts=("a", "a")):
+    """A server with so many places, and those who would take them: the first few have."""
+    config = uvicorn.Config(saying(b"ok", []), lifespan="off", log_config=None, limit_concurrency=places + 1)
     config.load()
     state = ServerState()
-    async with connected() as (_, one, *_), connected() as (_, other, *_):
-        fronts = [PlainFirstProtocol(config=config, server_state=state, app_state={}) for _ in range(2)]
-        for front, transport in zip(fronts, (one, other), strict=True):
-            front.connection_made(transport)
-        assert state.connections == {fronts[0]}
-        assert (one.is_closing(), other.is_closing()) == (False, True)
-        fronts[0].connection_lost(None)
+    clients = []
+    async with AsyncExitStack() as stack:
+        for host in hosts:
+            _, transport, *_ = await stack.enter_async_context(connected())
+            front = PlainFirstProtocol(config=config, server_state=state, app_state={})
+            clients.append(Client(front, transport, host))
+        for each in clients[:places]:
+            each.connect()
+        yield state, clients
+        for each in clients:
+            each.transport.abort()
+            each.front._expect_nothing()
+
+
+def busy(client):
+    """Its request is being answered."""
+    client.front.cycle = Cycle(client.front, {"http_version": "1.1"}, [])
+
+
+async def test_a_new_client_gets_the_place_of_one_that_is_idle():
+    """Ours: of the address that has most of them, the oldest; a request that is being answered is not cut."""
+    async with full(4, ["busy", "many", "many", "one", "new"]) as (state, clients):
+        working, old, young, only, new = clients
+        busy(working)
+        young.front.idle_since += 1
+        only.front.idle_since -= 1
+        new.connect()
+        assert state.connections == {each.front for each in (working, young, only, new)}
+        assert old.transport.is_closing()
+
+
+class Clock:
+    """The event loop of a connection, where it is as late as a test says."""
+
+    def __init__(self):
+        self.now = 100.0
+        self.create_task = asyncio.get_running_loop().create_task
+
+    def time(self):
+        return self.now
+
+    def call_at(self, due, _callback):
+        return asyncio.TimerHandle(due, print, (), asyncio.get_running_loop())
+
+
+@asynccontextmanager
+async def at_a_time():
+    """A connection of a client, and its clock."""
+    async with connected() as (_, transport, *_):
+        front = PlainFirstProtocol(config=_loaded(), server_state=ServerState(), app_state={})
+        front._loop = Clock()
+        front.connection_made(transport)
+        try:
+            yield front, front._loop
+        finally:
+            front.connection_lost(None)
+            transport.abort()
+            async with asyncio.timeout(SOON_S):
+                await asyncio.gather(*front.tasks)
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD + b"X-A:  b\r\n"])
+async def test_a_head_has_one_deadline(head):
+    """Ours: `CLIENT_SILENCE_S` for all of it; a byte now and then held a place for ever."""
+    async with at_a_time() as (front, clock):
+        for byte in head:
+            assert front.timeout_task.when() == 100 + CLIENT_SILENCE_S
+            clock.now += 0.1
+            front.data_received(bytes([byte]))
+        assert front.timeout_task.when() == 100 + CLIENT_SILENCE_S
+
+
+@pytest.mark.parametrize("request_", [REQUEST, UNUSUAL])
+async def test_a_later_head_has_one_deadline_too(request_):
+    """Ours: from its first byte; until then the connection is idle."""
+    async with at_a_time() as (front, clock):
+        front.data_received(request_)
+        await turns_until(lambda: front.cycle.response_complete)
+        clock.now = 103
+        front.data_received(HEAD[:5])
+        clock.now = 120
+        front.data_received(HEAD[5:10])
+        assert front.timeout_task.when() == 103 + CLIENT_SILENCE_S
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD + b"X-A:  b\r\n"])
+async def test_a_body_has_a_least_rate(head):
+    """Ours: `MIN_BODY_RATE`; each byte buys no more than its time, and many buy none for a silence later."""
+    async with at_a_time() as (front, clock):
+        front.data_received(head + b"content-length: 60000\r\n\r\n")
+        for _ in range(25):
+            clock.now += 1
+            front.data_received(b"x")
+        assert 100 + CLIENT_SILENCE_S <= front.timeout_task.when() < 100 + CLIENT_SILENCE_S + 100 / MIN_BODY_RATE
+        front.data_received(b"x" * 50_000)
+        assert front.timeout_task.when() == clock.now + CLIENT_SILENCE_S
+
+
+def _loaded():
+    config = uvicorn.Config(saying(b"ok", []), lifespan="off", log_config=None)
+    config.load()
+    return config
 
 
 @pytest.mark.parametrize("head", [HEAD, HEAD + b"X-A:  b\r\n"])
@@ -891,15 +1013,36 @@ async def test_what_nobody_reads_ends_with_its_connection(monkeypatch):
         await protocol.lost
 
 
+@pytest.mark.parametrize("request_", [REQUEST, UNUSUAL])
+async def test_a_response_that_nobody_reads_ends_with_its_connection(monkeypatch, request_):
+    """Ours: `CLIENT_SILENCE_S`; the application goes on, without its client."""
+    monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)
+    gone = asyncio.Event()
+
+    async def app(_scope, receive, send):
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(200):
+            await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    async with served(app) as (_, _reader, writer):
+        writer.write(request_)
+        await gone.wait()
+
+
 async def test_what_is_read_slowly_is_sent_to_its_end():
     """Ours: at its end the connection waits for who reads at all."""
     async with connected() as (_, transport, reader, _writer):
         together = BufferedTransport(transport)
         together.write(b"x" * 20_000_000)
         together.close()
-        unread = transport.get_write_buffer_size()
+        read = 20_000_000 - transport.get_write_buffer_size()
         await reader.readexactly(10_000_000)
-        together._abort_if_stalled(unread)
+        together._abort_if_stalled(read)
         assert len(await reader.read()) == 10_000_000
 
 

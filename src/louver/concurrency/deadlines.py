@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
@@ -35,6 +35,12 @@ class Deadlines(Generic[T]):
 
     def cancel(self, key: T) -> None:
         self._due.pop(key, None)
+
+    def oldest(self) -> Iterator[tuple[T, float]]:
+        """What is set, and for how many seconds; the oldest first."""
+        now = asyncio.get_running_loop().time()
+        for each, due in self._due.items():
+            yield each, self.seconds - (due - now)
 
     def _expire_due(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -37,11 +37,12 @@ from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
 
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
     from louver.catalogue.policy.policy import Policy
+    from louver.catalogue.policy.principal import Principal
     from louver.gateway.config import model
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
@@ -114,6 +115,10 @@ class Gateway:
     def answer(self, request: Request) -> Awaitable[dict[str, Any]]:
         """The result for a message of a client; JsonRpcError is the error that it gets."""
         return self._pipeline.answer(request)
+
+    def audience(self, principal: Principal) -> Hashable:
+        """Equal for callers to whom the policies in force show the same."""
+        return self._pipeline.audience(principal)
 
     def _use_schemas(self, find: FindSchema | None) -> None:
         self.find_schema = find

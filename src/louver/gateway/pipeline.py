@@ -205,6 +205,7 @@ class Pipeline:
         self._argument: Argument = "off"
         self._audit: AuditWriter | None = None
         self._close: Callable[[], None] = _no_op
+        self.audience: Callable[[Principal], Hashable]  # equal for callers to whom the policies show the same
 
     def retained_for(self, config: Config) -> RetainedState:
         """The kept state for a configuration: the current one where it fits."""
@@ -238,6 +239,8 @@ class Pipeline:
 
         def audience(principal: Principal) -> Hashable:
             return tuple((each.id, each.policy.audience(principal)) for each in enforcers.values())
+
+        self.audience = audience
 
         def scope(request: Request) -> str:
             return digest(repr(audience(request.identity.principal)))

@@ -1,9 +1,9 @@
 """An HTTP/1.1 server protocol for `uvicorn.Config(http=...)`: one request at a time, with deadlines.
 
 Plain POST requests are parsed here, all others by h11; head and body of a response leave in one write. Requests that
-arrive early wait, and past a bound the client is not read from. Connections over the limit, and those on which the rest
-of a request does not arrive in time, are closed. httptools is unsuitable here: it accepts trailers as headers, upgrade
-requests without their body, and requests without a host, which a proxy in front may see differently.
+arrive early wait, and past a bound the client is not read from. A connection is closed if a head, a body or the reading
+of a response takes too long, and if it is idle while a new client finds no place. httptools is unsuitable here: it
+accepts trailers as headers, upgrade requests without their body, and requests without a host.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections import Counter
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,7 +20,7 @@ from urllib.parse import unquote
 import h11
 
 from louver.http1.fast_heads import PlainHeads, plain_request
-from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD
+from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD, MIN_BODY_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -64,20 +65,31 @@ class PlainFirstProtocol(asyncio.Protocol):
         self.is_paused = False
         self.writable = asyncio.Event()
         self.writable.set()
+        self.idle_since = self._loop.time()
+        # Whether the deadline of a head runs: further bytes of it do not renew that.
+        self._awaits_head = False
+        self._body_due = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being answered; its head may have begun."""
+        return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = BufferedTransport(transport)
         self._server = _address(transport.get_extra_info("sockname"))
         self._client = _address(transport.get_extra_info("peername"))
+        self.host = "" if self._client is None else self._client[0]
         connections: set[Any] = self._state.connections
         most = self._config.limit_concurrency
         if most is not None and len(connections) + 1 >= most:
-            # Not registered: it must not count.
             logger.warning("a client is sent away: %d are connected", len(connections))
-            self.transport.close()
-        else:
-            connections.add(self)
-            self._start_read_timeout()
+            if not _evict_idle(connections):
+                # Not registered: it must not count.
+                self.transport.close()
+                return
+        connections.add(self)
+        self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         connections: set[Any] = self._state.connections
@@ -89,6 +101,7 @@ class PlainFirstProtocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.writable.clear()
+        self.transport.abort_if_unread()
 
     def resume_writing(self) -> None:
         self.writable.set()
@@ -116,7 +129,8 @@ class PlainFirstProtocol(asyncio.Protocol):
         self.transport.flush()
         if self.transport.is_closing():
             return
-        self._start_read_timeout(self._config.timeout_keep_alive)
+        self.idle_since = self._loop.time()
+        self._close_at(self.idle_since + self._config.timeout_keep_alive)
         self._read()
         self.read_on()
 
@@ -146,8 +160,7 @@ class PlainFirstProtocol(asyncio.Protocol):
 
     def _is_free(self) -> bool:
         """Whether the next request can be read."""
-        is_answered = self.cycle is None or self.cycle.response_complete
-        return is_answered and not self._body_left and self._parser is None
+        return self.is_idle and not self._body_left and self._parser is None
 
     def _read_body(self) -> None:
         """Take in the body of a plain request; after the response it is dropped."""
@@ -158,7 +171,7 @@ class PlainFirstProtocol(asyncio.Protocol):
             return
         self.cycle.body += body
         if self._body_left:
-            self._start_read_timeout()
+            self._expect_body(len(body))
         else:
             self._end_of_request(self.cycle)
 
@@ -181,7 +194,10 @@ class PlainFirstProtocol(asyncio.Protocol):
         except h11.RemoteProtocolError:
             self._refuse()
             return
-        self._start_read_timeout()
+        if self.cycle is None:
+            self._expect_head()
+        else:
+            self._expect_body(len(data))
 
     def _begin_parsed(self, request: h11.Request, parser: h11.Connection) -> None:
         headers = list(request.headers)
@@ -230,6 +246,8 @@ class PlainFirstProtocol(asyncio.Protocol):
             "state": self._app_state.copy(),
         }
         cycle = self.cycle = Cycle(self, scope, self._state.default_headers)
+        self._awaits_head = False
+        self._body_due = self._loop.time() + CLIENT_SILENCE_S
         task = self._loop.create_task(cycle.run(self._app))
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
@@ -247,17 +265,38 @@ class PlainFirstProtocol(asyncio.Protocol):
 
     # Deadlines
 
-    def _start_read_timeout(self, seconds: float | None = None) -> None:
-        """Close the connection unless more data arrives in time."""
+    def _expect_head(self) -> None:
+        """Close the connection unless a whole head arrives in time."""
+        if not self._awaits_head:
+            self._awaits_head = True
+            self._close_at(self._loop.time() + CLIENT_SILENCE_S)
+
+    def _expect_body(self, received: int) -> None:
+        """Close the connection if the body arrives too slowly: bytes buy time, but none for a later silence."""
+        self._body_due = min(self._body_due + received / MIN_BODY_RATE, self._loop.time() + CLIENT_SILENCE_S)
+        self._close_at(self._body_due)
+
+    def _close_at(self, due: float) -> None:
         self._expect_nothing()
-        self.timeout_task = self._loop.call_later(
-            CLIENT_SILENCE_S if seconds is None else seconds, self.transport.close
-        )
+        self.timeout_task = self._loop.call_at(due, self.transport.close)
 
     def _expect_nothing(self) -> None:
         if self.timeout_task is not None:
             self.timeout_task.cancel()
             self.timeout_task = None
+
+
+def _evict_idle(connections: set[PlainFirstProtocol]) -> bool:
+    """Close an idle connection, the oldest of the address that has most of them; `False` if there is none."""
+    idle = [each for each in connections if each.is_idle]
+    if not idle:
+        return False
+    ((busiest, _),) = Counter(each.host for each in idle).most_common(1)
+    oldest = min((each for each in idle if each.host == busiest), key=lambda each: each.idle_since)
+    # Now, not when its end is noticed: the next client of a burst needs another place.
+    connections.discard(oldest)
+    oldest.transport.abort()
+    return True
 
 
 def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:
@@ -271,9 +310,12 @@ class BufferedTransport:
         self.is_closing = transport.is_closing
         self.pause_reading = transport.pause_reading
         self.resume_reading = transport.resume_reading
+        self.abort = transport.abort
         self._transport = transport
         self._parts: list[Any] = []
         self._size = 0
+        self._written = 0  # bytes in all
+        self._stall_timer: asyncio.TimerHandle | None = None
 
     def write(self, data: bytes) -> None:
         if not data:
@@ -294,24 +336,30 @@ class BufferedTransport:
         """Flush and close; a client that does not read is cut off after a while."""
         self.flush()
         self._transport.close()
-        self._abort_later()
+        self.abort_if_unread()
 
-    def _abort_later(self) -> None:
-        if unread := self._transport.get_write_buffer_size():
-            asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, self._abort_if_stalled, unread)
+    def abort_if_unread(self) -> None:
+        """Abort once the client has read nothing for `CLIENT_SILENCE_S`, until it has read everything."""
+        if self._stall_timer is None and (unread := self._transport.get_write_buffer_size()):
+            check = self._abort_if_stalled
+            self._stall_timer = asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, check, self._written - unread)
 
-    def _abort_if_stalled(self, unread_before: int) -> None:
+    def _abort_if_stalled(self, read_before: int) -> None:
         """Abort if the client has read nothing meanwhile."""
-        if self._transport.get_write_buffer_size() < unread_before:
-            self._abort_later()
-        else:
+        self._stall_timer = None
+        unread = self._transport.get_write_buffer_size()
+        if unread and self._written - unread == read_before:
             self._transport.abort()
+        else:
+            self.abort_if_unread()
 
     def flush(self) -> None:
         if self._parts:
             parts, self._parts, self._size = self._parts, [], 0
+            data = b"".join(parts)
+            self._written += len(data)
             # Not `writelines`, which from Python 3.12 on does not tell a writer to wait.
-            self._transport.write(b"".join(parts))
+            self._transport.write(data)
 
 
 class Cycle:

@@ -37,11 +37,16 @@ class Identity:
 
     principal: Principal = NOBODY
     key: PrincipalKey | None = None
+    expires: float | None = field(default=None, compare=False)  # its token, in seconds since the epoch
 
     @property
     def caller(self) -> Hashable:
         """What visible tools depend on; None if it is not authenticated."""
         return None if self.key is None else (*self.key, *sorted(self.principal.scopes))
+
+    def peer(self, address: str | None) -> Hashable:
+        """Whose budget it uses: the principal's, or the address's without authentication; None over stdio."""
+        return address if self.key is None else self.key
 
 
 ANONYMOUS = Identity()
@@ -118,6 +123,11 @@ class Request:
         """Descriptions that this caller has read over the connection: tool -> version. None if nothing remembers."""
         shared = self.connection.state if self.lasts else self.connection.shared
         return None if shared is None else shared.setdefault(DISCLOSURE, {}).setdefault(self.identity.key, {})
+
+    @property
+    def peer(self) -> Hashable:
+        """Whose budget it uses."""
+        return self.identity.peer(self.address)
 
     @property
     def counted_as(self) -> str:

@@ -110,7 +110,7 @@ def identity_of(token: AccessToken) -> Identity:
         # Subjects are unique within their issuer only. No issuer has a fragment (RFC 8414), so this is one name.
         subject = f"{issuer}#{subject}"
     roles = words((token.claims or {}).get("roles"))
-    return Identity(Principal(subject, client or None, frozenset(token.scopes), roles), key)
+    return Identity(Principal(subject, client or None, frozenset(token.scopes), roles), key, token.expires_at)
 
 
 def words(claim: Any) -> frozenset[str]:

@@ -7,6 +7,7 @@ import logging
 
 import pytest
 
+from gateway.raw import SOON_S
 from louver.gateway.clients.outbox import Outbox
 from louver.limits import MAX_UNREAD, MAX_UNREAD_CHARACTERS
 
@@ -124,3 +125,19 @@ async def test_nothing_is_told_to_a_client_that_has_gone(reader):
     reader.outbox.close()
     await reader.outbox.flush()
     assert reader.heard == []
+
+
+async def test_a_stream_that_is_not_read_delays_no_other_stream():
+    """Ours: the calls of a session share an outbox; one whose stream nobody read held up the answers of the others."""
+    outbox, heard, never = Outbox(), [], asyncio.Event()
+
+    async def send():
+        heard.append("other")
+
+    outbox.put("x", None, never.wait, 1)
+    outbox.put("x", None, send, 2)
+    async with asyncio.timeout(SOON_S):
+        await outbox.flush(2)
+        await outbox.flush()
+    assert heard == ["other"]
+    outbox.close()

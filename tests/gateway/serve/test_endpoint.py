@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from starlette.requests import ClientDisconnect
 
 from gateway.in_memory import sdk_server
 from louver.concurrency.offload import in_thread
@@ -406,6 +408,74 @@ def waiting():
             await asyncio.sleep(0)
 
     return waits, started, cancelled
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "identity, gzip", ""])
+async def test_a_body_in_a_coding_is_refused(coding):
+    """RFC 9110, section 8.4: it was read as if it had none."""
+    found = await post(McpEndpoint(served()), body(), {"content-encoding": coding})
+    assert found.status == 415
+    assert (await post(McpEndpoint(served()), body(), {"content-encoding": "identity"})).status == 200
+
+
+async def test_one_client_has_so_many_open_requests(monkeypatch):
+    """Ours: half of the connections for clients; the next is refused, and nobody else is."""
+    monkeypatch.setattr(endpoint, "client_connections", lambda: 4)
+    begun, go_on, count = asyncio.Event(), asyncio.Event(), 0
+
+    async def waits(_request, _call_next):
+        nonlocal count
+        count += 1
+        if count == 2:
+            begun.set()
+        await go_on.wait()
+        return dict(RESULT)
+
+    app = McpEndpoint(served(waits))
+    calls = [asyncio.create_task(post(app, body())) for _ in range(2)]
+    await begun.wait()
+    refused = await post(app, body())
+    assert (refused.status, dict(refused.sent[0]["headers"])[b"retry-after"]) == (429, b"1")
+    calls.append(asyncio.create_task(post(app, body(), client=("127.0.0.8", 1))))
+    go_on.set()
+    assert [each.status for each in await asyncio.gather(*calls)] == [200] * 3
+    assert (await post(app, body())).status == 200
+
+
+async def test_the_unfinished_bodies_of_one_client_are_bounded(monkeypatch):
+    """Ours: `MAX_PEER_BODY_BYTES`; what is whole at once does not count."""
+    content = body(arguments={"text": "x" * 1000})
+    monkeypatch.setattr(endpoint, "MAX_PEER_BODY_BYTES", 1000)
+    app = McpEndpoint(served())
+    go_on = asyncio.Event()
+
+    async def half(address):
+        """What a client is answered that sends no more than half of a body."""
+        sent, left = [], [{"type": "http.request", "body": content[:600], "more_body": True}]
+
+        async def receive():
+            if left:
+                return left.pop()
+            await go_on.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        pairs = [(name.encode(), value.encode()) for name, value in {**HEADERS, "mcp-name": "tool"}.items()]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": pairs, "client": (address, 1)}
+        with suppress(ClientDisconnect):
+            await app(scope, receive, send)
+        return sent
+
+    first = asyncio.create_task(half("127.0.0.9"))
+    await asyncio.sleep(0)
+    assert (await half("127.0.0.9"))[0]["status"] == 429
+    other = asyncio.create_task(half("127.0.0.8"))
+    assert (await post(app, content)).status == 200
+    go_on.set()
+    assert (await first, await other) == ([], [])
+    assert len(app._bodies) == 0
 
 
 async def test_a_client_that_goes_takes_its_call_with_it():

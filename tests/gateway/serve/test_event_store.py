@@ -35,7 +35,9 @@ def test_a_session_knows_no_events_of_another():
     answer = b'{"jsonrpc":"2.0","id":7,"result":{}}'
     other.store("7", answer, is_response=True)
     assert again(one, opened) == ("7", [])
-    assert again(other, opened) == (None, [])
+    # Its own event of that number, which is the last of its stream.
+    assert again(other, opened) == ("7", [])
+    assert again(other, opened + 1) == (None, [])
     one.store("7", answer, is_response=True)
     assert again(one, opened) == ("7", [answer])
 
@@ -125,6 +127,30 @@ def test_a_stream_whose_answer_is_to_come_can_be_taken_up_whatever_of_it_is_lost
     for number in range(2):
         kept.store("b", answer_of(number, 600), is_response=True)
     assert [(again(kept, each))[0] for each in events_had] == [None] * 3
+
+
+def test_an_event_id_tells_nothing_of_other_sessions():
+    """Ours: one count for all would tell how busy the others are."""
+    all_events = EventStore()
+    one, other = (all_events.open_session() for _ in range(2))
+    of_one = []
+    for _ in range(3):
+        of_one.append(one.store("a", None))
+        other.store("b", None)
+    assert of_one == [1, 2, 3]
+
+
+def test_many_sessions_of_one_owner_take_nothing_from_another(monkeypatch):
+    """Ours: who holds the most in all loses first, in however small sessions."""
+    monkeypatch.setattr(event_store, "MAX_EVENT_BYTES", 1000)
+    all_events = EventStore()
+    mine = all_events.open_session("mine")
+    opened = mine.store("a", None)
+    mine.store("a", answer_of(1, 400), is_response=True)
+    for number in range(50):
+        many = all_events.open_session("other")
+        many.store("b", answer_of(number, 50), is_response=True)
+    assert again(mine, opened) == ("a", [answer_of(1, 400)])
 
 
 def test_nothing_is_kept_of_a_session_that_is_over(monkeypatch):

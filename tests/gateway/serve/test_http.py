@@ -166,8 +166,12 @@ async def test_a_client_takes_up_its_own_stream_and_no_other(folder):
                         break
             assert "simple text" in said
             assert "intentional" not in said
-            foreign = await http.get(served.url, headers={**other, "last-event-id": first["id"]})
-            assert foreign.text == ""
+            # Events are counted by session: one of that number is the other's own.
+            own = await http.get(served.url, headers={**other, "last-event-id": first["id"]})
+            assert "simple text" not in own.text
+            assert "intentional" in own.text
+            none = await http.get(served.url, headers={**other, "last-event-id": "999"})
+            assert (none.status_code, none.headers["content-type"]) == (400, "application/json")
 
 
 async def test_a_stream_can_be_taken_up_whatever_others_are_answered(folder):

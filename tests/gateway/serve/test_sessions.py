@@ -13,6 +13,7 @@ from louver.catalogue.policy.principal import Principal
 from louver.gateway.serve import sessions
 from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.request import Identity
 from server.threads import turns
 
@@ -110,8 +111,13 @@ def answers():
 
 
 @pytest.fixture
-async def app(answers):
-    return McpEndpoint(served(answers))
+def gateway(answers):
+    return served(answers)
+
+
+@pytest.fixture
+async def app(gateway):
+    return McpEndpoint(gateway)
 
 
 async def opened(app, **scope):
@@ -249,7 +255,7 @@ async def test_an_event_that_is_none_resumes_nothing(app, last):
     heard = Heard()
     heard.left.set()
     found = await send(app, method="GET", session=session, headers={"last-event-id": last}, heard=heard)
-    assert (found.status, events(found)) == (200, [])
+    assert (found.status, b"id: " in found.body) == (200, False) if not last else (400, False)
 
 
 async def test_a_stream_that_nobody_reads_is_pinged_once(monkeypatch, answers):
@@ -349,6 +355,199 @@ async def test_each_request_has_the_rights_of_its_own_token(app):
         caller = Identity(Principal(client="ann", scopes=frozenset(scopes)), ANN.key)
         heard = await send(app, asks("tools/call", 7, name="who"), session=session, **{IDENTITY: caller})
         assert events(heard)[-1][1]["result"] == {"scopes": scopes}
+
+
+LESS = Identity(Principal(client="ann", roles=frozenset({"few"})), ANN.key)
+
+
+async def waiting(app, answers, session, number=7):
+    """A call of Ann that waits for its answer, and how it has begun."""
+    heard = Heard()
+    calling = asyncio.create_task(
+        send(app, asks("tools/call", number, name="waits"), session=session, heard=heard, **{IDENTITY: ANN})
+    )
+    await answers.begun.wait()
+    return calling, heard
+
+
+def resuming(app, session, last, who, heard=None):
+    return send(
+        app, method="GET", session=session, headers={"last-event-id": str(last)}, heard=heard, **{IDENTITY: who}
+    )
+
+
+@pytest.mark.parametrize("change", ["roles", "policy"])
+async def test_what_was_sent_is_for_whom_it_was_sent(app, gateway, answers, change):
+    """Ours: to another token of the same subject, or under another policy, it is as an event that never was."""
+    session = await opened(app, **{IDENTITY: ANN})
+    heard = await send(app, asks("tools/call", 7, name="t"), session=session, **{IDENTITY: ANN})
+    first = events(heard)[0][0]
+    assert events(await resuming(app, session, first, ANN))[-1][1]["result"] == {"name": "t"}
+    who = LESS
+    if change == "policy":
+        who = ANN
+        gateway._pipeline.audience = lambda _: "others"
+    foreign = await resuming(app, session, first, who)
+    unknown = await resuming(app, session, 999, who)
+    assert (foreign.status, foreign.body) == (unknown.status, unknown.body) == (400, unknown.body)
+
+
+@pytest.mark.parametrize("change", ["roles", "policy"])
+async def test_a_stream_is_taken_over_by_nobody_else(app, gateway, answers, change):
+    """Ours: nor is an answer that is still to come for another token of the same subject."""
+    session = await opened(app, **{IDENTITY: ANN})
+    calling, heard = await waiting(app, answers, session)
+    if change == "policy":
+        gateway._pipeline.audience = lambda _: "others"
+    refused = await resuming(app, session, events(heard)[0][0], LESS if change == "roles" else ANN)
+    assert refused.status == 400
+    answers.go_on.set()
+    assert events(await calling)[-1][1]["result"] == {"name": "waits"}
+
+
+async def test_an_id_is_used_once_at_a_time(app, answers):
+    """MCP: not twice in a session. The answer to one came in the stream of the other, whoever's that was."""
+    session = await opened(app, **{IDENTITY: ANN})
+    calling, _heard = await waiting(app, answers, session)
+    refused = await send(app, asks("tools/call", 7, name="t"), session=session, **{IDENTITY: LESS})
+    assert refused.status == 400
+    answers.go_on.set()
+    assert events(await calling)[-1][1]["result"] == {"name": "waits"}
+    again = await send(app, asks("tools/call", 7, name="t"), session=session, **{IDENTITY: LESS})
+    assert events(again)[-1][1]["result"] == {"name": "t"}
+
+
+async def test_what_was_answered_before_under_an_id_is_not_of_its_later_stream(app, answers):
+    """Ours: a client may use an id again, and another token's answer came with it."""
+    session = await opened(app, **{IDENTITY: ANN})
+    mine = await send(app, asks("tools/call", 7, name="less"), session=session, **{IDENTITY: LESS})
+    await send(app, asks("tools/call", 7, name="more"), session=session, **{IDENTITY: ANN})
+    found = await resuming(app, session, events(mine)[0][0], LESS)
+    assert [message["result"] for _, message in events(found)] == [{"name": "less"}]
+
+
+async def listens(app, session, who, last=None):
+    """A stream besides, once it is open, and its task."""
+    heard = Heard()
+    headers = {} if last is None else {"last-event-id": str(last)}
+    task = asyncio.create_task(
+        send(app, method="GET", session=session, heard=heard, headers=headers, **{IDENTITY: who})
+    )
+    await heard.began.wait()
+    await turns()
+    return task, heard
+
+
+async def test_the_stream_besides_begins_anew_for_another(app, gateway):
+    """Ours: it is for messages to come; nothing of its past is sent."""
+    session = await opened(app, **{IDENTITY: ANN})
+    connection, kept = app._sessions._sessions[session].connection, app._sessions._sessions[session].events
+    await connection.notify("x/past", None)
+    task, heard = await listens(app, session, LESS, last=max(kept.sent))
+    await connection.notify("x/now", None)
+    heard.left.set()
+    await task
+    assert [message["method"] for _, message in events(heard)] == ["x/now"]
+    again, heard = await listens(app, session, LESS, last=events(heard)[0][0])
+    heard.left.set()
+    await again
+    assert heard.status == 200
+
+
+async def test_a_stream_ends_with_its_token(app):
+    """Ours: what comes later needs a token that is valid then."""
+    session = await opened(app, **{IDENTITY: ANN})
+    expired = Identity(ANN.principal, ANN.key, expires=1.0)
+    heard = await send(app, method="GET", session=session, **{IDENTITY: expired})
+    assert (heard.status, heard.left.is_set()) == (200, False)
+
+
+async def test_requests_wait_until_a_session_is_open(app, gateway):
+    """MCP, lifecycle: only pings before. What came with `initialize` was served as if it had been answered."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(request):
+        if request.method == "initialize":
+            begun.set()
+            await go_on.wait()
+            return {"protocolVersion": OLD, "capabilities": {}, "serverInfo": {}}
+        return {}
+
+    gateway._pipeline.answer = answer
+    heard = Heard()
+    opening = asyncio.create_task(send(app, INITIALIZE, heard=heard))
+    await begun.wait()
+    session = session_of(heard)
+    assert (await send(app, asks("tools/list"), session=session)).status == 400
+    assert (await send(app, {**INITIALIZE, "id": 2}, session=session)).status == 400
+    assert events(await send(app, asks("ping", 3), session=session))[-1][1]["result"] == {}
+    go_on.set()
+    await opening
+    assert (await send(app, asks("tools/list"), session=session)).status == 200
+
+
+async def test_an_answer_that_cannot_be_read_is_one(app):
+    """Ours, as over stdio: the question would wait for ever."""
+    session = await opened(app)
+    connection = app._sessions._sessions[session].connection
+    asking = asyncio.create_task(connection.ask("roots/list", None))
+    await turns()
+    unread = b'{"jsonrpc":"2.0","id":1,"result":{"roots":[' + b"[" * 500 + b"]" * 500 + b"]}}"
+    assert (await send(app, unread, session=session)).status == 400
+    with pytest.raises(JsonRpcError, match="nested at most"):
+        await asking
+
+
+async def test_one_client_has_so_many_sessions(answers, monkeypatch):
+    """Ours: `MAX_PEER_SESSIONS`; the next is refused, and nobody else is. Unused ones make room."""
+    monkeypatch.setattr(sessions, "MAX_PEER_SESSIONS", 2)
+    app = McpEndpoint(served(answers))
+    first, _ = [await opened(app, **{IDENTITY: ANN}) for _ in range(2)]
+    refused = await send(app, INITIALIZE, **{IDENTITY: ANN})
+    assert (refused.status, dict(refused.sent[0]["headers"])[b"retry-after"]) == (429, b"1")
+    await opened(app, **{IDENTITY: BOB})
+    await opened(app)
+    monkeypatch.setattr(sessions, "UNUSED_S", -1)
+    await opened(app, **{IDENTITY: ANN})
+    assert (await send(app, asks("tools/list"), session=first, **{IDENTITY: ANN})).status == 404
+    assert app._sessions._by_peer.used(ANN.key) == 2
+
+
+async def test_notifications_of_one_client_are_forwarded_in_order_and_bounded(answers, gateway, monkeypatch):
+    """Ours: `MAX_UNFORWARDED`; to a slow server each was another connection. The next is refused."""
+    monkeypatch.setattr(sessions, "MAX_UNFORWARDED", 3)
+    app = McpEndpoint(gateway)
+    session = await opened(app, **{IDENTITY: ANN})
+    other = await opened(app, **{IDENTITY: BOB})
+    taken, go_on = [], asyncio.Event()
+
+    async def answer(request):
+        taken.append(request.params.get("n"))
+        await go_on.wait()
+        return {}
+
+    gateway._pipeline.answer = answer
+    heard = [Heard() for _ in range(4)]
+    sent = [
+        asyncio.create_task(
+            send(
+                app,
+                {"jsonrpc": "2.0", "method": "x/y", "params": {"n": number}},
+                session=session,
+                heard=each,
+                **{IDENTITY: ANN},
+            )
+        )
+        for number, each in enumerate(heard)
+    ]
+    await heard[3].began.wait()
+    await turns()
+    assert ([each.status for each in heard], taken) == ([202, 202, 202, 429], [0])
+    note = asyncio.create_task(send(app, {"jsonrpc": "2.0", "method": "x/y"}, session=other, **{IDENTITY: BOB}))
+    go_on.set()
+    assert (await note).status == 202
+    await asyncio.gather(*sent)
+    assert [each for each in taken if each is not None] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("number", ["standalone", "", "7", 7])

@@ -140,8 +140,8 @@ async def end(made):
     await made.wait_closed()
 
 
-def client(era=HANDSHAKE, name="a client"):
-    return GatewayClient(era, ClientIdentity(era, {"name": name}, {}))
+def client(era=HANDSHAKE, name="a client", peer=None):
+    return GatewayClient(era, ClientIdentity(era, {"name": name}, {}), peer=peer)
 
 
 def rooms(monkeypatch, made=2):
@@ -190,6 +190,47 @@ async def test_a_session_that_was_used_lately_makes_no_room(monkeypatch):
         await made.session(client(name=name))
     with pytest.raises(UpstreamUnavailable, match="has 2 sessions already"):
         await made.session(client(name="eve"))
+    await end(made)
+
+
+async def test_one_client_has_so_many_sessions_with_an_upstream(monkeypatch):
+    """Ours: `MAX_PEER_UPSTREAM_SESSIONS`, each a process; 199 `initialize`s of one left nothing for the others."""
+    monkeypatch.setattr(module, "MAX_PEER_UPSTREAM_SESSIONS", 2)
+    made = upstream(Living)
+    many = [client(peer="ann") for _ in range(3)]
+    for each in many[:2]:
+        await made.session(each)
+    with pytest.raises(UpstreamUnavailable, match="one client has at most 2 sessions with upstream 'it'"):
+        await made.session(many[2])
+    assert await made.session(client(peer="bob"))
+    await made.remove_client(many[0])
+    assert await made.session(many[2])
+    monkeypatch.setattr(module, "UNUSED_S", 0.0)
+    assert await made.session(client(peer="ann"))
+    assert sum(each in made._sessions for each in many) == 1
+    await end(made)
+
+
+async def test_a_session_counts_until_its_process_has_ended(monkeypatch):
+    """Ours: else to open and to leave at once would start any number."""
+    monkeypatch.setattr(module, "MAX_PEER_UPSTREAM_SESSIONS", 1)
+    ends = asyncio.Event()
+
+    class Slow(Living):
+        async def close(self):
+            await ends.wait()
+            await super().close()
+
+    made = upstream(Slow)
+    first = client(peer="ann")
+    await made.session(first)
+    leaving = asyncio.create_task(made.remove_client(first))
+    await asyncio.sleep(0)
+    with pytest.raises(UpstreamUnavailable, match="one client has at most 1"):
+        await made.session(client(peer="ann"))
+    ends.set()
+    await leaving
+    assert await made.session(client(peer="ann"))
     await end(made)
 
 

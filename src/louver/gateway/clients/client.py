@@ -63,10 +63,12 @@ class GatewayClient:
         identity: ClientIdentity,
         connection: ClientConnection | None = None,
         owner: Hashable | None = None,
+        peer: Hashable = None,
     ) -> None:
         self.version = version
         self.is_modern = is_modern(version)  # speaks 2026-07-28
         self.identity = identity
+        self.peer = peer  # whose budget it uses: a principal, or an address
         self.log_level: str | None = None
         self.watched: set[str] = set()  # URIs of subscribed resources
         self.outbox = Outbox()
@@ -140,7 +142,9 @@ def handshake_client(request: Request) -> GatewayClient | None:
 def open_client(request: Request, version: str) -> GatewayClient:
     params = dict(request.params)
     identity = ClientIdentity(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
-    client = request.connection.state[_CLIENT_KEY] = GatewayClient(version, identity, request.connection)
+    client = request.connection.state[_CLIENT_KEY] = GatewayClient(
+        version, identity, request.connection, peer=request.peer
+    )
     return client
 
 
@@ -230,7 +234,7 @@ class ClientRequest:
         if method == "notifications/message" and not self.client.accepts_level(params):
             return
         send = partial(self.request.connection.notify, method, params, self.request.id)
-        self.client.outbox.put(method, params, send)
+        self.client.outbox.put(method, params, send, self.request.id)
 
     async def pause(self) -> None:
         """Close the client's stream; the client resumes it by itself."""
@@ -238,7 +242,7 @@ class ClientRequest:
             await self.request.pause()
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
-        await self.client.outbox.flush()
+        await self.client.outbox.flush(self.request.id)
         self.client.check_capability(method, params)
         return await self.request.connection.ask(method, params, self.request.id)
 
@@ -249,7 +253,7 @@ class ClientRequest:
         try:
             # Not if cancelled: the client has gone then. An error is an answer.
             if kind is None or issubclass(kind, Exception):
-                await self.client.outbox.flush()
+                await self.client.outbox.flush(self.request.id)
         finally:
             if self.client.is_modern:
                 # A 2026-07-28 client is this one request.

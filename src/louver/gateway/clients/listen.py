@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.concurrency.budget import BudgetByKey
 from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
-from louver.limits import MAX_LISTENERS, MAX_UNHEARD_EVENTS
+from louver.limits import MAX_LISTENERS, MAX_PEER_LISTENERS, MAX_UNHEARD_EVENTS
 from louver.protocol.mcp import (
     PROMPTS_CHANGED,
     RESOURCE_UPDATED,
@@ -48,17 +50,21 @@ class _Stream:
 
 
 class ListenStreams:
-    """The open streams; each ends with its request, or with all others."""
+    """The open streams; each ends with its request, with its token, or with all others."""
 
     def __init__(self) -> None:
         self._streams: set[_Stream] = set()
+        self._by_peer = BudgetByKey(MAX_PEER_LISTENERS)
         self._on_tools_changed: dict[object, Callable[[], None]] = {}
 
     async def serve(self, request: Request) -> dict[str, Any]:
         """Send what matches until the stream is closed; returns the `_meta` of the result."""
         if len(self._streams) >= MAX_LISTENERS:
             raise JsonRpcError(INTERNAL_ERROR, f"at most {MAX_LISTENERS} clients listen at once")
+        if not self._by_peer.take(request.peer):
+            raise JsonRpcError(INTERNAL_ERROR, f"one client has at most {MAX_PEER_LISTENERS} such streams at once")
         stream = _Stream(request.params["notifications"])
+        expiry = self._end_when_expired(stream, request.identity.expires)
         meta = {SUBSCRIPTION_ID_META_KEY: request.id}
         notify = request.connection.notify
         self._streams.add(stream)
@@ -70,6 +76,9 @@ class ListenStreams:
                 await notify(method, {**params, "_meta": meta}, request.id)
         finally:
             self._streams.discard(stream)
+            self._by_peer.give_back(request.peer)
+            if expiry is not None:
+                expiry.cancel()
         return meta
 
     def publish(self, method: str, params: Params) -> None:
@@ -102,6 +111,11 @@ class ListenStreams:
         """End all streams, each with its result."""
         for stream in list(self._streams):
             self._end(stream)
+
+    def _end_when_expired(self, stream: _Stream, expires: float | None) -> asyncio.TimerHandle | None:
+        if expires is None:
+            return None
+        return asyncio.get_running_loop().call_later(max(0.0, expires - time.time()), self._end, stream)
 
     def _put(self, stream: _Stream, event: tuple[str, dict[str, Any]]) -> None:
         if stream.events.qsize() < MAX_UNHEARD_EVENTS:

@@ -1,6 +1,7 @@
 """The pending notifications of a client, sent in order and as fast as it reads: a slow client delays no other.
 
-The queue is bounded: a pending `list_changed` is not queued twice, other notifications are dropped. Drops are logged.
+Each of its streams has a queue of its own, so an unread stream delays no other stream. All queues together are bounded:
+a pending `list_changed` is not queued twice, other notifications are dropped. Drops are logged.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from louver.limits import MAX_UNREAD, MAX_UNREAD_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.jsonrpc.codec import Params
+    from louver.jsonrpc.codec import Params, RequestId
 
 logger = logging.getLogger(__name__)
 
@@ -28,60 +29,76 @@ class _QueuedNotification(NamedTuple):
     send: Callable[[], Awaitable[None]]
 
 
+class _Queue:
+    def __init__(self) -> None:
+        self.pending: deque[_QueuedNotification] = deque()
+        self.sending: asyncio.Task[None] | None = None
+
+
 class Outbox:
     def __init__(self) -> None:
-        self._queue: deque[_QueuedNotification] = deque()
+        # By request whose stream they go to, `None` for no request; only while something is sent.
+        self._queues: dict[RequestId | None, _Queue] = {}
+        self._count = 0
         self._size = 0
         self._dropped = 0
-        self._sending: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    def put(self, method: str, params: Params, send: Callable[[], Awaitable[None]]) -> None:
+    def put(
+        self, method: str, params: Params, send: Callable[[], Awaitable[None]], stream: RequestId | None = None
+    ) -> None:
         size = len(compact(params))
+        queue = self._queues.get(stream)
+        pending = () if queue is None else queue.pending
         if method in LIST_CHANGED_METHODS:
-            if any(queued.method == method for queued in self._queue):
+            if any(queued.method == method for queued in pending):
                 return
-        elif self._queue and (len(self._queue) >= MAX_UNREAD or self._size + size > MAX_UNREAD_CHARACTERS):
+        elif pending and (self._count >= MAX_UNREAD or self._size + size > MAX_UNREAD_CHARACTERS):
             self._drop()
             return
-        self._add(_QueuedNotification(method, size, send))
+        self._add(stream, _QueuedNotification(method, size, send))
 
-    async def flush(self) -> None:
-        """Wait until the notifications queued so far are delivered, or the client has gone."""
-        if self._sending is None:
+    async def flush(self, stream: RequestId | None = None) -> None:
+        """Wait until the notifications of a stream that are queued so far are delivered, or the client has gone."""
+        if (queue := self._queues.get(stream)) is None:
             return
         flushed = asyncio.get_running_loop().create_future()
 
         async def mark_flushed() -> None:
             flushed.set_result(None)
 
-        self._add(_QueuedNotification("", 0, mark_flushed))
-        await asyncio.wait({flushed, self._sending}, return_when=asyncio.FIRST_COMPLETED)
+        self._add(stream, _QueuedNotification("", 0, mark_flushed))
+        assert queue.sending is not None, "a queue is there while it is sent"
+        await asyncio.wait({flushed, queue.sending}, return_when=asyncio.FIRST_COMPLETED)
 
     def close(self) -> None:
         self._is_closed = True
-        self._queue.clear()
-        sending, self._sending = self._sending, None
-        if sending is not None:
-            sending.cancel()
+        queues, self._queues = self._queues, {}
+        for queue in queues.values():
+            queue.pending.clear()
+            if queue.sending is not None:
+                queue.sending.cancel()
 
-    def _add(self, notification: _QueuedNotification) -> None:
+    def _add(self, stream: RequestId | None, notification: _QueuedNotification) -> None:
         if self._is_closed:
             return
-        self._queue.append(notification)
+        queue = self._queues.setdefault(stream, _Queue())
+        queue.pending.append(notification)
+        self._count += 1
         self._size += notification.size
-        if self._sending is None:
-            self._sending = asyncio.create_task(self._send())
+        if queue.sending is None:
+            queue.sending = asyncio.create_task(self._send(stream, queue.pending))
 
-    async def _send(self) -> None:
-        while self._queue:
-            notification = self._queue.popleft()
+    async def _send(self, stream: RequestId | None, pending: deque[_QueuedNotification]) -> None:
+        while pending:
+            notification = pending.popleft()
+            self._count -= 1
             self._size -= notification.size
             try:
                 await notification.send()
             except Exception as error:  # noqa: BLE001 - the next one may be delivered
                 logger.error("a notification could not be delivered: %s", type(error).__name__)
-        self._sending = None
+        self._queues.pop(stream, None)
 
     def _drop(self) -> None:
         self._dropped += 1

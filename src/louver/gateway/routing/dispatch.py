@@ -80,7 +80,7 @@ class Dispatcher:
         session = await upstream.session(caller.client)
         if upstream.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been reconfigured: call again")
-        owner = (upstream.name, guard, caller.identity.key)
+        owner = (upstream.name, guard, caller.identity)
         send = partial(self._converted, session, method, owner)
         if guard is None:
             return await send(caller, params)

@@ -12,15 +12,17 @@ import asyncio
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import Cancellation
 from louver.core.json import members
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
-from louver.gateway.serve.exchange import PING, HttpExchange, event, folded
+from louver.gateway.serve.exchange import PING, HttpExchange, OverBudget, event, folded
+from louver.gateway.serve.places import client_connections
 from louver.gateway.serve.respond import respond
 from louver.gateway.serve.sessions import HttpSessions
-from louver.jsonrpc import inbound, inbound_limits
+from louver.jsonrpc import codec, inbound, inbound_limits
 from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import (
     HEADER_MISMATCH,
@@ -32,7 +34,7 @@ from louver.jsonrpc.errors import (
     UNSUPPORTED_PROTOCOL_VERSION,
     JsonRpcError,
 )
-from louver.limits import MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
+from louver.limits import MAX_PEER_BODY_BYTES, MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
 from louver.protocol.headers import param_mismatch
 from louver.protocol.mcp import (
     HANDSHAKE_VERSIONS,
@@ -79,7 +81,9 @@ class McpEndpoint:
         self._hosts = frozenset((*LOOPBACK, *hosts))
         # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
         self._fold = lru_cache(maxsize=1)(folded)
-        self._sessions = HttpSessions(gateway.answer)
+        self._sessions = HttpSessions(gateway.answer, gateway.audience)
+        self._requests = BudgetByKey(client_connections() // 2)
+        self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -90,9 +94,7 @@ class McpEndpoint:
             return exchange.respond_text(404, "Not Found")
         if (refused := self._refused(exchange)) is not None:
             return exchange.respond_text(*refused)
-        if exchange.headers.get(VERSION_HEADER) in (None, *HANDSHAKE_VERSIONS):
-            return self._serve_handshake(exchange)
-        return self._serve_modern(exchange)
+        return self._serve(exchange)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -101,11 +103,25 @@ class McpEndpoint:
         await self._sessions.close()
         await send({"type": "lifespan.shutdown.complete"})
 
+    async def _serve(self, exchange: HttpExchange) -> None:
+        if not self._requests.take(exchange.peer):
+            await exchange.refuse_for_now(429, "Too many open requests of one client")
+            return
+        try:
+            if exchange.headers.get(VERSION_HEADER) in (None, *HANDSHAKE_VERSIONS):
+                await self._serve_handshake(exchange)
+            else:
+                await self._serve_modern(exchange)
+        finally:
+            self._requests.give_back(exchange.peer)
+
     def _refused(self, exchange: HttpExchange) -> tuple[int, str] | None:
         headers = exchange.headers
         is_json = headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
         if exchange.method == "POST" and not is_json:
             return 400, "Invalid Content-Type header"
+        if headers.get("content-encoding", "identity").strip().lower() != "identity":
+            return 415, "Unsupported Content-Encoding: send the body as it is"
         host = headers.get("host", "")
         name = host.rpartition(":")[0]
         if host not in self._hosts and name not in LOOPBACK and f"{name}:*" not in self._hosts:
@@ -114,6 +130,28 @@ class McpEndpoint:
         if origin and origin.rpartition(":")[0] not in _ORIGINS:
             return 403, "Invalid Origin header"
         return None
+
+    async def _message(self, exchange: HttpExchange) -> dict[str, Any] | None:
+        """The message of a request; None if it was refused."""
+        try:
+            body = await exchange.body(self._bodies)
+        except OverBudget:
+            await exchange.refuse_for_now(429, "Too many bytes of unfinished requests of one client")
+            return None
+        if body is None:
+            await exchange.respond_text(413, "Request body too large")
+            return None
+        try:
+            return inbound.read(body)
+        except JsonRpcError as error:
+            if (question := codec.peek_response_id(body)) is not None:
+                self._sessions.fail_question(exchange, question, error)
+            await exchange.respond(400, error_response(inbound_limits.peek_request_id(body), error))
+            return None
+        finally:
+            if len(body) > MAX_READ_ON_LOOP:
+                # Parsing it has taken a while: all others come first.
+                await asyncio.sleep(0)
 
     # 2025-11-25 and earlier
 
@@ -126,7 +164,7 @@ class McpEndpoint:
             await exchange.refuse(405, "Method Not Allowed", (b"allow", b"GET, POST, DELETE"))
         elif not exchange.accepts_both:
             await exchange.refuse(406, "Not Acceptable: Client must accept both application/json and text/event-stream")
-        elif (message := await _message(exchange)) is not None:
+        elif (message := await self._message(exchange)) is not None:
             await self._sessions.post(exchange, message)
 
     # 2026-07-28
@@ -136,7 +174,7 @@ class McpEndpoint:
             await exchange.respond_text(405, "", (b"allow", b"POST"))
         elif not exchange.accepts_both:
             await exchange.respond_text(406)
-        elif (message := await _message(exchange)) is None:
+        elif (message := await self._message(exchange)) is None:
             return
         elif "method" not in message:
             await exchange.refuse(400, "Body must be a single JSON-RPC request or notification object")
@@ -197,23 +235,6 @@ class McpEndpoint:
             return
         if (mismatch := param_mismatch(schema, arguments, headers)) is not None:
             raise JsonRpcError(HEADER_MISMATCH, mismatch)
-
-
-async def _message(exchange: HttpExchange) -> dict[str, Any] | None:
-    """The message of a request; None if it was refused."""
-    body = await exchange.body()
-    if body is None:
-        await exchange.respond_text(413, "Request body too large")
-        return None
-    try:
-        return inbound.read(body)
-    except JsonRpcError as error:
-        await exchange.respond(400, error_response(inbound_limits.peek_request_id(body), error))
-        return None
-    finally:
-        if len(body) > MAX_READ_ON_LOOP:
-            # Parsing it has taken a while: all others come first.
-            await asyncio.sleep(0)
 
 
 class _Response:

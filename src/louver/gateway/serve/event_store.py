@@ -1,29 +1,36 @@
 """Event store: SSE events sent over HTTP, so that a 2025-11-25 client can resume a broken stream (`Last-Event-ID`).
 
-    POST {"id": 7, ...}        -> stream "7" of this session, its first event 41; another session may have a "7" too
-    GET, Last-Event-ID: 41     -> the later events of that stream; none if event 41 is another session's
+    POST {"id": 7, ...}       -> a stream of this session, with an event 3; other sessions have one of their own
+    GET, Last-Event-ID: 3     -> the later events of that stream, for the caller that it was opened for
 
-A session can replay only its own events. All sessions share one bound; the largest session loses its events first,
-so one client cannot evict another's. A stream can be resumed after its old texts are evicted, unless its final
-response is one of them: then the client must send the request again.
+All sessions share one bound. The owner who holds the most loses events first, of its largest session, so one client
+cannot evict another's. A stream can be resumed after its old texts are evicted, unless its final response is one of
+them: then the client must send the request again.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Hashable
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from louver.limits import MAX_EVENT_BYTES, MAX_EVENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from louver.jsonrpc.codec import RequestId
 
 
+class EventStream(NamedTuple):
+    """One stream of a session; no later one is equal, also if its request has the same id."""
+
+    number: int
+    request_id: RequestId | None  # `None` for the messages that belong to no request
+    caller: Hashable  # for whom its messages are: the identity, and what the policies show to it
+
+
 class Missed(NamedTuple):
-    stream: RequestId | None
+    stream: EventStream
     events: list[tuple[int, bytes]]  # number and text
     is_ended: bool  # whether the last of them is the response
 
@@ -31,17 +38,22 @@ class Missed(NamedTuple):
 class SessionEvents:
     """The stored events of one session."""
 
-    def __init__(self, store: Callable[[SessionEvents, RequestId | None, bytes | None, bool], int]) -> None:
+    def __init__(self, store: EventStore, owner: Hashable) -> None:
+        self.owner = owner
         # Event number -> (stream, whether the event is the response that ends the stream).
-        self.sent: OrderedDict[int, tuple[RequestId | None, bool]] = OrderedDict()
+        self.sent: OrderedDict[int, tuple[EventStream, bool]] = OrderedDict()
         # Texts not yet evicted. An event without a message only opens a stream and has no text.
         self.texts: OrderedDict[int, bytes] = OrderedDict()
         self.size = 0  # of the texts, in bytes
+        # Of this session alone: a number tells nothing of other sessions.
+        self._numbers = count(1)
         self._store = store
 
-    def store(self, stream: RequestId | None, message: bytes | None, *, is_response: bool = False) -> int:
+    def store(self, stream: EventStream, message: bytes | None, *, is_response: bool = False) -> int:
         """Store an event and return its number; without a message it opens the stream."""
-        return self._store(self, stream, message, is_response)
+        number = next(self._numbers)
+        self._store.add(self, number, stream, message, is_response=is_response)
+        return number
 
     def since(self, number: int) -> Missed | None:
         """The later events on the stream of an event; `None` if the stream cannot be resumed."""
@@ -72,12 +84,13 @@ class EventStore:
 
     def __init__(self) -> None:
         self._sessions: set[SessionEvents] = set()
-        self._numbers = count(1)
+        self._counts = Counter[Hashable]()  # events by owner
+        self._sizes = Counter[Hashable]()  # bytes by owner
         self._count = 0
         self._bytes = 0
 
-    def open_session(self) -> SessionEvents:
-        events = SessionEvents(self._store)
+    def open_session(self, owner: Hashable = None) -> SessionEvents:
+        events = SessionEvents(self, owner)
         self._sessions.add(events)
         return events
 
@@ -85,32 +98,44 @@ class EventStore:
         """Drop the events of a session."""
         if events in self._sessions:
             self._sessions.remove(events)
-            self._count -= len(events.sent)
-            self._bytes -= events.size
+            self._change(events, -len(events.sent), -events.size)
             # A session is part of cycles, which the garbage collector may find late.
             events.sent.clear()
             events.texts.clear()
 
-    def _store(self, events: SessionEvents, stream: RequestId | None, message: bytes | None, is_response: bool) -> int:
-        number = next(self._numbers)
+    def add(
+        self, events: SessionEvents, number: int, stream: EventStream, message: bytes | None, *, is_response: bool
+    ) -> None:
+        """Add an event of a session that is open."""
         if events not in self._sessions:
-            return number
+            return
         events.sent[number] = (stream, is_response)
-        self._count += 1
+        self._change(events, 1, 0)
         if message is not None:
             events.texts[number] = message
             events.size += len(message)
-            self._bytes += len(message)
-        self._evict(number)
-        return number
+            self._change(events, 0, len(message))
+        self._evict(events)
 
-    def _evict(self, latest: int) -> None:
+    def _change(self, events: SessionEvents, count: int, size: int) -> None:
+        self._count += count
+        self._bytes += size
+        self._counts[events.owner] += count
+        self._sizes[events.owner] += size
+        if not self._counts[events.owner]:
+            del self._counts[events.owner], self._sizes[events.owner]
+
+    def _evict(self, latest: SessionEvents) -> None:
+        """Evict what is over the bounds, but not the text that `latest` has just stored."""
         while self._count > MAX_EVENTS:
-            self._bytes -= max(self._sessions, key=lambda events: len(events.sent)).evict_event()
-            self._count -= 1
+            most = max(self._sessions, key=lambda events: (self._counts[events.owner], len(events.sent)))
+            self._change(most, -1, -most.evict_event())
         while self._bytes > MAX_EVENT_BYTES:
-            # Among equally large sessions, spare the one that has just stored the latest event.
-            largest = max(self._sessions, key=lambda events: (events.size, latest not in events.texts))
-            if largest.texts.keys() <= {latest}:
+            # Among equally large sessions, spare the one that has just stored an event.
+            largest = max(
+                self._sessions,
+                key=lambda events: (self._sizes[events.owner], events.size, events is not latest),
+            )
+            if len(largest.texts) <= (largest is latest):
                 break
-            self._bytes -= largest.evict_text()
+            self._change(largest, 0, -largest.evict_text())

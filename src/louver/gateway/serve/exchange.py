@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect
 
 from louver.gateway.serve.respond import on_one_line
 from louver.jsonrpc.codec import error_response
-from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
-from louver.limits import MAX_CLIENT_LINE
+from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_REQUEST, JsonRpcError
+from louver.limits import MAX_CLIENT_LINE, RETRY_LATER_S
 from louver.server.request import ANONYMOUS
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+    from louver.concurrency.budget import BudgetByKey
     from louver.server.request import Identity
 
     Header = tuple[bytes, bytes]
@@ -35,7 +36,11 @@ _STREAM: Final = (
     (b"x-accel-buffering", b"no"),
 )
 _JSON: Final = (b"content-type", b"application/json")
+_RETRY_LATER: Final = (b"retry-after", b"%d" % RETRY_LATER_S)
 _TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+
+
+class OverBudget(Exception): ...
 
 
 class HttpExchange:
@@ -45,6 +50,7 @@ class HttpExchange:
         self.identity: Identity = scope.get(IDENTITY, ANONYMOUS)
         client: tuple[str, int] | None = scope.get("client")
         self.address = "none" if client is None else client[0]
+        self.peer = self.identity.peer(self.address)
         self.receive = receive
         self.is_stream = False
         self.has_ended = False
@@ -74,21 +80,31 @@ class HttpExchange:
             seen.add(name)
         return None
 
-    async def body(self) -> bytes | None:
-        """The body; None if it is over `MAX_CLIENT_LINE` bytes. ClientDisconnect if it does not arrive."""
+    async def body(self, budget: BudgetByKey) -> bytes | None:
+        """The body; None if it is over `MAX_CLIENT_LINE` bytes. ClientDisconnect if it does not arrive.
+
+        OverBudget if the client's unfinished bodies have too many bytes.
+        """
         length = self.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and (len(length) > 9 or int(length) > MAX_CLIENT_LINE):
             return None
-        body = bytearray()
-        while True:
-            message = await self.receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            body += message.get("body", b"")
-            if len(body) > MAX_CLIENT_LINE:
-                return None
-            if not message.get("more_body"):
-                return bytes(body)
+        body, counted = bytearray(), 0
+        try:
+            while True:
+                message = await self.receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                body += message.get("body", b"")
+                if len(body) > MAX_CLIENT_LINE:
+                    return None
+                if not message.get("more_body"):
+                    return bytes(body)
+                if not budget.take(self.peer, len(body) - counted):
+                    raise OverBudget
+                counted = len(body)
+        finally:
+            if counted:
+                budget.give_back(self.peer, counted)
 
     async def left(self) -> None:
         """Wait until the client disconnects."""
@@ -105,6 +121,10 @@ class HttpExchange:
     async def refuse(self, status: int, message: str, *headers: Header, code: int = INVALID_REQUEST) -> None:
         """Send an error that belongs to no request."""
         await self.respond(status, error_response(None, JsonRpcError(code, message)), *headers)
+
+    async def refuse_for_now(self, status: int, message: str, *headers: Header) -> None:
+        """Refuse what may be served later."""
+        await self.refuse(status, message, _RETRY_LATER, *headers, code=INTERNAL_ERROR)
 
     async def start_stream(self, *headers: Header) -> None:
         self.is_stream = True

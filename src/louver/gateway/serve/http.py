@@ -10,7 +10,6 @@ answers remaining requests with 503, and exits with status 0.
 from __future__ import annotations
 
 import asyncio
-import resource
 import socket
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 
 from louver.errors import InvalidInput
+from louver.gateway.serve.places import client_connections, max_open_files
 from louver.http1.server import PlainFirstProtocol
 from louver.limits import DRAIN_S
 
@@ -52,7 +52,6 @@ async def serve(
 ) -> None:
     """Serve until it is ended by what `ready` is called with, once that is possible."""
     open_requests = OpenRequests(app)
-    max_files = _max_open_files()
     server = _Server(
         uvicorn.Config(
             open_requests,
@@ -63,10 +62,9 @@ async def serve(
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            # The other half is for upstreams, and for accepting a connection in order to refuse it.
-            limit_concurrency=max_files // 2,
+            limit_concurrency=client_connections(),
             # The event loop accepts three times as many connections before it can refuse the first of them.
-            backlog=min(_MAX_BACKLOG, max_files // 16),
+            backlog=min(_MAX_BACKLOG, max_open_files() // 16),
             timeout_graceful_shutdown=2,
         )
     )
@@ -88,13 +86,7 @@ async def serve(
 
 
 _MAX_BACKLOG: Final = 2048
-_UNLIMITED_FILES: Final = 1_000_000
 _LISTEN_HEADER: Final = (b"mcp-method", b"subscriptions/listen")
-
-
-def _max_open_files() -> int:
-    soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _UNLIMITED_FILES if soft_limit == resource.RLIM_INFINITY else soft_limit
 
 
 class _Server(uvicorn.Server):

@@ -6,7 +6,8 @@
     GET                     -> the stream of messages that belong to no request, or the rest of one (`Last-Event-ID`)
     DELETE                  -> the end of the session
 
-A call goes on if its stream breaks: its events are stored, and the client resumes the stream.
+A call goes on if its stream breaks: its events are stored, and the client resumes the stream. A stream is for the
+caller that it was opened for: another token of the same principal, or the same under another policy, resumes nothing.
 """
 
 from __future__ import annotations
@@ -14,25 +15,37 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import time
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
-from louver.gateway.serve.event_store import EventStore
+from louver.gateway.serve.event_store import EventStore, EventStream
 from louver.gateway.serve.exchange import PING, event
 from louver.jsonrpc.codec import error_response
-from louver.jsonrpc.errors import INTERNAL_ERROR, REQUEST_CANCELLED, JsonRpcError
-from louver.limits import HTTP_SESSION_IDLE_S, MAX_HTTP_SESSIONS, PING_S, RETRY_MS
-from louver.protocol.mcp import LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
+from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
+from louver.limits import (
+    HTTP_SESSION_IDLE_S,
+    MAX_HTTP_SESSIONS,
+    MAX_PEER_SESSIONS,
+    MAX_UNFORWARDED,
+    PING_S,
+    RETRY_MS,
+    UNUSED_S,
+)
+from louver.protocol.mcp import CONNECTION_NOTIFICATIONS, LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Hashable
 
-    from louver.gateway.serve.event_store import SessionEvents
+    from louver.catalogue.policy.principal import Principal
+    from louver.gateway.serve.event_store import Missed, SessionEvents
     from louver.gateway.serve.exchange import HttpExchange
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Next
@@ -47,9 +60,12 @@ _RESUMABLE_VERSION: Final = "2025-11-25"
 
 
 class HttpSessions:
-    def __init__(self, answer: Next) -> None:
+    def __init__(self, answer: Next, audience: Callable[[Principal], Hashable]) -> None:
         self._answer = answer
+        self._audience = audience  # what the policies show to a principal, now
         self._sessions: dict[str, HttpSession] = {}
+        self._by_peer = BudgetByKey(MAX_PEER_SESSIONS)
+        self._unforwarded = BudgetByKey(MAX_UNFORWARDED)
         self._events = EventStore()
         self._idle = Deadlines[HttpSession](HTTP_SESSION_IDLE_S, self._expire)
         self._silent = Deadlines[SseStream](PING_S, self._ping)
@@ -63,15 +79,26 @@ class HttpSessions:
         is_opening = is_initialize and SESSION_HEADER not in exchange.headers
         if is_opening:
             if len(self._sessions) >= MAX_HTTP_SESSIONS:
-                await exchange.refuse(503, "Too many open sessions", code=INTERNAL_ERROR)
+                await exchange.refuse_for_now(503, "Too many open sessions")
                 return
+            if not self._by_peer.take(exchange.peer):
+                if (unused := self._unused(exchange.peer)) is None:
+                    message_text = f"Too many open sessions: one client has at most {MAX_PEER_SESSIONS}"
+                    await exchange.refuse_for_now(429, message_text)
+                    return
+                self._remove(unused)
+                self._closing.start(unused.close())
+                self._by_peer.take(exchange.peer)
             session = self._open(exchange)
         if session is None:
             await self._refuse_unknown(exchange)
             return
         try:
             with self._in_use(session):
-                await session.post(exchange, message)
+                if "method" in message and "id" in message:
+                    await session.answer(exchange, message, self._caller(exchange))
+                else:
+                    await self._accept(exchange, session, message)
         finally:
             if is_opening and not session.connection.is_open:
                 await self._close(session)
@@ -85,7 +112,7 @@ class HttpSessions:
             await exchange.refuse(406, "Not Acceptable: Client must accept text/event-stream", session.header)
         else:
             with self._in_use(session):
-                await session.get(exchange)
+                await session.get(exchange, self._caller(exchange))
 
     async def delete(self, exchange: HttpExchange) -> None:
         """End a session."""
@@ -101,6 +128,34 @@ class HttpSessions:
         await self._pings.close()
         await asyncio.gather(*map(self._close, list(self._sessions.values())), self._closing.wait())
 
+    def fail_question(self, exchange: HttpExchange, question: RequestId, error: JsonRpcError) -> None:
+        """End a question of the server whose answer cannot be read."""
+        if (session := self._find_own(exchange)) is not None:
+            session.connection.resolve(question, error)
+
+    async def _accept(self, exchange: HttpExchange, session: HttpSession, message: dict[str, Any]) -> None:
+        """Take in a notification or the answer to a question, after the response, which says that it has arrived."""
+        if "method" in message and message["method"] not in CONNECTION_NOTIFICATIONS:
+            if not self._unforwarded.take(exchange.peer):
+                await exchange.refuse_for_now(429, "Too many notifications wait for a server", session.header)
+                return
+            try:
+                await exchange.respond(202, b"", session.header)
+                await session.forward(exchange, message)
+            finally:
+                self._unforwarded.give_back(exchange.peer)
+            return
+        await exchange.respond(202, b"", session.header)
+        await session.connection.receive(message, exchange.identity, exchange.address)
+
+    def _caller(self, exchange: HttpExchange) -> Hashable:
+        """For whom an exchange is: who may see the messages of its stream later."""
+        return exchange.identity, self._audience(exchange.identity.principal)
+
+    def _unused(self, peer: Hashable) -> HttpSession | None:
+        """The longest unused session of a client, which may have crashed."""
+        return next((each for each, age_s in self._idle.oldest() if age_s > UNUSED_S and each.peer == peer), None)
+
     def _find_own(self, exchange: HttpExchange) -> HttpSession | None:
         session = self._sessions.get(exchange.headers.get(SESSION_HEADER, ""))
         # To another caller it does not exist. Without authentication all callers are one.
@@ -114,8 +169,9 @@ class HttpSessions:
 
     def _open(self, exchange: HttpExchange) -> HttpSession:
         session_id = secrets.token_hex(16)
-        events = self._events.open_session()
-        session = self._sessions[session_id] = HttpSession(session_id, self._answer, events, self._silent, exchange)
+        events = self._events.open_session(exchange.peer)
+        session = HttpSession(session_id, self._answer, events, self._silent, exchange, self._caller(exchange))
+        self._sessions[session_id] = session
         return session
 
     @contextmanager
@@ -138,39 +194,67 @@ class HttpSessions:
         self._pings.start(stream.ping())
 
     async def _close(self, session: HttpSession) -> None:
-        self._sessions.pop(session.session_id, None)
+        self._remove(session)
+        await session.close()
+
+    def _remove(self, session: HttpSession) -> None:
+        if self._sessions.pop(session.session_id, None) is not None:
+            self._by_peer.give_back(session.peer)
         self._idle.cancel(session)
         self._events.close_session(session.events)
-        await session.close()
 
 
 class HttpSession:
     def __init__(
-        self, session_id: str, answer: Next, events: SessionEvents, silent: Deadlines[SseStream], exchange: HttpExchange
+        self,
+        session_id: str,
+        answer: Next,
+        events: SessionEvents,
+        silent: Deadlines[SseStream],
+        exchange: HttpExchange,
+        caller: Hashable,
     ) -> None:
         self.session_id = session_id
         self.header = (SESSION_HEADER.encode(), session_id.encode())
         self.owner = exchange.identity.key
+        self.peer = exchange.peer
         self.requests = 0  # that are open
         self.connection = HandshakeConnection(answer, self._send)
         self.events = events
         self._silent = silent
-        self._streams: dict[RequestId | None, SseStream] = {}
+        self._numbers = count()
+        self._standalone = EventStream(next(self._numbers), None, caller)
+        self._open: dict[RequestId, EventStream] = {}
+        self._streams: dict[RequestId | None, SseStream] = {}  # that a client reads now
+        self._forwarding = asyncio.Lock()
 
-    async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
-        if "method" not in message or "id" not in message:
-            # Served after the response, which says no more than that it has arrived.
-            await exchange.respond(202, b"", self.header)
+    async def forward(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
+        """Pass on a notification: in order, and one at a time, as fast as the server takes them."""
+        async with self._forwarding:
             await self.connection.receive(message, exchange.identity, exchange.address)
-            return
+
+    async def answer(self, exchange: HttpExchange, message: dict[str, Any], caller: Hashable) -> None:
         name: RequestId = message["id"]
+        if name in self._open:
+            await exchange.refuse(400, "Bad Request: a request with this id is still being answered", self.header)
+            return
+        if self._open and not self.connection.is_open and message["method"] != "ping":
+            await exchange.refuse(400, "Bad Request: 'initialize' has not been answered yet", self.header)
+            return
+        self._open[name] = EventStream(next(self._numbers), name, caller)
+        try:
+            await self._answer(exchange, message, name)
+        finally:
+            del self._open[name]
+
+    async def _answer(self, exchange: HttpExchange, message: dict[str, Any], name: RequestId) -> None:
         can_resume = _version(exchange, message) >= _RESUMABLE_VERSION
         stream = SseStream(exchange, self._silent)
         self._streams[name] = stream
         try:
             await exchange.start_stream(self.header)
             if can_resume:
-                await exchange.write(_first_event(self.events.store(name, None)))
+                await exchange.write(_first_event(self.events.store(self._open[name], None)))
             pause = partial(self._pause, name) if can_resume else None
             response = await self.connection.respond(message, exchange.identity, exchange.address, pause)
             if response is None:
@@ -182,34 +266,44 @@ class HttpSession:
             if self._streams.get(name) is stream:
                 del self._streams[name]
 
-    async def get(self, exchange: HttpExchange) -> None:
+    async def get(self, exchange: HttpExchange, caller: Hashable) -> None:
         last = exchange.headers.get(LAST_EVENT_HEADER)
-        if last:
-            await self._resume(exchange, event_number(last))
+        missed = self.events.since(event_number(last)) if last else None
+        if missed is not None and missed.stream.caller == caller:
+            await self._resume(exchange, missed)
+        elif last and (missed is None or missed.stream.request_id is not _STANDALONE):
+            # Not 404, for which a client must open another session: this one is there.
+            await exchange.refuse(400, "Bad Request: Last-Event-ID is no event that can be resumed", self.header)
         elif _STANDALONE in self._streams:
             await exchange.refuse(409, "Conflict: Only one SSE stream is allowed per session", self.header)
         else:
+            if self._standalone.caller != caller:
+                # Of its past nothing is for this caller.
+                self._standalone = EventStream(next(self._numbers), _STANDALONE, caller)
             await exchange.start_stream(self.header)
             await self._hold(_STANDALONE, SseStream(exchange, self._silent))
+
+    def _event_stream(self, name: RequestId | None) -> EventStream | None:
+        return self._standalone if name is None else self._open.get(name)
 
     async def close(self) -> None:
         await self.connection.close()
         for stream in list(self._streams.values()):
             await stream.end()
 
-    async def _resume(self, exchange: HttpExchange, last: int) -> None:
+    async def _resume(self, exchange: HttpExchange, missed: Missed | None) -> None:
         """Send what was missed, and then what comes."""
         await exchange.start_stream(self.header)
-        while (missed := self.events.since(last)) is not None and missed.events:
+        while missed is not None and missed.events:
             # More may be stored while this is written.
-            last = missed.events[-1][0]
             await exchange.write(b"".join(event(text, number) for number, text in missed.events))
-        if missed is None or missed.is_ended:
+            missed = self.events.since(missed.events[-1][0])
+        if missed is None or missed.is_ended or self._event_stream(missed.stream.request_id) != missed.stream:
             await exchange.end()
             return
         can_resume = exchange.headers.get(VERSION_HEADER, "") >= _RESUMABLE_VERSION
         first = _first_event(self.events.store(missed.stream, None)) if can_resume else b""
-        await self._hold(missed.stream, SseStream(exchange, self._silent), first)
+        await self._hold(missed.stream.request_id, SseStream(exchange, self._silent), first)
 
     async def _hold(self, name: RequestId | None, stream: SseStream, first: bytes = b"") -> None:
         """Keep a stream open until it is ended, or the client has gone."""
@@ -226,7 +320,10 @@ class HttpSession:
                 del self._streams[name]
 
     async def _send(self, message: bytes, name: RequestId | None, *, is_response: bool = False) -> None:
-        number = self.events.store(name, message, is_response=is_response)
+        if (event_stream := self._event_stream(name)) is None:
+            # Its request was answered meanwhile.
+            return
+        number = self.events.store(event_stream, message, is_response=is_response)
         stream = self._streams.get(name)
         if stream is not None:
             await (stream.end if is_response else stream.write)(event(message, number))
@@ -244,6 +341,7 @@ class SseStream:
     def __init__(self, exchange: HttpExchange, silent: Deadlines[SseStream]) -> None:
         self._exchange = exchange
         self._silent = silent
+        self._expires = exchange.identity.expires
         self._ended = asyncio.Event()
         silent.set(self)
 
@@ -261,10 +359,11 @@ class SseStream:
         await self._exchange.end(part)
 
     async def until_ended(self) -> None:
-        """Wait until it is ended, or the client disconnects."""
+        """Wait until it is ended, the client disconnects, or its token expires."""
+        left_s = None if self._expires is None else max(0.0, self._expires - time.time())
         waiting = [asyncio.create_task(self._exchange.left()), asyncio.create_task(self._ended.wait())]
         try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()

@@ -17,7 +17,8 @@ from weakref import WeakValueDictionary
 
 from louver.errors import UpstreamError, UpstreamTimeout
 from louver.gateway.upstream.subscribers import DEFAULT_LEVEL
-from louver.jsonrpc.errors import JsonRpcError
+from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
+from louver.limits import MAX_WATCHED
 from louver.protocol.mcp import RESOURCE_UPDATED
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class Subscriptions:
 
     async def watch(self, caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
         uri = params["uri"]
+        if len(caller.client.watched) >= MAX_WATCHED and uri not in caller.client.watched:
+            raise JsonRpcError(code=INVALID_PARAMS, message=f"one client watches at most {MAX_WATCHED} resources")
         if self._change_stream is not None:
             self._subscribers.watch(caller.client, uri)
             self._change_stream.watch(self._watched_uris)

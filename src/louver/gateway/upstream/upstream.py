@@ -32,11 +32,11 @@ from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
 from louver.gateway.upstream.tool_pins import ToolPins
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_CATALOGUES, MAX_SESSIONS, UNUSED_S
+from louver.limits import MAX_CATALOGUES, MAX_PEER_UPSTREAM_SESSIONS, MAX_SESSIONS, UNUSED_S
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
+    from collections.abc import Awaitable, Callable, Hashable, Iterable
 
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.availability import AvailabilityListeners
@@ -97,6 +97,7 @@ class Upstream:
         self._slots: dict[Hashable, _SessionSlot] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, _Opening] = {}
+        self._closing: list[GatewayClient] = []  # that have left, while their own sessions end
         # By session key; `None` if nothing is kept. Until the session opens.
         self._kept: dict[Hashable, KeptAnswers | None] = {}
         self._has_opened = False  # or tried to
@@ -214,10 +215,18 @@ class Upstream:
         slots = {key: slot for key, slot in self._slots.items() if slot.subscribers.serves(client)}
         left = {key: slot.subscribers.remove(client) for key, slot in slots.items()}
         if client_session is not None:
-            await asyncio.shield(self._closing_tasks.start(client_session.close()))
+            # Its process counts until it has ended.
+            self._closing.append(client)
+            await asyncio.shield(self._closing_tasks.start(self._close_session_of(client, client_session)))
         for key, uris in left.items():
             if (session := self._sessions.get(key)) is not None:
                 await session.subscriptions.on_client_left(uris)
+
+    async def _close_session_of(self, client: GatewayClient, session: Session) -> None:
+        try:
+            await session.close()
+        finally:
+            self._closing.remove(client)
 
     def reconfigure(self, settings: UpstreamSettings) -> None:
         """Apply new settings; clients and subscriptions stay. It also revives an upstream that was closed."""
@@ -279,18 +288,30 @@ class Upstream:
 
     def _opening_of(self, key: Hashable, client: GatewayClient | None) -> _Opening:
         if (opening := self._opening.get(key)) is None:
-            if len(self._sessions.keys() | self._opening.keys()) >= MAX_SESSIONS and not self._evict_idle_session():
-                raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
+            self._check_budget(key)
             opening = self._opening[key] = _Opening(asyncio.create_task(self._open(key, client)), monotonic())
             opening.task.add_done_callback(partial(self._on_opened, key))
         return opening
 
-    def _evict_idle_session(self) -> bool:
-        """Close the longest unused session of a single client, which may have crashed."""
+    def _check_budget(self, key: Hashable) -> None:
+        """Make room for one more session; raise if that is not possible."""
+        keys = self._sessions.keys() | self._opening.keys()
+        if isinstance(key, GatewayClient):
+            clients = [each for each in (*keys, *self._closing) if isinstance(each, GatewayClient)]
+            own = [each for each in clients if each.peer == key.peer]
+            if len(own) >= MAX_PEER_UPSTREAM_SESSIONS and not self._evict_idle_session(own):
+                problem = f"one client has at most {MAX_PEER_UPSTREAM_SESSIONS} sessions with upstream {self.name!r}"
+                raise UpstreamUnavailable(f"{problem}: close some, or try again later")
+        if len(keys) >= MAX_SESSIONS and not self._evict_idle_session(keys):
+            raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
+
+    def _evict_idle_session(self, keys: Iterable[Hashable]) -> bool:
+        """Close the longest unused session of a single client, which may have crashed; `False` if there is none."""
         idle = {
             session.idle_s: key
-            for key, session in self._sessions.items()
+            for key in keys
             if isinstance(key, GatewayClient)
+            and (session := self._sessions.get(key)) is not None
             and session.idle_s > UNUSED_S
             and not self._slots[key].subscribers.has_subscriptions
         }

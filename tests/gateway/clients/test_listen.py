@@ -1,0 +1,58 @@
+"""Streams of `subscriptions/listen`: how many one client has, and when they end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gateway.raw import SOON_S, STATELESS
+from louver.gateway.clients import listen
+from louver.gateway.clients.listen import ListenStreams
+from louver.gateway.serve.connections import StatelessConnection
+from louver.jsonrpc.errors import JsonRpcError
+from louver.server.request import ANONYMOUS, Identity, Request
+
+pytestmark = pytest.mark.anyio
+
+
+def listens(streams, address="127.0.0.1", identity=ANONYMOUS):
+    """A stream of a client, and what tells that it is open."""
+    opened = asyncio.Event()
+
+    async def send(_message, _request_id):
+        opened.set()
+
+    params = {"notifications": {"toolsListChanged": True}}
+    connection = StatelessConnection(send)
+    request = Request("subscriptions/listen", params, 1, STATELESS, connection, identity, address)
+    return asyncio.create_task(streams.serve(request)), opened
+
+
+async def test_one_client_has_so_many_streams(monkeypatch):
+    """Ours: `MAX_PEER_LISTENERS`; nobody else is refused, and one that has ended makes room."""
+    monkeypatch.setattr(listen, "MAX_PEER_LISTENERS", 2)
+    streams = ListenStreams()
+    open_streams = [listens(streams) for _ in range(2)]
+    for _, opened in open_streams:
+        await opened.wait()
+    refused, _ = listens(streams)
+    with pytest.raises(JsonRpcError, match="one client has at most 2 such streams"):
+        await refused
+    other, opened = listens(streams, "127.0.0.2")
+    await opened.wait()
+    first, _ = open_streams.pop()
+    first.cancel()
+    await asyncio.wait([first])
+    again, opened = listens(streams)
+    await opened.wait()
+    streams.close()
+    await asyncio.gather(again, other, *(task for task, _ in open_streams))
+    assert len(streams._by_peer) == 0
+
+
+async def test_a_stream_ends_with_its_token():
+    """Ours: what changes later needs a token that is valid then."""
+    serving, _ = listens(ListenStreams(), identity=Identity(expires=1.0))
+    async with asyncio.timeout(SOON_S):
+        assert await serving == {"io.modelcontextprotocol/subscriptionId": 1}
