@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 
 import pytest
 
 from louver.gateway.serve.sessions import HttpSessions
-from louver.http1.connection import Connection
+from louver.http1.connection import Connection, Response
 from louver.http1.parser import PlainFirstParser
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.results.results import Results
@@ -39,17 +40,23 @@ def of_anybody(self, exchange):
     return self._sessions.get(exchange.headers.get("mcp-session-id", ""))
 
 
-def goes_back(self):
-    """A connection whose answer is still to come is used again."""
-    self._is_busy, self._parser = True, PlainFirstParser(self._heads)
-    self._on_idle(self)
+async def leaves_its_connection(self, head, body):
+    """A request that is cancelled leaves its connection to the next one before its response has come."""
+    self._is_busy = True
+    self._transport.write(head + body)
+    try:
+        return Response(self, await self.next_part())
+    except asyncio.CancelledError:
+        self._parser = PlainFirstParser(self._heads)
+        self._on_idle(self)
+        raise
 
 
 STEPS = {
     "nothing is pruned": [(PolicyEnforcer, canaries.naive())],
     "a session is anybody's": [(HttpSessions, {"_find_own": of_anybody})],
     "all share what is kept of answers": [(Results, {"scoped_to": lambda self, scope: self})],
-    "a connection is used again before its answer has come": [(Connection, {"close": goes_back})],
+    "a connection is used again before its answer has come": [(Connection, {"request": leaves_its_connection})],
 }
 
 
