@@ -1,0 +1,62 @@
+"""Budgets: a bound on how much of something one peer has at once.
+
+connections = Budget(400)
+connections.take()              `True`, and one more is in use; `False`, and nothing has changed, once 400 are
+connections.give_back()         when it has ended, however it has ended
+BudgetByKey(50).take(address)   one budget of 50 for each address; an address that uses nothing takes no memory
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
+class Budget:
+    __slots__ = ("limit", "used")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+
+    def take(self, amount: int = 1) -> bool:
+        """Use a part of what is left; `False` if less is left."""
+        if self.used + amount > self.limit:
+            return False
+        self.used += amount
+        return True
+
+    def give_back(self, amount: int = 1) -> None:
+        assert self.used >= amount, "only what was taken is given back"
+        self.used -= amount
+
+
+class BudgetByKey:
+    """Budgets of one size by key, such as a principal or an address."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._budgets: dict[Hashable, Budget] = {}
+
+    def __len__(self) -> int:
+        """The keys that use anything."""
+        return len(self._budgets)
+
+    def used(self, key: Hashable) -> int:
+        return 0 if (budget := self._budgets.get(key)) is None else budget.used
+
+    def take(self, key: Hashable, amount: int = 1) -> bool:
+        """Use a part of what is left to a key; `False` if less is left."""
+        budget = self._budgets.get(key) or Budget(self.limit)
+        if not budget.take(amount):
+            return False
+        self._budgets[key] = budget
+        return True
+
+    def give_back(self, key: Hashable, amount: int = 1) -> None:
+        budget = self._budgets[key]
+        budget.give_back(amount)
+        if not budget.used:
+            del self._budgets[key]
