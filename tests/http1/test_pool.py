@@ -16,10 +16,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gateway.links import SOON_S, turns
+from louver.concurrency.budget import Budget
 from louver.errors import UpstreamUnavailable
 from louver.http1 import pool as module
 from louver.http1.pool import ConnectionPool, _address_text
 from louver.limits import MAX_UPSTREAM_PENDING
+
+
+def pool_of(url, connections=400, idle=100):
+    """A pool with budgets of its own."""
+    return ConnectionPool(url, Budget(connections), Budget(idle))
 
 
 class Hasty(asyncio.Protocol):
@@ -54,7 +60,7 @@ async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *,
     transports = []
     made = partial(Hasty, transports, said, ends=ends)
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
-    connections = ConnectionPool(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
+    connections = pool_of(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
     try:
         async with asyncio.timeout(SOON_S):
             yield connections, transports
@@ -166,7 +172,7 @@ def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
 
     async def given_up():
-        asking = asyncio.create_task(ConnectionPool("http://mcp.invalid/mcp").request("POST", {}))
+        asking = asyncio.create_task(pool_of("http://mcp.invalid/mcp").request("POST", {}))
         assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -187,7 +193,7 @@ async def test_a_host_is_looked_up_once_for_all_who_wait(monkeypatch):
     """Ours: a resolver that hangs is asked by one thread at a time, whoever has given up meanwhile."""
     resolver = Resolver()
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
-    connections = ConnectionPool("http://mcp.invalid/mcp")
+    connections = pool_of("http://mcp.invalid/mcp")
     first, second = (asyncio.create_task(connections.request("POST", {})) for _ in range(2))
     try:
         assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
@@ -226,7 +232,7 @@ async def test_each_address_of_a_host_is_tried(monkeypatch):
 
 async def why(url):
     """Why an upstream cannot be reached."""
-    connections = ConnectionPool(url)
+    connections = pool_of(url)
     with pytest.raises(UpstreamUnavailable) as failed:
         await connections.request("POST", {})
     await connections.close()
