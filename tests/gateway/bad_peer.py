@@ -14,13 +14,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.raw import HANDSHAKE, raw
+from gateway.raw import HANDSHAKE, SOON_S, raw
 from gateway.served import children
 
 MAX_STALL_S = 0.25
 """PRIVACY.md: the event loop never stalls over 250 ms."""
 
-MAX_FACTOR, ALLOWANCE_S = 2, 0.05
+MAX_FACTOR, ALLOWANCE_S = 2, 0.1
 """TRUST.md: the 99th percentile of others at most doubles; tiny values may grow by so much, as turns of the loop do."""
 
 MIN_CALLS = 5
@@ -32,7 +32,7 @@ MAX_WAIT_S = 5
 MAX_GROWTH = 96 * 2**20
 """Bytes by which the memory may have grown afterwards: allocators keep what they have had."""
 
-SETTLED_S = 2
+SETTLED_S = 2 * SOON_S
 """What a deadline has to end has ended by then."""
 
 
@@ -58,21 +58,26 @@ class Resources:
         )
 
 
+def processor_time(pid):
+    """The seconds that a process has been on a processor."""
+    # The clock of another process: clock_getcpuclockid(3).
+    return time.clock_gettime((~pid << 3) | 2)
+
+
 class Times:
     """How long requests took, by the clock and by the processor time of the gateway, whatever else the machine does."""
 
     def __init__(self, pid):
-        # The clock of another process: clock_getcpuclockid(3).
-        self._clock = (~pid << 3) | 2
+        self._pid = pid
         self.waits = []
         self.busy = []
 
     async def take(self, waiting):
-        began, cpu_began = time.perf_counter(), time.clock_gettime(self._clock)
+        began, cpu_began = time.perf_counter(), processor_time(self._pid)
         result = await waiting
         wait = time.perf_counter() - began
         self.waits.append(wait)
-        self.busy.append(min(wait, time.clock_gettime(self._clock) - cpu_began))
+        self.busy.append(min(wait, processor_time(self._pid) - cpu_began))
         return result
 
     @property
@@ -114,20 +119,18 @@ async def withstand(served, attack, seconds, *, tool="good__echo", arguments=Non
             attacking.cancel()
             await asyncio.gather(attacking, return_exceptions=True)
         after = await _settled(served.pid, before)
-    print(
-        f"stall {max(pings.busy):.3f} p99 {calm.p99:.4f} {calls.p99:.4f} n {len(calls.waits)} wait {max(calls.waits):.3f}",
-        before,
-        after,
-    )
     assert max(pings.busy) < MAX_STALL_S
-    assert calls.p99 < MAX_FACTOR * calm.p99 + ALLOWANCE_S
+    assert calls.p99 < MAX_FACTOR * calm.p99 + ALLOWANCE_S, (calm.p99, calls.p99)
     assert max(calls.waits) < MAX_WAIT_S
     assert after.is_like(before), (before, after)
 
 
 async def _settled(pid, before):
-    """What a process has once it has no more than before, or after long enough."""
+    """What a process has once it rests and has no more than before, or after long enough."""
     end = time.monotonic() + SETTLED_S
-    while not (now := Resources.of(pid)).is_like(before) and time.monotonic() < end:  # noqa: ASYNC110 - it is about another process
-        await asyncio.sleep(0.05)
-    return now
+    while time.monotonic() < end:
+        busy = processor_time(pid)
+        await asyncio.sleep(0.1)
+        if Resources.of(pid).is_like(before) and processor_time(pid) - busy < 0.02:
+            break
+    return Resources.of(pid)

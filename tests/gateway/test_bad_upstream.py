@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from itertools import cycle
 
 import httpx2
 import pytest
@@ -20,14 +21,25 @@ from gateway.served import at, at_a_url, config, fixture, serving
 pytestmark = pytest.mark.anyio
 
 ASKED = {**PROGRAM, "elicitation": {}, "sampling": {}, "roots": {}}
-SECONDS = 0.6
+SECONDS = 0.3
 DEEP_SECONDS = 10
 
+KINDS = {
+    "web": (*floods.MESSAGES, *floods.HTTP_ONLY),
+    "modern": (*floods.MESSAGES, *floods.HTTP_ONLY),
+    "pipe": (*floods.MESSAGES, *floods.STDIO_ONLY),
+}
+"""What each hostile upstream floods the gateway with."""
+
 ATTACKS = [
-    *(("web", kind) for kind in (*floods.MESSAGES, *floods.HTTP_ONLY)),
-    *(("modern", kind) for kind in (*floods.MESSAGES, *floods.HTTP_ONLY)),
-    *(("pipe", kind) for kind in (*floods.MESSAGES, *floods.STDIO_ONLY)),
+    *(pytest.param(server, kinds, SECONDS, id=server) for server, kinds in KINDS.items()),
+    *(
+        pytest.param(server, [kind], DEEP_SECONDS, id=f"{server}-{kind}", marks=pytest.mark.deep)
+        for server, kinds in KINDS.items()
+        for kind in kinds
+    ),
 ]
+"""Each kind for a short time, one after the other; and each alone, for some ten minutes in all."""
 
 
 @pytest.fixture(scope="module")
@@ -45,35 +57,39 @@ def gateway(tmp_path_factory):
             assert "Traceback" not in "".join(served.said)
 
 
-async def _call(url, era, tool, seconds):
-    """Call a tool for ever, whatever becomes of it."""
+async def _call(url, era, server, kinds, seconds):
+    """Call each tool for so long, over and over, whatever becomes of it."""
     answers = {"roots/list": {"roots": []}, "elicitation/create": {"action": "decline"}}
     async with raw(url, era, capabilities=ASKED, answers=answers) as client:
         try:
-            while True:
-                meta = {"progressToken": 1}
-                with suppress(AssertionError, httpx2.HTTPError):
-                    await client.request("tools/call", name=tool, arguments={"seconds": seconds}, _meta=meta)
+            for kind in cycle(kinds):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        while True:
+                            arguments = {"name": f"{server}__{kind}", "arguments": {"seconds": seconds / 2}}
+                            with suppress(AssertionError, httpx2.HTTPError):
+                                await client.request("tools/call", **arguments, _meta={"progressToken": 1})
         finally:
             if era == HANDSHAKE:
                 await client.end()
 
 
-def attack(url, tool, seconds):
-    async def attacking():
-        await asyncio.gather(*(_call(url, era, tool, seconds) for era in (HANDSHAKE, STATELESS)))
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("server", KINDS)
+async def test_a_ping_of_an_upstream_reaches_no_client(gateway, era, server):
+    """TRUST.md, row 11: a 2026-07-28 client got `input_required`."""
+    async with raw(gateway.url, era, capabilities=ASKED) as client:
+        result = await client.call(f"{server}__pings", seconds=0)
+        assert "inputRequests" not in result
+        assert result["content"] == []
+        assert client.questions == []
 
-    return attacking
 
-
-@pytest.mark.parametrize(("server", "kind"), ATTACKS)
-async def test_nobody_else_notices_a_hostile_upstream(gateway, server, kind):
+@pytest.mark.parametrize(("server", "kinds", "seconds"), ATTACKS)
+async def test_nobody_else_notices_a_hostile_upstream(gateway, server, kinds, seconds):
     """TRUST.md, "one bad peer"."""
-    await withstand(gateway, attack(gateway.url, f"{server}__{kind}", SECONDS), SECONDS)
 
+    async def attack():
+        await asyncio.gather(*(_call(gateway.url, era, server, kinds, seconds) for era in (HANDSHAKE, STATELESS)))
 
-@pytest.mark.deep
-@pytest.mark.parametrize(("server", "kind"), ATTACKS)
-async def test_nobody_else_notices_for_long(gateway, server, kind):
-    """TRUST.md: ten minutes in all."""
-    await withstand(gateway, attack(gateway.url, f"{server}__{kind}", DEEP_SECONDS / 2), DEEP_SECONDS)
+    await withstand(gateway, attack, seconds * len(kinds))

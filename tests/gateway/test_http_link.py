@@ -22,7 +22,6 @@ from louver.gateway.transports import http
 from louver.gateway.transports.http import HttpTransport
 from louver.gateway.transports.transport import Call, RefusesAllRequests
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
-from louver.http1 import pool
 from louver.http1.connection import _Gzip
 from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_QUESTIONS, MAX_UPSTREAM_SENDS
@@ -642,12 +641,15 @@ async def test_what_is_not_http_is_told_without_it(link):
     assert str(error) == "the upstream cannot be reached: its answer is not HTTP/1.1"
 
 
-async def test_an_idle_connection_is_not_used_again(link, monkeypatch):
-    """Ours: the upstream is about to end it."""
-    monkeypatch.setattr(pool, "UPSTREAM_IDLE_SECONDS", -1.0)
+async def test_an_idle_connection_ends_by_itself(link):
+    """Ours: the upstream is about to end it, and it is a descriptor."""
+    connections, budgets = link._endpoint._connections, link._budgets
+    connections._idle_deadlines.seconds = 0.01
     await call(link, "echo")
+    await until(lambda: not connections._connections)
+    assert [budgets.connections.used, budgets.idle.used] == [0, 0]
     await call(link, "echo")
-    assert len(await seen(link, "connected")) >= 2
+    assert len(await seen(link, "connected")) == 2
 
 
 async def test_a_url_names_who_asks(faulty, ears):

@@ -361,7 +361,7 @@ async def test_garbage_is_dropped_and_counted(link, ears, caplog):
         assert await call(link, "garbage") == {"which": "first"}
         await call(link, "echo")
     assert link.stray_messages.count == 12
-    assert [record.args[0] for record in caplog.records if record.levelno == logging.WARNING] == [1, 2, 4, 8]
+    assert [record.args[1] for record in caplog.records if record.levelno == logging.WARNING] == [1, 2, 4, 8]
     assert "yours" not in caplog.text
     assert "listening" not in caplog.text
     assert ears.notes == []

@@ -55,12 +55,12 @@ class Hasty(asyncio.Protocol):
 
 
 @asynccontextmanager
-async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *, ends=False):
+async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *, ends=False, **budgets):
     """Connections to one by that name of its host, and those that it has taken."""
     transports = []
     made = partial(Hasty, transports, said, ends=ends)
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
-    connections = pool_of(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
+    connections = pool_of(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp", **budgets)
     try:
         async with asyncio.timeout(SOON_S):
             yield connections, transports
@@ -82,6 +82,59 @@ async def test_what_has_more_to_send_takes_no_other_request(size, connected):
             assert await reply.piece() == b"no"
             assert await reply.piece() is None
         assert len(transports) == connected
+
+
+@pytest.mark.anyio
+async def test_what_is_over_the_budget_of_connections_is_refused():
+    """TRUST.md: the bound is named; a connection that has ended gives its place back."""
+    async with hasty("127.0.0.1", connections=2) as (connections, _):
+        replies = [await connections.request("POST", {}) for _ in range(2)]
+        with pytest.raises(UpstreamUnavailable, match="all 2 connections that the upstream may have") as refused:
+            await connections.request("POST", {})
+        assert refused.value.fields["limit"] == 2
+        replies[0].close()
+        await turns()
+        await connections.request("POST", {})
+        # One that can be used again takes no further place.
+        await replies[1].finish()
+        await connections.request("POST", {})
+
+
+@pytest.mark.anyio
+async def test_few_connections_are_kept_idle():
+    """TRUST.md: each is a descriptor."""
+    async with hasty("127.0.0.1", idle=1) as (connections, transports):
+        replies = [await connections.request("POST", {}) for _ in range(3)]
+        for reply in replies:
+            await reply.finish()
+        await turns()
+        assert [len(transports), len(connections._connections), connections._idle_budget.used] == [3, 1, 1]
+        reply = await connections.request("POST", {})
+        assert [len(transports), connections._idle_budget.used, connections._connection_budget.used] == [3, 0, 1]
+        # One that the upstream ends while it is idle.
+        await reply.finish()
+        for transport in transports:
+            transport.abort()
+        await turns()
+        assert [connections._idle_budget.used, connections._connection_budget.used] == [0, 0]
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_is_not_made_gives_its_place_back(monkeypatch):
+    """Ours: given up, or not to be had."""
+    resolver = Resolver()
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    connections = pool_of("http://mcp.invalid/mcp")
+    waiting = [asyncio.create_task(connections.request("POST", {})) for _ in range(2)]
+    try:
+        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        waiting[0].cancel()
+    finally:
+        resolver.may_say.set()
+    await asyncio.wait(waiting)
+    assert waiting[0].cancelled()
+    assert isinstance(waiting[1].exception(), UpstreamUnavailable)
+    assert connections._connection_budget.used == 0
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
