@@ -324,14 +324,27 @@ MAX_READ_ON_LOOP = 256 * 1024
 MAX_HTTP_HEAD = 16 * 1024
 """Bytes of HTTP without progress, such as an unfinished head, from clients and upstreams; the default of h11."""
 
+MAX_LINES_A_TURN = 1000
+"""Lines of an event stream that are read before other tasks have a turn, 0.5 ms; an event counts as 250."""
+
 MAX_UPSTREAM_PENDING = 1024 * 1024
 """Unread bytes of an upstream. Over it the gateway stops reading, so that the upstream waits."""
 
 MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
 """Bytes that an upstream has not read. Over it calls fail instead of waiting."""
 
-MAX_UPSTREAM_QUESTIONS = 100
-"""Open requests of an upstream; further ones get no answer."""
+MAX_UPSTREAM_QUESTIONS = 200
+"""Requests of an upstream until their answers are sent, one for each of `MAX_SESSIONS`; further ones get no answer."""
+
+MAX_UPSTREAM_CONNECTIONS = 400
+MAX_UPSTREAM_IDLE = 100
+"""Connections to one HTTP upstream, two for each of `MAX_SESSIONS`, and unused ones among them. Over it calls fail."""
+
+MAX_UPSTREAM_SENDS = 16
+"""Messages without an answer that an HTTP upstream gets at once, each over a connection; further ones wait."""
+
+MAX_UPSTREAM_NOTIFICATIONS = 200
+"""Notifications that an HTTP upstream has not accepted yet; further ones are dropped."""
 
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 100
@@ -351,6 +364,12 @@ UPSTREAM_IDLE_SECONDS = 4.0
 
 UPSTREAM_GOODBYE_SECONDS = 1.0
 """How long anything without a waiting client may take: the rest of a stream, a cancellation, a DELETE."""
+
+UPSTREAM_SEND_SECONDS = 5.0
+"""How long an HTTP upstream may take to accept an answer or a notification; a 202 has no body and waits for nothing."""
+
+MAX_UPSTREAM_REST = 64 * 1024
+"""Bytes of a response that are read and discarded, as they came, so that its connection can be used again."""
 
 UPSTREAM_RETRY_SECONDS = 1.0
 """When a broken stream is resumed, unless the upstream says otherwise."""

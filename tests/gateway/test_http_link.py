@@ -16,14 +16,15 @@ from mcp.shared.inbound import decode_header_value
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
-from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
+from louver.concurrency.budget import Budget
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
+from louver.gateway.transports import http
 from louver.gateway.transports.http import HttpTransport
 from louver.gateway.transports.transport import Call, RefusesAllRequests
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
-from louver.http1 import pool
 from louver.http1.connection import _Gzip
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_UPSTREAM_BYTES
+from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_QUESTIONS, MAX_UPSTREAM_SENDS
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 NOT_ANSWERED = "a question of the upstream could not be answered: OSError"
@@ -256,8 +257,103 @@ async def test_connections_are_kept(link):
         if link._tasks._tasks:
             await asyncio.wait(link._tasks._tasks)
     await link.notify("notifications/initialized", None)
-    await asyncio.wait(link._tasks._tasks)
     assert len(await seen(link, "connected")) == 1
+
+
+# What nobody waits for
+
+
+@pytest.mark.parametrize("body", ["bomb", "endless"])
+async def test_what_a_notification_is_answered_with_is_not_read(link, body):
+    """TRUST.md: a body that nobody reads is not decompressed, and ends its connection if it is long."""
+    await call(link, "configure", body_of_notifications=body)
+    async with responsive():
+        for _ in range(3):
+            await link.notify("notifications/initialized", None)
+    assert len(await seen(link, "connected")) == 4
+
+
+async def test_a_notification_that_is_not_accepted_is_given_up(link, monkeypatch):
+    """TRUST.md: a send has a deadline; its connection is closed, and its place is free."""
+    monkeypatch.setattr(http, "UPSTREAM_SEND_SECONDS", 0.05)
+    await call(link, "configure", status_of_notifications=None)
+    error = await fails(link.notify("notifications/initialized", None), UpstreamTimeout)
+    assert error.message == "the upstream has not accepted a message in 0.05 s"
+    await seen(link, "notifications/initialized not taken")
+    assert link._budgets.notifications.used == 0
+
+
+async def test_notifications_over_the_budget_are_refused(link):
+    """TRUST.md: the bound is named; calls go on."""
+    link._budgets.notifications = Budget(2)
+    await call(link, "configure", status_of_notifications=None)
+    sent = [await begun(link.notify("notifications/progress", {})) for _ in range(2)]
+    error = await fails(link.notify("notifications/progress", {}), UpstreamUnavailable)
+    assert error.message == "the upstream has not accepted 2 earlier notifications"
+    assert error.fields["limit"] == 2
+    await call(link, "echo")
+    for each in sent:
+        each.cancel()
+    await asyncio.wait(sent)
+    assert link._budgets.notifications.used == 0
+
+
+async def test_answers_that_are_not_accepted_take_few_connections(link):
+    """TRUST.md, row 1: 1,000 pings of an upstream that takes no answers took all descriptors."""
+    await call(link, "configure", status_of_notifications=None)
+    for _ in range(3):
+        await call(link, "ping", times=1000)
+    assert link.stray_messages.count >= 3000 - MAX_UPSTREAM_QUESTIONS
+    await seen(link, "answer", MAX_UPSTREAM_SENDS)
+    # Besides: the calls', and those whose streams were not at their end yet.
+    assert link._budgets.connections.used <= MAX_UPSTREAM_SENDS + 4
+
+
+async def test_a_ping_is_answered_by_the_link(link, ears):
+    """MCP, ping: at once, whatever the client is."""
+    answered = (await call(link, "ask", asks="ping"))["answered"]
+    assert (answered, ears.questions) == ({"jsonrpc": "2.0", "id": 0, "result": {}}, [])
+
+
+async def test_a_method_that_no_client_has_is_refused_by_the_link(link, ears):
+    """JSON-RPC: -32601; it is passed on to nobody."""
+    answered = (await call(link, "ask", asks="x.y/unknown"))["answered"]
+    assert (answered["error"]["code"], ears.questions) == (-32601, [])
+
+
+async def test_requests_of_an_upstream_are_counted_over_all_its_streams(link, ears):
+    """TRUST.md: a budget of the upstream; what is over it gets no answer."""
+    human = asyncio.Event()
+
+    async def later(params):
+        await human.wait()
+        return {}
+
+    ears.answers["roots/list"] = later
+    link._budgets.questions = Budget(1)
+    asking = [await begun(call(link, "ask", ears=ears)) for _ in range(2)]
+    await until(lambda: link.stray_messages.count)
+    human.set()
+    await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+    assert len(ears.questions) == 1
+    for each in asking:
+        each.cancel()
+    await asyncio.wait(asking)
+    await until(lambda: not link._budgets.questions.used)
+
+
+async def test_many_packed_answers_at_once_do_not_hold_up_others(link):
+    """TRUST.md, row 2: decompression gives others a turn between pieces."""
+    calls = [await begun(call(link, "bomb", size=7_000_000)) for _ in range(50)]
+    async with responsive():
+        await asyncio.gather(*calls)
+
+
+@pytest.mark.parametrize("line", ["", ":", "data:{}\n", "id:1\n"])
+async def test_a_stream_of_tiny_lines_does_not_hold_up_others(link, line):
+    """Ours: a piece of a stream can have 250,000 lines."""
+    async with responsive():
+        await call(link, "lines", line=line, times=1_000_000 // (len(line) + 1))
 
 
 # The stream of a session
@@ -310,7 +406,7 @@ async def test_an_answer_that_comes_too_late_harms_nobody(session, ears, server,
     await seen(session, "GET")
     with caplog.at_level(logging.INFO):
         await fails(call(session, "ask_unasked"), UpstreamUnavailable)
-        while session._tasks._tasks and "an answer has not reached the upstream" not in caplog.text:
+        while session._tasks._tasks and "have not reached the upstream: 1, the last: an answer" not in caplog.text:
             await asyncio.wait(session._tasks._tasks, return_when=asyncio.FIRST_COMPLETED)
 
 
@@ -545,12 +641,15 @@ async def test_what_is_not_http_is_told_without_it(link):
     assert str(error) == "the upstream cannot be reached: its answer is not HTTP/1.1"
 
 
-async def test_an_idle_connection_is_not_used_again(link, monkeypatch):
-    """Ours: the upstream is about to end it."""
-    monkeypatch.setattr(pool, "UPSTREAM_IDLE_SECONDS", -1.0)
+async def test_an_idle_connection_ends_by_itself(link):
+    """Ours: the upstream is about to end it, and it is a descriptor."""
+    connections, budgets = link._endpoint._connections, link._budgets
+    connections._idle_deadlines.seconds = 0.01
     await call(link, "echo")
+    await until(lambda: not connections._connections)
+    assert [budgets.connections.used, budgets.idle.used] == [0, 0]
     await call(link, "echo")
-    assert len(await seen(link, "connected")) >= 2
+    assert len(await seen(link, "connected")) == 2
 
 
 async def test_a_url_names_who_asks(faulty, ears):

@@ -13,8 +13,11 @@ import pytest
 
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
+from gateway.served import until
+from louver.concurrency.budget import Budget
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.transports import process
+from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.transports.stdio import StdioTransport
 from louver.gateway.transports.transport import Call
 from louver.jsonrpc.errors import JsonRpcError
@@ -207,6 +210,47 @@ async def test_a_question_that_is_open_already_is_not_asked_again(link, ears):
     both[0].cancel()
 
 
+async def test_a_ping_is_answered_by_the_link(link, ears):
+    """MCP, ping: at once, whatever the client is."""
+    answered = (await call(link, "ask", asks="ping"))["answered"]
+    assert (answered, ears.questions) == ({"jsonrpc": "2.0", "id": 0, "result": {}}, [])
+
+
+@pytest.mark.parametrize("method", ["x.y/unknown", "tools/list", ""])
+async def test_a_method_that_no_client_has_is_refused_by_the_link(link, ears, method):
+    """JSON-RPC: -32601; it is passed on to nobody."""
+    answered = (await call(link, "ask", asks=method))["answered"]
+    assert (answered["error"]["code"], ears.questions) == (-32601, [])
+
+
+async def test_requests_of_an_upstream_are_counted_over_all_its_processes(ears):
+    """TRUST.md: a budget of the upstream; what is over it gets no answer."""
+    human = asyncio.Event()
+
+    async def later(params):
+        await human.wait()
+        return {}
+
+    ears.answers["roots/list"] = later
+    budgets = UpstreamBudgets()
+    budgets.questions = Budget(1)
+    async with (
+        opened(StdioTransport(FAULTY, listener=ears, budgets=budgets)) as one,
+        opened(StdioTransport(FAULTY, listener=ears, budgets=budgets)) as other,
+    ):
+        first = await begun(call(one, "ask"))
+        await until(lambda: ears.questions)
+        second = await begun(call(other, "ask"))
+        await call(other, "echo")
+        assert [len(ears.questions), other.stray_messages.count] == [1, 1]
+        human.set()
+        await first
+        second.cancel()
+        await asyncio.wait([second])
+        await call(other, "echo")
+    assert budgets.questions.used == 0
+
+
 async def test_cancelling_a_call_tells_the_upstream(link):
     """MCP, cancellation; an answer that comes all the same is dropped."""
     silent = await begun(call(link, "silent"))
@@ -317,7 +361,7 @@ async def test_garbage_is_dropped_and_counted(link, ears, caplog):
         assert await call(link, "garbage") == {"which": "first"}
         await call(link, "echo")
     assert link.stray_messages.count == 12
-    assert [record.args[0] for record in caplog.records if record.levelno == logging.WARNING] == [1, 2, 4, 8]
+    assert [record.args[1] for record in caplog.records if record.levelno == logging.WARNING] == [1, 2, 4, 8]
     assert "yours" not in caplog.text
     assert "listening" not in caplog.text
     assert ears.notes == []

@@ -16,10 +16,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gateway.links import SOON_S, turns
+from louver.concurrency.budget import Budget
 from louver.errors import UpstreamUnavailable
 from louver.http1 import pool as module
 from louver.http1.pool import ConnectionPool, _address_text
 from louver.limits import MAX_UPSTREAM_PENDING
+
+
+def pool_of(url, connections=400, idle=100):
+    """A pool with budgets of its own."""
+    return ConnectionPool(url, Budget(connections), Budget(idle))
 
 
 class Hasty(asyncio.Protocol):
@@ -49,12 +55,12 @@ class Hasty(asyncio.Protocol):
 
 
 @asynccontextmanager
-async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *, ends=False):
+async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *, ends=False, **budgets):
     """Connections to one by that name of its host, and those that it has taken."""
     transports = []
     made = partial(Hasty, transports, said, ends=ends)
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
-    connections = ConnectionPool(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp")
+    connections = pool_of(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp", **budgets)
     try:
         async with asyncio.timeout(SOON_S):
             yield connections, transports
@@ -76,6 +82,59 @@ async def test_what_has_more_to_send_takes_no_other_request(size, connected):
             assert await reply.piece() == b"no"
             assert await reply.piece() is None
         assert len(transports) == connected
+
+
+@pytest.mark.anyio
+async def test_what_is_over_the_budget_of_connections_is_refused():
+    """TRUST.md: the bound is named; a connection that has ended gives its place back."""
+    async with hasty("127.0.0.1", connections=2) as (connections, _):
+        replies = [await connections.request("POST", {}) for _ in range(2)]
+        with pytest.raises(UpstreamUnavailable, match="all 2 connections that the upstream may have") as refused:
+            await connections.request("POST", {})
+        assert refused.value.fields["limit"] == 2
+        replies[0].close()
+        await turns()
+        await connections.request("POST", {})
+        # One that can be used again takes no further place.
+        await replies[1].finish()
+        await connections.request("POST", {})
+
+
+@pytest.mark.anyio
+async def test_few_connections_are_kept_idle():
+    """TRUST.md: each is a descriptor."""
+    async with hasty("127.0.0.1", idle=1) as (connections, transports):
+        replies = [await connections.request("POST", {}) for _ in range(3)]
+        for reply in replies:
+            await reply.finish()
+        await turns()
+        assert [len(transports), len(connections._connections), connections._idle_budget.used] == [3, 1, 1]
+        reply = await connections.request("POST", {})
+        assert [len(transports), connections._idle_budget.used, connections._connection_budget.used] == [3, 0, 1]
+        # One that the upstream ends while it is idle.
+        await reply.finish()
+        for transport in transports:
+            transport.abort()
+        await turns()
+        assert [connections._idle_budget.used, connections._connection_budget.used] == [0, 0]
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_is_not_made_gives_its_place_back(monkeypatch):
+    """Ours: given up, or not to be had."""
+    resolver = Resolver()
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    connections = pool_of("http://mcp.invalid/mcp")
+    waiting = [asyncio.create_task(connections.request("POST", {})) for _ in range(2)]
+    try:
+        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        waiting[0].cancel()
+    finally:
+        resolver.may_say.set()
+    await asyncio.wait(waiting)
+    assert waiting[0].cancelled()
+    assert isinstance(waiting[1].exception(), UpstreamUnavailable)
+    assert connections._connection_budget.used == 0
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -166,7 +225,7 @@ def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
 
     async def given_up():
-        asking = asyncio.create_task(ConnectionPool("http://mcp.invalid/mcp").request("POST", {}))
+        asking = asyncio.create_task(pool_of("http://mcp.invalid/mcp").request("POST", {}))
         assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -187,7 +246,7 @@ async def test_a_host_is_looked_up_once_for_all_who_wait(monkeypatch):
     """Ours: a resolver that hangs is asked by one thread at a time, whoever has given up meanwhile."""
     resolver = Resolver()
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
-    connections = ConnectionPool("http://mcp.invalid/mcp")
+    connections = pool_of("http://mcp.invalid/mcp")
     first, second = (asyncio.create_task(connections.request("POST", {})) for _ in range(2))
     try:
         assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
@@ -226,7 +285,7 @@ async def test_each_address_of_a_host_is_tried(monkeypatch):
 
 async def why(url):
     """Why an upstream cannot be reached."""
-    connections = ConnectionPool(url)
+    connections = pool_of(url)
     with pytest.raises(UpstreamUnavailable) as failed:
         await connections.request("POST", {})
     await connections.close()

@@ -28,6 +28,7 @@ from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
+from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.kept_catalogue import CatalogueFolder
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
@@ -291,7 +292,7 @@ class Gateway:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
         can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
         return UpstreamSettings(
-            partial(_make_transport, config),
+            partial(_make_transport, config, UpstreamBudgets()),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
@@ -333,7 +334,7 @@ def _gateway_caller() -> GatewayCaller:
     return GatewayCaller(GatewayClient(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
 
 
-def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transport:
+def _make_transport(config: model.UpstreamConfig, budgets: UpstreamBudgets, listener: Listener) -> Transport:
     if config.policy is None or "logging" in config.policy.allowed_features:
         logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
     else:
@@ -344,10 +345,12 @@ def _make_transport(config: model.UpstreamConfig, listener: Listener) -> Transpo
     if config.transport == "http":
         from louver.gateway.transports.http import HttpTransport
 
-        return HttpTransport(config.url, headers=config.headers, listener=listener, logger=logger)
+        return HttpTransport(config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger)
     from louver.gateway.transports.stdio import StdioTransport
 
-    return StdioTransport(config.command, env=config.env, cwd=config.cwd, listener=listener, logger=logger)
+    return StdioTransport(
+        config.command, env=config.env, cwd=config.cwd, listener=listener, budgets=budgets, logger=logger
+    )
 
 
 def _catalogue_place(config: model.UpstreamConfig, gateway: Config) -> str:

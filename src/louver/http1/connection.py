@@ -19,7 +19,13 @@ from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge
 from louver.http1.fast_heads import PlainHeads, plain_response
 from louver.http1.parser import TRUNCATED, Head, PlainFirstParser
 from louver.jsonrpc.strict_json import too_large
-from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING, UPSTREAM_GOODBYE_SECONDS
+from louver.limits import (
+    MAX_UPSTREAM_BYTES,
+    MAX_UPSTREAM_MEMBERS,
+    MAX_UPSTREAM_PENDING,
+    MAX_UPSTREAM_REST,
+    UPSTREAM_GOODBYE_SECONDS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -170,13 +176,13 @@ class Response:
     async def piece(self) -> bytes | None:
         """The next decompressed bytes of the body; `None` at its end."""
         while (piece := next(self._pieces, None)) is None and not self._is_finished:
-            part = await self._connection.next_part()
-            if isinstance(part, bytes):
-                self._pieces = self._decoder.feed(part)
-            else:
-                self._is_finished = True
-                self._connection.finish_response()
+            if (part := await self._part()) is None:
                 self._decoder.end()
+            else:
+                self._pieces = self._decoder.feed(part)
+        if piece is not None and len(piece) == _MAX_PIECE:
+            # There is more, which may have been received already: give other tasks a turn.
+            await asyncio.sleep(0)
         return piece
 
     async def body(self) -> bytes:
@@ -193,11 +199,12 @@ class Response:
         return b"".join(pieces)
 
     async def finish(self) -> None:
-        """Read the rest, if it is short, so that the connection can be reused."""
+        """Read the rest as it is, if it is short, so that the connection can be reused."""
+        left = MAX_UPSTREAM_REST
         try:
             async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
-                while await self.piece() is not None:
-                    pass
+                while left >= 0 and not self._is_finished:
+                    left -= len(await self._part() or b"")
         except (TimeoutError, UpstreamError):
             pass  # the connection is closed instead
         finally:
@@ -208,6 +215,15 @@ class Response:
         if not self._is_finished:
             self._is_finished = True
             self._connection.close()
+
+    async def _part(self) -> bytes | None:
+        """The next bytes of the body as they came; `None` at its end."""
+        part = await self._connection.next_part()
+        if isinstance(part, bytes):
+            return part
+        self._is_finished = True
+        self._connection.finish_response()
+        return None
 
 
 class _Identity:

@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 from base64 import b64encode
-from collections import deque
 from concurrent.futures import Future
 from functools import cache
 from threading import Thread
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from louver.concurrency.deadlines import Deadlines
 from louver.errors import UpstreamUnavailable
 from louver.http1.connection import Connection
 from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
@@ -22,11 +22,12 @@ from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
+    from louver.concurrency.budget import Budget
     from louver.http1.connection import Response
 
 
 class ConnectionPool:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, connections: Budget, idle: Budget) -> None:
         try:
             self._url = httpx2.URL(url)
         except httpx2.InvalidURL:
@@ -46,7 +47,10 @@ class ConnectionPool:
         self._host = self._url.raw_host.decode("ascii")
         self._port = self._url.port or (443 if self._is_secure else 80)
         self._resolver = Resolver(self._host, self._port)
-        self._idle: deque[tuple[float, Connection]] = deque()
+        # Other pools may share the budgets.
+        self._connection_budget, self._idle_budget = connections, idle
+        self._idle: dict[Connection, None] = {}  # in the order in which they became idle
+        self._idle_deadlines: Deadlines[Connection] = Deadlines(UPSTREAM_IDLE_SECONDS, Connection.close)
         self._connections: set[Connection] = set()
         self._all_closed = asyncio.Event()
         self._all_closed.set()
@@ -67,23 +71,28 @@ class ConnectionPool:
             connection.close()
         await self._all_closed.wait()
 
-    # The connection that was used last is taken first. An idle one is closed, since the upstream is about to do so.
     def _pop_idle(self) -> Connection | None:
-        oldest = asyncio.get_running_loop().time() - UPSTREAM_IDLE_SECONDS
-        while self._idle and self._idle[0][0] < oldest:
-            self._idle.popleft()[1].close()
+        """The connection that was used last."""
         while self._idle:
-            if (connection := self._idle.pop()[1]).is_open:
+            connection, _ = self._idle.popitem()
+            self._leave_idle(connection)
+            if connection.is_open:
                 return connection
             connection.close()
         return None
 
     async def _connect_and_request(self, head: bytes, body: bytes) -> Response:
+        if not self._connection_budget.take():
+            limit = self._connection_budget.limit
+            raise UpstreamUnavailable(f"all {limit} connections that the upstream may have are in use", limit=limit)
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 connection = await self._connect()
-        except (OSError, UnicodeError) as error:  # also a timeout, or an impossible host name
-            raise UpstreamUnavailable(f"the upstream cannot be reached: {_reason(error)}") from None
+        except BaseException as error:  # cancellation must give the connection back too
+            self._connection_budget.give_back()
+            if isinstance(error, OSError | UnicodeError):  # also a timeout, or an impossible host name
+                raise UpstreamUnavailable(f"the upstream cannot be reached: {_reason(error)}") from None
+            raise
         self._connections.add(connection)
         self._all_closed.clear()
         if self._is_closed:
@@ -109,10 +118,24 @@ class ConnectionPool:
         raise last_error
 
     def _release(self, connection: Connection) -> None:
-        self._idle.append((asyncio.get_running_loop().time(), connection))
+        if self._idle_budget.take():
+            self._idle[connection] = None
+            # The upstream is about to close it too.
+            self._idle_deadlines.set(connection)
+        else:
+            connection.close()
+
+    def _leave_idle(self, connection: Connection) -> None:
+        self._idle_budget.give_back()
+        self._idle_deadlines.cancel(connection)
 
     def _on_lost(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        if connection in self._idle:
+            del self._idle[connection]
+            self._leave_idle(connection)
+        if connection in self._connections:
+            self._connections.discard(connection)
+            self._connection_budget.give_back()
         if not self._connections:
             self._all_closed.set()
 

@@ -28,6 +28,12 @@ CACHEABLE_METHODS: Final = frozenset(
 INPUT_REQUIRED_METHODS: Final = frozenset({"prompts/get", "resources/read", "tools/call"})
 """Methods whose results may ask for input in 2026-07-28."""
 
+INPUT_REQUEST_METHODS: Final = frozenset({"elicitation/create", "roots/list", "sampling/createMessage"})
+"""Methods by which such a result asks for input."""
+
+CLIENT_METHODS: Final = INPUT_REQUEST_METHODS | {"ping", "tasks/cancel", "tasks/get", "tasks/list", "tasks/result"}
+"""Methods of the requests that a client answers, in the revisions with a handshake."""
+
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCES_CHANGED: Final = "notifications/resources/list_changed"

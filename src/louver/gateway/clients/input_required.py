@@ -14,8 +14,9 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import digest, is_object
-from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, JsonRpcError
+from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
+from louver.protocol.mcp import INPUT_REQUEST_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,7 +61,7 @@ async def _ask_all(caller: Caller, input_requests: dict[str, Any]) -> dict[str, 
 
 
 async def _ask(caller: Caller, input_request: Any) -> dict[str, Any]:
-    if not is_object(input_request) or not isinstance(input_request.get("method"), str):
+    if not is_object(input_request) or input_request.get("method") not in INPUT_REQUEST_METHODS:
         raise JsonRpcError(code=INTERNAL_ERROR, message="the upstream asks something that is no question")
     return await caller.ask(input_request["method"], input_request.get("params"))
 
@@ -213,6 +214,8 @@ class _PendingCall:
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
         """The client's answer, after it has resumed the call."""
+        if method not in INPUT_REQUEST_METHODS:
+            raise JsonRpcError(code=METHOD_NOT_FOUND, message="Method not found")
         self.client.check_capability(method, params)
         self._request_count += 1
         key = f"q{self._request_count}"

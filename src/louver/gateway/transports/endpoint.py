@@ -29,6 +29,7 @@ from louver.protocol.mcp import METHOD_HEADER, MODERN_VERSIONS, NAME_HEADER, NAM
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
 
+    from louver.gateway.transports.budgets import UpstreamBudgets
     from louver.http1.connection import Response
     from louver.jsonrpc.codec import Message, Params
 
@@ -44,11 +45,18 @@ _GLOBAL_STATUSES = frozenset({401, 403, 407, 429, 502, 503, 504})
 
 
 class Endpoint:
-    def __init__(self, url: str, headers: Mapping[str, str], on_session_lost: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        budgets: UpstreamBudgets,
+        on_session_lost: Callable[[str], None],
+    ) -> None:
         self.is_modern = False
         self._version: str | None = None
         self._session: str | None = None
         self._url = url
+        self._budgets = budgets
         self._headers = {name.lower(): value for name, value in headers.items()}
         self._on_session_lost = on_session_lost  # called with the reason when the upstream no longer knows the session
         self._connections: ConnectionPool | None = None
@@ -60,7 +68,7 @@ class Endpoint:
         self._version, self.is_modern = version, version in MODERN_VERSIONS
 
     def open(self) -> None:
-        self._connections = ConnectionPool(self._url)
+        self._connections = ConnectionPool(self._url, self._budgets.connections, self._budgets.idle)
 
     async def close(self) -> None:
         if self._connections is None:

@@ -20,8 +20,9 @@ from louver.limits import MAX_UPSTREAM_RETRY_SECONDS, UPSTREAM_RETRY_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from louver.gateway.tally import Tally
     from louver.gateway.transports.endpoint import Endpoint
-    from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
+    from louver.gateway.transports.server_requests import ServerRequests
     from louver.http1.connection import Response
     from louver.http1.sse import SseEvent
     from louver.jsonrpc.codec import Message, Params
@@ -36,7 +37,7 @@ class EventStream:
         request_id: int | None,  # the id of its request; `None` for the session's own stream
         on_notification: Callable[[str, Params], Awaitable[None]],
         server_requests: ServerRequests,
-        stray_messages: StrayMessages,
+        stray_messages: Tally,
     ) -> None:
         self.last_event_id: str | None = None
         self.retry_s = UPSTREAM_RETRY_SECONDS
@@ -52,6 +53,9 @@ class EventStream:
         decoder = SseDecoder()
         while (piece := await _next_piece(response)) is not None:
             for event in decoder.feed(piece):
+                if event is None:
+                    await asyncio.sleep(0)
+                    continue
                 self._record(event)
                 if event.data and event.type == "message" and (answer := await self._handle(event.data)) is not None:
                     return answer

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.interruptible import Interruptible
-from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
+from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
+from louver.gateway.tally import stray_messages, unsent_messages
+from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.transports.endpoint import Endpoint, read_message, refusal
 from louver.gateway.transports.event_stream import EVENT_STREAM, EventStream, is_answer, read_session_stream
-from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
+from louver.gateway.transports.server_requests import ServerRequests
 from louver.jsonrpc import codec
-from louver.limits import MAX_RESUMPTIONS, UPSTREAM_GOODBYE_SECONDS
+from louver.limits import MAX_RESUMPTIONS, UPSTREAM_GOODBYE_SECONDS, UPSTREAM_SEND_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -47,17 +49,20 @@ class HttpTransport:
         *,
         headers: Mapping[str, str] | None = None,
         listener: Listener,
+        budgets: UpstreamBudgets | None = None,  # shared by all transports of the upstream
         logger: logging.Logger | None = None,
     ) -> None:
         self._logger = logger or logging.getLogger("louver.upstream")
-        self._endpoint = Endpoint(url, headers or {}, self._on_session_lost)
+        self._budgets = budgets or UpstreamBudgets()
+        self._endpoint = Endpoint(url, headers or {}, self._budgets, self._on_session_lost)
         self._listener = listener
         self._ids = count(1)
         self._pending: set[Interruptible] = set()
         self._closed_reason: str | None = None
         self._closing: asyncio.Task[None] | None = None
         self._tasks = BackgroundTasks(self._logger)
-        self.stray_messages = StrayMessages(self._logger)
+        self.stray_messages = stray_messages(self._logger)
+        self._unsent = unsent_messages(self._logger)
 
     async def open(self) -> None:
         """Prepare; the first call connects."""
@@ -144,19 +149,19 @@ class HttpTransport:
         on_notification: Callable[[str, Params], Awaitable[None]],
         on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> EventStream:
-        server_requests = ServerRequests(on_request, self._send, self._tasks)
+        server_requests = ServerRequests(on_request, self._send, self._tasks, self._budgets.questions, self._unsent)
         return EventStream(request_id, on_notification, server_requests, self.stray_messages)
 
     async def notify(self, method: str, params: Params) -> None:
-        message = codec.notification(method, params)
-        with self._unless_closed():
-            response = await self._endpoint.post(message, method, params)
-        if response.status >= 300:
-            response.close()
-            raise UpstreamUnavailable(
-                f"the upstream does not take a notification: HTTP {response.status}", status=response.status
-            )
-        self._tasks.start(response.finish())
+        if not self._budgets.notifications.take():
+            limit = self._budgets.notifications.limit
+            raise UpstreamUnavailable(f"the upstream has not accepted {limit} earlier notifications", limit=limit)
+        try:
+            status = await self._send(codec.notification(method, params), method, params)
+        finally:
+            self._budgets.notifications.give_back()
+        if status >= 300:
+            raise UpstreamUnavailable(f"the upstream does not take a notification: HTTP {status}", status=status)
 
     async def close(self) -> None:
         await asyncio.shield(self._begin_close(_CLOSED))
@@ -190,15 +195,25 @@ class HttpTransport:
             finally:
                 self._pending.discard(waiting)
 
-    async def _send(self, answer: bytes) -> None:
-        self._tasks.start((await self._endpoint.post(answer)).finish())
+    async def _send(self, message: bytes, method: str | None = None, params: Params = None) -> int:
+        """Send a message that has no answer, and return the HTTP status; the wait for its turn counts too."""
+        try:
+            with self._unless_closed():
+                async with asyncio.timeout(UPSTREAM_SEND_SECONDS), self._budgets.sends:
+                    response = await self._endpoint.post(message, method, params)
+                    await response.finish()
+                    return response.status
+        except TimeoutError:
+            raise UpstreamTimeout(f"the upstream has not accepted a message in {UPSTREAM_SEND_SECONDS:g} s") from None
 
     async def _cancel(self, request_id: int) -> None:
         try:
             async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):
                 await self.notify("notifications/cancelled", {"requestId": request_id})
-        except (TimeoutError, UpstreamError):
-            self._logger.info("a cancellation has not reached the upstream")
+        except TimeoutError:
+            self._unsent.add("a cancellation")
+        except UpstreamError as error:
+            self._unsent.add(f"a cancellation: {error}")
 
     async def _on_notification(self, method: str, params: Params) -> None:
         try:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LINE_COST = 100
 
 # The lines that are taken before other tasks have a turn.
-_LINES_AT_ONCE = 64
+_LINES_AT_ONCE = 16
 
 
 class Process(asyncio.SubprocessProtocol):

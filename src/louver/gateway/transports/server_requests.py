@@ -3,7 +3,8 @@
     <- {"id": 0, "method": "elicitation/create", "params": {...}}
     -> {"id": 0, "result": {"action": "accept", ...}}           or {"id": 0, "error": {...}}
 
-The upstream can cancel a request by `notifications/cancelled`.
+The upstream can cancel a request by `notifications/cancelled`. A `ping` is answered here, for every client, and a
+method that no client has is refused. A request counts against the upstream's budget until its answer is sent.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from louver.errors import UpstreamError
 from louver.jsonrpc.codec import error_response, response
-from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
-from louver.limits import MAX_UPSTREAM_QUESTIONS
+from louver.jsonrpc.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcError
+from louver.protocol.mcp import CLIENT_METHODS
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
-    from logging import Logger
 
     from louver.concurrency.background import BackgroundTasks
+    from louver.concurrency.budget import Budget
+    from louver.gateway.tally import Tally
     from louver.jsonrpc.codec import Message, Params, RequestId
 
 
@@ -32,21 +34,29 @@ class ServerRequests:
     def __init__(
         self,
         on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
-        send: Callable[[bytes], Awaitable[None]],
+        send: Callable[[bytes], Awaitable[object]],
         tasks: BackgroundTasks,
+        budget: Budget,
+        unsent: Tally,
     ) -> None:
         self._on_request = on_request
         self._send = send
         self._tasks = tasks
+        self._budget = budget
+        self._unsent = unsent
         self._open: dict[RequestId, asyncio.Task[None]] = {}
 
     def start(self, request: Message) -> bool:
         """Answer a request in the background; `False` if its id is in use, or too many are open."""
         request_id = request.id
-        if request_id is None or request_id in self._open or len(self._open) >= MAX_UPSTREAM_QUESTIONS:
+        if request_id is None or request_id in self._open or not self._budget.take():
             return False
-        self._open[request_id] = self._tasks.start(self._serve(request_id, request))
+        task = self._open[request_id] = self._tasks.start(self._serve(request_id, request))
+        task.add_done_callback(self._give_back)
         return True
+
+    def _give_back(self, _: object) -> None:
+        self._budget.give_back()
 
     def cancel(self, params: Params) -> None:
         """Cancel the request that a `notifications/cancelled` names."""
@@ -68,25 +78,18 @@ class ServerRequests:
         try:
             await self._send(response)
         except UpstreamError as error:
-            logger.info("an answer has not reached the upstream: %s", error)
+            self._unsent.add(f"an answer: {error}")
 
     async def _answer(self, request_id: RequestId, request: Message) -> bytes:
+        method = request.method or ""
         try:
-            return response(request_id, await self._on_request(request.method or "", request.params))
+            if method == "ping":
+                return response(request_id, {})
+            if method not in CLIENT_METHODS:
+                raise JsonRpcError(METHOD_NOT_FOUND, "Method not found")
+            return response(request_id, await self._on_request(method, request.params))
         except JsonRpcError as error:
             return error_response(request_id, error)
         except Exception as error:  # noqa: BLE001 - the upstream waits for an answer
             logger.error("a question of the upstream could not be answered: %s", type(error).__name__)
             return error_response(request_id, JsonRpcError(INTERNAL_ERROR, "Internal error"))
-
-
-class StrayMessages:
-    def __init__(self, logger: Logger) -> None:
-        self.count = 0
-        self._logger = logger
-
-    def add(self, kind: str) -> None:
-        """Count one; the 1st, 2nd, 4th, 8th, ... is logged. `kind` is never the upstream's text."""
-        self.count += 1
-        if self.count & (self.count - 1) == 0:
-            self._logger.warning("messages of the upstream that were for nobody: %d, the last: %s", self.count, kind)

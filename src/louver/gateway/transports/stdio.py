@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from louver.concurrency.background import BackgroundTasks
 from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.gateway.tally import stray_messages, unsent_messages
+from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.transports.pending import NO_REQUEST, OpenCalls, named_request
 from louver.gateway.transports.process import Process
-from louver.gateway.transports.server_requests import ServerRequests, StrayMessages
+from louver.gateway.transports.server_requests import ServerRequests
 from louver.jsonrpc import codec
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class StdioTransport:
         *,
         env: Mapping[str, str] | None = None,  # besides `HOME`, `PATH` and the like; no others are inherited
         cwd: str | PathLike[str] | None = None,
-        listener: Listener,  # its `heard` must not wait for an answer over this transport
+        listener: Listener,  # its `on_notification` must not wait for an answer over this transport
+        budgets: UpstreamBudgets | None = None,  # shared by all transports of the upstream
         logger: logging.Logger | None = None,  # gets the standard error
     ) -> None:
         self._command = command
@@ -51,10 +54,13 @@ class StdioTransport:
         self._received_count = self._delivered_count = 0
         self._delivered = asyncio.Condition()
         self._tasks = BackgroundTasks(self._logger)
-        self._server_requests = ServerRequests(listener.on_request, self._write, self._tasks)
+        self._unsent = unsent_messages(self._logger)
+        self._server_requests = ServerRequests(
+            listener.on_request, self._write, self._tasks, (budgets or UpstreamBudgets()).questions, self._unsent
+        )
         self._process: Process | None = None
         self._closing: asyncio.Task[None] | None = None
-        self.stray_messages = StrayMessages(self._logger)
+        self.stray_messages = stray_messages(self._logger)
 
     async def open(self) -> None:
         env = {**inherited_environment(), **self._env}
@@ -105,7 +111,7 @@ class StdioTransport:
         try:
             self._running.write(codec.notification("notifications/cancelled", {"requestId": request_id}))
         except UpstreamError as error:
-            self._logger.info("a cancellation has not reached the upstream: %s", error)
+            self._unsent.add(f"a cancellation: {error}")
 
     # Incoming
 

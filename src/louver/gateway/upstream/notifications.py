@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.concurrency.background import BackgroundTasks
 from louver.gateway.clients.client import resource_and_parents
+from louver.gateway.tally import Tally
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.limits import CALM_S
 from louver.protocol.mcp import RESOURCE_UPDATED
@@ -49,7 +50,7 @@ class Notifications:
         default_level: Callable[[], str | None],  # log level for clients that set none; `None`: every level
         guard: Guard | None,
     ) -> None:
-        self._name = name
+        self._dropped = Tally(logger, f"notifications of upstream {name!r} that are dropped", logging.INFO)
         self._subscribers = subscribers
         self._in_flight = in_flight
         self._publish = publish
@@ -101,7 +102,7 @@ class Notifications:
             return
         others = [client for client in self._subscribers.clients if client is not except_client]
         if is_single_client and len(others) > 1:
-            logger.info("upstream %r: %r is told to nobody: several clients could be meant", self._name, method)
+            self._dropped.add(f"{method!r}, since several clients could be meant")
             return
         for client in others:
             if client.accepts(method, params, self._default_level()):

@@ -21,6 +21,7 @@ from louver.concurrency.background import BackgroundTasks
 from louver.core.json import members
 from louver.errors import ToolChanged, UpstreamUnavailable
 from louver.gateway.clients.revisions import is_modern, with_envelope, without_envelope
+from louver.gateway.tally import Tally
 from louver.gateway.transports.transport import Call, ignore_notification, refuse_request
 from louver.gateway.upstream.change_stream import ACKNOWLEDGED, ENDED, ChangeStream
 from louver.gateway.upstream.header_params import HeaderParams, header_names_of
@@ -32,7 +33,7 @@ from louver.gateway.upstream.result_checks import check_result
 from louver.gateway.upstream.subscriptions import Subscriptions
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.jsonrpc.errors import HEADER_MISMATCH, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
-from louver.limits import MAX_LOG_LINE, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
+from louver.limits import OPENING_TIMEOUT_S, PARKED_S, STAYED_S
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LOG_LEVEL_META_KEY, TOOLS_CHANGED
 from louver.server.wire import pages
 
@@ -81,6 +82,7 @@ class Session:
         self._blocked: set[str] = set()
         self._deadlines = deadlines_of(timeout_s)
         self._call_timeouts: set[CallTimeout] = set()
+        self._refused_requests = Tally(logger, f"requests of upstream {name!r} that are refused")
         # Open requests to clients: the client, and the progress token.
         self._open_requests: list[tuple[GatewayClient, object]] = []
         self._negotiation: Negotiation | None = None
@@ -213,8 +215,6 @@ class Session:
 
     async def on_request(self, method: str, params: Params) -> dict[str, Any]:
         """Answer an upstream's request that names no call: only one client can be meant, or it is refused."""
-        if method == "ping":
-            return {}
         clients = self._subscribers.clients
         if (caller := self._in_flight.only_caller) is not None:
             client, ask = caller.client, caller.ask
@@ -226,14 +226,8 @@ class Session:
             (client,) = clients
             ask, params = client.ask, self._notifications.visible_params(method, params)
         else:
-            # Servers request roots when they start, with any number of clients.
-            level = logging.DEBUG if method == "roots/list" else logging.WARNING
-            logger.log(
-                level,
-                "upstream %r: its question %r is refused: several clients could be meant, or none",
-                self._name,
-                method[:MAX_LOG_LINE],
-            )
+            if method != "roots/list":  # servers request roots when they start, with any number of clients
+                self._refused_requests.add(f"{method!r}, since several clients could be meant, or none")
             raise JsonRpcError(code=INVALID_REQUEST, message="the gateway cannot tell which client is asked")
         with ExitStack() as suspensions:
             # Any of the open calls may be waiting for this answer.

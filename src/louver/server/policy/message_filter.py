@@ -39,7 +39,7 @@ _FEATURE_OF: Final[dict[str, Feature]] = {
 }
 
 # Always allowed for a server: these hold no data.
-_ALWAYS_ALLOWED: Final = frozenset({TOOLS_CHANGED, PROMPTS_CHANGED, RESOURCES_CHANGED, "roots/list", "ping"})
+_ALWAYS_ALLOWED: Final = frozenset({TOOLS_CHANGED, PROMPTS_CHANGED, RESOURCES_CHANGED, "roots/list"})
 
 
 class MessageFilter:

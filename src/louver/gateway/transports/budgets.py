@@ -1,0 +1,23 @@
+"""The budgets of one upstream: what it may use at once, over all connections of all clients."""
+
+from __future__ import annotations
+
+import asyncio
+
+from louver.concurrency.budget import Budget
+from louver.limits import (
+    MAX_UPSTREAM_CONNECTIONS,
+    MAX_UPSTREAM_IDLE,
+    MAX_UPSTREAM_NOTIFICATIONS,
+    MAX_UPSTREAM_QUESTIONS,
+    MAX_UPSTREAM_SENDS,
+)
+
+
+class UpstreamBudgets:
+    def __init__(self) -> None:
+        self.connections = Budget(MAX_UPSTREAM_CONNECTIONS)
+        self.idle = Budget(MAX_UPSTREAM_IDLE)  # connections
+        self.questions = Budget(MAX_UPSTREAM_QUESTIONS)  # its requests, until their answers are sent
+        self.notifications = Budget(MAX_UPSTREAM_NOTIFICATIONS)  # to it, until it has accepted them
+        self.sends = asyncio.Semaphore(MAX_UPSTREAM_SENDS)  # answers and notifications on their way

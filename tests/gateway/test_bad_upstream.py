@@ -1,0 +1,95 @@
+"""One bad upstream: whatever it floods the gateway with, nobody else notices.
+
+Everything is a process of its own: the gateway, a good upstream, and a hostile one over each transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from itertools import cycle
+
+import httpx2
+import pytest
+
+from fixtures import floods
+from gateway.bad_peer import withstand
+from gateway.gateways import LOUVER_ITSELF
+from gateway.raw import HANDSHAKE, PROGRAM, STATELESS, raw
+from gateway.served import at, at_a_url, config, fixture, serving
+
+pytestmark = pytest.mark.anyio
+
+ASKED = {**PROGRAM, "elicitation": {}, "sampling": {}, "roots": {}}
+SECONDS = 0.3
+DEEP_SECONDS = 10
+
+KINDS = {
+    "web": (*floods.MESSAGES, *floods.HTTP_ONLY),
+    "modern": (*floods.MESSAGES, *floods.HTTP_ONLY),
+    "pipe": (*floods.MESSAGES, *floods.STDIO_ONLY),
+}
+"""What each hostile upstream floods the gateway with."""
+
+ATTACKS = [
+    *(pytest.param(server, kinds, SECONDS, id=server) for server, kinds in KINDS.items()),
+    *(
+        pytest.param(server, [kind], DEEP_SECONDS, id=f"{server}-{kind}", marks=pytest.mark.deep)
+        for server, kinds in KINDS.items()
+        for kind in kinds
+    ),
+]
+"""Each kind for a short time, one after the other; and each alone, for some ten minutes in all."""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    """A gateway before a good upstream, and three that are hostile."""
+    with at_a_url("hostile", "--http") as web, at_a_url("hostile", "--http", "modern") as modern:
+        servers = {
+            "good": fixture("unruly", isolation="shared"),
+            "web": at(web),
+            "modern": at(modern),
+            "pipe": fixture("hostile", isolation="shared"),
+        }
+        with serving(*config(tmp_path_factory.mktemp("hostile"), servers), command=LOUVER_ITSELF) as served:
+            yield served
+            assert "Traceback" not in "".join(served.said)
+
+
+async def _call(url, era, server, kinds, seconds):
+    """Call each tool for so long, over and over, whatever becomes of it."""
+    answers = {"roots/list": {"roots": []}, "elicitation/create": {"action": "decline"}}
+    async with raw(url, era, capabilities=ASKED, answers=answers) as client:
+        try:
+            for kind in cycle(kinds):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        while True:
+                            arguments = {"name": f"{server}__{kind}", "arguments": {"seconds": seconds / 2}}
+                            with suppress(AssertionError, httpx2.HTTPError):
+                                await client.request("tools/call", **arguments, _meta={"progressToken": 1})
+        finally:
+            if era == HANDSHAKE:
+                await client.end()
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("server", KINDS)
+async def test_a_ping_of_an_upstream_reaches_no_client(gateway, era, server):
+    """TRUST.md, row 11: a 2026-07-28 client got `input_required`."""
+    async with raw(gateway.url, era, capabilities=ASKED) as client:
+        result = await client.call(f"{server}__pings", seconds=0)
+        assert "inputRequests" not in result
+        assert result["content"] == []
+        assert client.questions == []
+
+
+@pytest.mark.parametrize(("server", "kinds", "seconds"), ATTACKS)
+async def test_nobody_else_notices_a_hostile_upstream(gateway, server, kinds, seconds):
+    """TRUST.md, "one bad peer"."""
+
+    async def attack():
+        await asyncio.gather(*(_call(gateway.url, era, server, kinds, seconds) for era in (HANDSHAKE, STATELESS)))
+
+    await withstand(gateway, attack, seconds * len(kinds))
