@@ -53,7 +53,7 @@ def text(said):
 
 def answered(policed, said, tool=None, principal=NOBODY, record=None):
     tool = tool or globals()["tool"]()
-    assert policed.rules_of(tool) is not None
+    assert policed.serves(tool, principal)
     return policed.visible_call_result(Raw(said), tool, principal, record or CallRecord()).value
 
 

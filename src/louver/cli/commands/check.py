@@ -52,7 +52,9 @@ def _policy_notes(policy: Policy | None) -> list[str]:
     for name, tool in policy.tools.items():
         if not tool.is_for_everybody:
             line = last_line(text, ("tools", name, "rules", len(tool.rules) - 1))
-            notes.append(f"{policy.file}:{line}: note: tool {name!r} is hidden from callers who meet no rule; {_ADVICE}")
+            notes.append(
+                f"{policy.file}:{line}: note: tool {name!r} is hidden from callers who meet no rule; {_ADVICE}"
+            )
     return notes
 
 

@@ -70,9 +70,7 @@ class Visibility:
     # No schema mentions a denied name. A denied name covers all of its variants, an allowed name just itself.
     # `key` is the secret of pseudonyms. `wrapper` is the property with the values as JSON text; paths may include it.
 
-    def __init__(
-        self, fields: Fields, schema: Schema | None, key: bytes = b"", wrapper: str | None = None
-    ) -> None:
+    def __init__(self, fields: Fields, schema: Schema | None, key: bytes = b"", wrapper: str | None = None) -> None:
         self._source: Schema = True if schema is None else schema
         self._wrapped = schema is not None and is_wrapped(schema)
         self._key = key
