@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import Json, NotJson, compact, is_array, is_object, parse
+from louver.core.paths.mask import ALL, NONE, Mask
+from louver.core.policy.masking import HIDDEN
 from louver.core.policy.name_variants import without_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from louver.core.paths.mask import Mask
 
 WITHHELD: Final = "[withheld: the text begins like JSON and is not strict JSON, so what of it may be seen is not known]"
 
@@ -35,7 +35,7 @@ _BEGINNING: Final = re.compile(
       | \[{_SPACE}(?:{_SCALAR}{_SPACE}(?:,{_SPACE}{_SCALAR}{_SPACE})*+)?+\](?!{_SPACE}\Z)
       | \{{[\w\x20.-]++\}}                                          # a placeholder
     )*+
-    (?: \{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[]*+(?:["'{{\],]|/[/*]|{_SCALAR}{_SPACE}[,\]]) )""",
+    (?: \{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[]*+(?:["'{{\],]|\\[nrtu"'/\\]|/[/*]|{_SCALAR}{_SPACE}[,\]]) )""",
     re.VERBOSE,
 )
 
@@ -49,15 +49,38 @@ class Denial:
     text_mask: Mask  # of the JSON in any string
 
 
-# The masks that apply at a place, for each denial.
-_Masks = tuple[tuple["Mask", ...], ...]
+# The mask of each denial at a place.
+_Masks = tuple[Mask, ...]
+
+
+class _Either(Mask):
+    """The mask that hides what one of several hides."""
+
+    __slots__ = ("_masks",)
+
+    def __init__(self, masks: tuple[Mask, ...]) -> None:
+        super().__init__(exclude=True)
+        self._masks = masks
+        elements = tuple(mask.elem for mask in masks)
+        self.elem = self if elements == masks else _either(elements)
+
+    def child(self, name: str) -> Mask:
+        return _either(mask.child(name) for mask in self._masks)
+
+
+def _either(masks: Iterable[Mask]) -> Mask:
+    found = tuple(dict.fromkeys(mask for mask in masks if mask is not ALL))
+    hiding = next((mask for mask in found if mask is NONE or mask is HIDDEN), None)
+    if hiding is not None or not found:
+        return hiding or ALL
+    return found[0] if len(found) == 1 else _Either(found)
 
 
 def prune_strings(value: Json, denials: Sequence[Denial]) -> Json:
     """The value, to which the denials were applied, with their effect on the JSON in its strings."""
     if not denials or not _holds_json(value):
         return value
-    return _pruned(value, denials, tuple((denial.mask,) for denial in denials))
+    return _pruned(value, denials, tuple(denial.mask for denial in denials))
 
 
 def begins_like_json(text: str) -> bool:
@@ -91,11 +114,13 @@ def _pruned(value: Json, denials: Sequence[Denial], masks: _Masks) -> Json:
             into[key] = _pruned_text(value, denials, masks)
         elif is_object(value):
             members: dict[str, Any] = dict.fromkeys(value)
-            todo += [(members, name, member, _member(masks, name)) for name, member in value.items()]
+            todo += [
+                (members, name, member, tuple(mask.child(name) for mask in masks)) for name, member in value.items()
+            ]
             into[key] = members
         elif is_array(value):
             elements: list[Any] = [None] * len(value)
-            below = tuple(_inner(mask.elem for mask in each) for each in masks)
+            below = tuple(mask.elem for mask in masks)
             todo += [(elements, position, element, below) for position, element in enumerate(value)]
             into[key] = elements
         else:
@@ -110,21 +135,12 @@ def _pruned_text(text: str, denials: Sequence[Denial], masks: _Masks) -> str:
         if isinstance(value, str) and not begins_like_json(value):
             return text
         if not isinstance(value, str):
-            masks = tuple(_inner((*each, denial.text_mask)) for each, denial in zip(masks, denials, strict=True))
-            for denial, each in zip(denials, masks, strict=True):
-                for mask in each:
-                    value = denial.of(value, mask)
+            masks = tuple(_either((mask, denial.text_mask)) for mask, denial in zip(masks, denials, strict=True))
+            for denial, mask in zip(denials, masks, strict=True):
+                value = denial.of(value, mask)
         # Written anew even where nothing was denied: white space would show that.
         written = compact(_pruned(value, denials, masks))
         written.encode()
     except (NotJson, UnicodeEncodeError):
         return WITHHELD
     return written
-
-
-def _member(masks: _Masks, name: str) -> _Masks:
-    return tuple(_inner(mask.child(name) for mask in each) for each in masks)
-
-
-def _inner(masks: Iterable[Mask]) -> tuple[Mask, ...]:
-    return tuple(dict.fromkeys(mask for mask in masks if mask.is_inner))
