@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.files.line_numbers import line_of
+from louver.catalogue.files.open_regular import trusted
 from louver.core.json import digest, is_array, is_object
 from louver.core.nearest import did_you_mean
 from louver.core.paths.path import FieldPath, fold
@@ -120,7 +121,7 @@ class Policy:
 
     @classmethod
     def read(cls, path: Path, key: bytes = b"") -> Policy:
-        content, text = read_json(path, "policy", InvalidPolicy)
+        content, text = read_json(path, "policy", InvalidPolicy, trusted)
         return replace(_Reader(str(path), text).policy(content, key), file=path)
 
     def of(self, tool: str) -> ToolPolicy | None:
