@@ -4,7 +4,7 @@
        {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]}, {"name": "others", "allow": ["name"]}]}}}
 
 The first rule that a caller meets applies. A tool is hidden from callers who meet none, and from everybody if no rules
-name it (`*`: all others) or its definition no longer fits them. Source: PRIVACY.md, "Policy file"; TRUST.md, "The rules".
+name it (`*`: all others) or its definition no longer fits them. Sources: PRIVACY.md, "Policy file"; TRUST.md.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
     rule = tool_policy.rule_for(principal)
     if rule is None:
         print(
-            f"{arguments.tool}: not there for this caller: no rule matches. A last rule without 'who' is for all others."
+            f"{arguments.tool}: not there for this caller, no rule matches: a last rule without 'who' is for all others."
         )
         return 1
     visible = None if definition is None else VisibleTools(arguments.tool, policy).visible_tool(definition, principal)

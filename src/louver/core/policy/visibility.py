@@ -23,7 +23,8 @@ from louver.core.paths.path import FieldPath, fold
 from louver.core.policy.embedded_json import Denial, prune_strings
 from louver.core.policy.masking import HIDDEN, hidden, hide
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
-from louver.core.policy.redacted_schema import Names, redact_schema
+from louver.core.policy.redacted_schema import redact_schema
+from louver.core.policy.revealed_names import Names
 from louver.core.project import project
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, derive
@@ -115,11 +116,12 @@ class Visibility:
     @cached_property
     def unseen(self) -> Names:
         """The names of the schema, and the denied ones, that occur nowhere in the visible part."""
-        return Names(self._denied)
+        return Names(self._denied, names_in(self._derived))
 
     def unseen_besides(self, schema: Schema) -> Names:
         """The same without the argument names of an input schema."""
-        return Names(self._denied - arguments_in(schema))
+        arguments = arguments_in(schema)
+        return Names(self._denied - arguments, arguments | names_in(self._derived))
 
     @cached_property
     def _denied(self) -> set[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Json, Schema
-    from louver.core.policy.redacted_schema import Names
+    from louver.core.policy.revealed_names import Names
 
 logger = logging.getLogger(__name__)
 
