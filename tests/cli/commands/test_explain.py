@@ -75,9 +75,7 @@ def test_who_meets_no_rule_is_told_so(explain):
     """TRUST.md, "Deny by default"."""
     status, out, err = explain("nobody", "get_user")
     assert (status, err) == (1, "")
-    assert out == (
-        "get_user: not there for this caller, no rule matches: a last rule without 'who' is for all others.\n"
-    )
+    assert out == ("get_user: not there for this caller: no rule matches. A last rule without 'who' is for all.\n")
 
 
 def test_who_sees_everything_gets_the_schema_as_it_is(explain):

@@ -55,9 +55,7 @@ def run(arguments: Namespace) -> int:
         raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
     rule = tool_policy.rule_for(principal)
     if rule is None:
-        print(
-            f"{arguments.tool}: not there for this caller, no rule matches: a last rule without 'who' is for all others."
-        )
+        print(f"{arguments.tool}: not there for this caller: no rule matches. A last rule without 'who' is for all.")
         return 1
     visible = None if definition is None else VisibleTools(arguments.tool, policy).visible_tool(definition, principal)
     _show(rule, definition)

@@ -3,8 +3,8 @@ r"""JSON within strings: a denied field is taken out there too, or the string is
     deny **.ssn   {"note": "{\"id\": 1, \"ssn\": 2}"}      ->   {"note": "{\"id\":1}"}
                   {"note": "```json\n{\"ssn\": 2}\n```"}   ->   {"note": "[withheld: ...]"}
 
-Paths apply as if there were no string, and also from the root of the JSON. Text that begins like JSON and is not strict
-JSON is withheld; prose stays, with any JSON in its midst. Source: TRUST.md, "Unreadable is not harmless".
+A path leads through a string, and what a path names at a place it also names in all JSON text below. Text that begins
+like JSON and is not strict JSON is withheld; prose stays, with any JSON in its midst. Source: TRUST.md, "Unreadable is not harmless".
 """
 
 from __future__ import annotations
@@ -56,31 +56,34 @@ _Masks = tuple[Mask, ...]
 class _Either(Mask):
     """The mask that hides what one of several hides."""
 
-    __slots__ = ("_masks",)
+    __slots__ = ("masks",)
 
     def __init__(self, masks: tuple[Mask, ...]) -> None:
         super().__init__(exclude=True)
-        self._masks = masks
+        self.masks = masks
         elements = tuple(mask.elem for mask in masks)
         self.elem = self if elements == masks else _either(elements)
 
     def child(self, name: str) -> Mask:
-        return _either(mask.child(name) for mask in self._masks)
+        return _either(mask.child(name) for mask in self.masks)
 
 
 def _either(masks: Iterable[Mask]) -> Mask:
-    found = tuple(dict.fromkeys(mask for mask in masks if mask is not ALL))
+    found: dict[Mask, None] = {}
+    for mask in masks:
+        found.update(dict.fromkeys(mask.masks if isinstance(mask, _Either) else () if mask is ALL else (mask,)))
     hiding = next((mask for mask in found if mask is NONE or mask is HIDDEN), None)
     if hiding is not None or not found:
         return hiding or ALL
-    return found[0] if len(found) == 1 else _Either(found)
+    return next(iter(found)) if len(found) == 1 else _Either(tuple(found))
 
 
 def prune_strings(value: Json, denials: Sequence[Denial]) -> Json:
     """The value, to which the denials were applied, with their effect on the JSON in its strings."""
     if not denials or not _holds_json(value):
         return value
-    return _pruned(value, denials, tuple(denial.mask for denial in denials))
+    masks = tuple(denial.mask for denial in denials)
+    return _pruned(value, denials, masks, tuple(denial.text_mask for denial in denials))
 
 
 def begins_like_json(text: str) -> bool:
@@ -104,24 +107,25 @@ def _holds_json(value: Json) -> bool:
     return False
 
 
-def _pruned(value: Json, denials: Sequence[Denial], masks: _Masks) -> Json:
+def _pruned(value: Json, denials: Sequence[Denial], masks: _Masks, around: _Masks) -> Json:
+    """The value with its strings pruned; `around` are the masks of all places above, where a path may begin too."""
     root: list[Any] = [None]
     # An explicit stack: values may be of any depth.
-    todo: list[tuple[Any, Any, Json, _Masks]] = [(root, 0, value, masks)]
+    todo: list[tuple[Any, Any, Json, _Masks, _Masks]] = [(root, 0, value, masks, around)]
     while todo:
-        into, key, value, masks = todo.pop()
+        into, key, value, masks, around = todo.pop()
         if isinstance(value, str) and begins_like_json(value):
-            into[key] = _pruned_text(value, denials, masks)
+            into[key] = _pruned_text(value, denials, _joined(around, masks))
         elif is_object(value):
             members: dict[str, Any] = dict.fromkeys(value)
-            todo += [
-                (members, name, member, tuple(mask.child(name) for mask in masks)) for name, member in value.items()
-            ]
+            around = _joined(around, masks)
+            for name, member in value.items():
+                todo.append((members, name, member, tuple(mask.child(name) for mask in masks), around))
             into[key] = members
         elif is_array(value):
             elements: list[Any] = [None] * len(value)
             below = tuple(mask.elem for mask in masks)
-            todo += [(elements, position, element, below) for position, element in enumerate(value)]
+            todo += [(elements, position, element, below, around) for position, element in enumerate(value)]
             into[key] = elements
         else:
             into[key] = value
@@ -135,12 +139,15 @@ def _pruned_text(text: str, denials: Sequence[Denial], masks: _Masks) -> str:
         if isinstance(value, str) and not begins_like_json(value):
             return text
         if not isinstance(value, str):
-            masks = tuple(_either((mask, denial.text_mask)) for mask, denial in zip(masks, denials, strict=True))
             for denial, mask in zip(denials, masks, strict=True):
                 value = denial.of(value, mask)
         # Written anew even where nothing was denied: white space would show that.
-        written = compact(_pruned(value, denials, masks))
+        written = compact(_pruned(value, denials, masks, masks))
         written.encode()
     except (NotJson, UnicodeEncodeError):
         return WITHHELD
     return written
+
+
+def _joined(some: _Masks, others: _Masks) -> _Masks:
+    return tuple(map(_either, zip(some, others, strict=True)))

@@ -49,7 +49,7 @@ def is_for_audience(claims: Mapping[str, Any], audience: str | None) -> bool:
 
 
 def is_access_token(claims: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
-    """Whether a token is an access token; an ID token, which clients get too, is for them alone (RFC 9068 section 4)."""
+    """Whether a token is an access token: an ID token is for its client alone. Source: RFC 9068 section 4."""
     kind = str(header.get("typ", "JWT")).lower().removeprefix("application/")
     if kind != "jwt":
         return kind == "at+jwt"
