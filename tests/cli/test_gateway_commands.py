@@ -393,7 +393,7 @@ def test_tools_that_are_hidden_from_who_meets_no_rule_are_noted(example, config,
     tools = {"get_user_profile": {"rules": [admins]}, "list_issues": {"rules": [admins, everybody]}}
     policy = tmp_path / "it.policy.json"
     policy.write_text(json.dumps({"version": "1", "tools": tools}, indent=1))
-    path = config(example=at(example, policy="it.policy.json"))
+    path = Path(config(example=at(example, policy="it.policy.json")))
     written = json.loads(path.read_text())
     path.write_text(json.dumps({**written, "louver": {"audit": {"file": "audit.db"}}}))
     done = louver("check", "--config", path)
