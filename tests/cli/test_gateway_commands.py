@@ -389,7 +389,7 @@ def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(example, conf
 def test_tools_that_are_hidden_from_who_meets_no_rule_are_noted(example, config, tmp_path):
     """TRUST.md, row 5: `louver check` names the file, the line and what to add; it is no problem."""
     admins = {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]}
-    everybody = {"name": "others", "allow": ["name"]}
+    everybody = {"name": "others", "allow": ["*"]}
     tools = {"get_user_profile": {"rules": [admins]}, "list_issues": {"rules": [admins, everybody]}}
     policy = tmp_path / "it.policy.json"
     policy.write_text(json.dumps({"version": "1", "tools": tools}, indent=1))

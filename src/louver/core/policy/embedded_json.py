@@ -4,7 +4,7 @@ r"""JSON within strings: a denied field is taken out there too, or the string is
                   {"note": "```json\n{\"ssn\": 2}\n```"}   ->   {"note": "[withheld: ...]"}
 
 A path leads through a string, and what a path names at a place it also names in all JSON text below. Text that begins
-like JSON and is not strict JSON is withheld; prose stays, with any JSON in its midst. Source: TRUST.md, "Unreadable is not harmless".
+like JSON and is not strict JSON is withheld; prose stays, with any JSON in its midst. Source: TRUST.md, rows 4 and 7.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _pruned_text(text: str, denials: Sequence[Denial], masks: _Masks) -> str:
         if not isinstance(value, str):
             for denial, mask in zip(denials, masks, strict=True):
                 value = denial.of(value, mask)
-        # Written anew even where nothing was denied: white space would show that.
+        # Written again even where nothing was denied: white space would show that.
         written = compact(_pruned(value, denials, masks, masks))
         written.encode()
     except (NotJson, UnicodeEncodeError):

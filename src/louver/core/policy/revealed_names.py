@@ -83,7 +83,7 @@ class Names:
 
 
 def _readings(text: str) -> set[str]:
-    """The text as it is, and with the words of compound names and of patterns apart."""
+    """The text, and the text with the words of compound names and of patterns apart."""
     # A key has no control characters, but line breaks separate words: the text is searched both ways.
     spaced = _CONTROLS.sub(" ", text)
     readings = {text, spaced, _WORD_END.sub(" ", spaced)}

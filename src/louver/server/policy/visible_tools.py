@@ -85,7 +85,7 @@ class VisibleTools(MessageFilter):
         return frozenset() if definition is None else self.visible_tool(definition, principal).names
 
     def serves(self, tool: dict[str, Any], principal: Principal) -> bool:
-        """Whether a caller is served a tool: the policy has a rule for the caller, and fits the tool, or logs why not."""
+        """Whether a caller is served a tool: the policy fits it, else that is logged, and has a rule for the caller."""
         tool_policy = self._rules_of(tool)
         return tool_policy is not None and tool_policy.rule_for(principal) is not None
 
