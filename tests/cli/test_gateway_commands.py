@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -383,3 +384,30 @@ def test_a_wrong_file_of_descriptions_is_found_whatever_is_exposed(example, conf
     done = louver("check", "--config", config(example=at(example, descriptions=str(folder))))
     assert done.returncode == 2
     assert "get_user_profile.json:1: unknown key 'sumary'" in done.stderr
+
+
+def test_tools_that_are_hidden_from_who_meets_no_rule_are_noted(example, config, tmp_path):
+    """TRUST.md, row 5: `louver check` names the file, the line and what to add; it is no problem."""
+    admins = {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]}
+    everybody = {"name": "others", "allow": ["*"]}
+    tools = {"get_user_profile": {"rules": [admins]}, "list_issues": {"rules": [admins, everybody]}}
+    policy = tmp_path / "it.policy.json"
+    policy.write_text(json.dumps({"version": "1", "tools": tools}, indent=1))
+    path = Path(config(example=at(example, policy="it.policy.json")))
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "louver": {"audit": {"file": "audit.db"}}}))
+    done = louver("check", "--config", path)
+    assert done.returncode == 0
+    line = policy.read_text().splitlines().index('      "*"') + 1
+    assert f"{policy}:{line}: note: tool 'get_user_profile' is hidden from callers who meet no rule" in done.stderr
+    assert '{"name": "others", "allow": ["FIELD"]}' in done.stderr
+    assert "list_issues" not in done.stderr
+
+
+def test_a_named_pipe_in_place_of_the_configuration_is_refused(tmp_path):
+    """TRUST.md, row 12: it hung."""
+    os.mkfifo(tmp_path / "mcp.json")
+    for command in ("check", "serve"):
+        done = louver(command, "--config", tmp_path / "mcp.json")
+        assert done.returncode == 2
+        assert "it is no regular file" in done.stderr

@@ -86,6 +86,23 @@ async def test_a_tool_that_the_policy_does_not_name_is_as_one_that_there_is_not(
         assert errors[0] == errors[1]
 
 
+@pytest.mark.parametrize("era", [OLD, NEW])
+async def test_a_caller_who_meets_no_rule_is_served_as_if_there_was_no_tool(tmp_path, era):
+    """TRUST.md, row 5: one rule for admins showed everything to everybody."""
+    only = policy() | {"tools": {"get_person": {"rules": RULES[:1]}, "twins": {"rules": RULES}}}
+    async with inside(tmp_path, era, ADMIN, policy=only, servers=["old"]) as wire:
+        assert set(await wire.tools()) == {"get_person", "twins"}
+        assert leaks(await wire.call("get_person"))
+    async with inside(tmp_path, era, policy=only, servers=["old"]) as wire:
+        assert list(await wire.tools()) == ["twins"]
+        errors = []
+        for name in ("get_person", "get_persom"):
+            with pytest.raises(MCPError) as refused:
+                await wire.call(name)
+            errors.append(refused.value.error)
+        assert errors[0] == errors[1]
+
+
 async def test_fields_are_masked_and_hashed_with_their_schema(tmp_path):
     """PRIVACY.md, "Policy file": a client that validates can do so."""
     rule = {"name": "all", "mask": ["**.ssn"], "hash": ["name"]}

@@ -1,8 +1,8 @@
 """`python -m tests.policy.canaries --cases N --seed S`: counts of cases, and of tokens that got out; 1 if one did.
 
 Each case is a tool under a policy, behind all that stands before a server in the gateway: guard, projection, named
-views, kept results, search and audit, a stack for each audience. What a caller who meets no rule gets of it, and all
-that is written down meanwhile, is searched for every token that it may not see, in each form that a token can take.
+views, kept results, search and audit, a stack for each audience. What a caller gets of it who may not see everything,
+and all that is written down meanwhile, is searched for every token that it may not see, in each form that it can take.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Cases:
         wrapped = is_declared and rng.random() < 0.25
         value = self._value(root, ())
         places = [*self.keys.values()]
-        rules = [self._fields(places) for _ in range(rng.choice((1, 1, 2, 3)))]
+        rules = [self._fields(places)]
         value = self._with_twins(value, root, rules)
         schema = self._schema(root, ())
         inside = schema["properties"]
@@ -99,13 +99,17 @@ class Cases:
             declared = rng.choice((None, *(_around(name, held) for held in TEXTS), {"type": "object"}))
         elif seat == "text at the root":
             declared = rng.choice((None, *TEXTS))
-        # Nobody meets one of them, so all of them count; and an admin sees everything.
-        nobody = Who(roles=frozenset({"nobody"}))
-        named = [Rule(f"r{number}", nobody, fields) for number, fields in enumerate(rules)]
+        if declared is None:
+            value = self._scattered(value)
+        # An admin sees everything, and who meets no rule sees nothing.
+        is_met = rng.random() < 0.9
+        others = Rule("others", Who() if is_met else Who(roles=frozenset({"nobody"})), *rules)
         admins = Rule("admins", Who(roles=frozenset({"admin"})), Fields())
-        policy = Policy("1", {TOOL: ToolPolicy((admins, *named), is_for_others=True)}, key=b"k" * 32)
+        policy = Policy("1", {TOOL: ToolPolicy((admins, others), is_for_others=True)}, key=b"k" * 32)
         request, asked = self._request(places)
         denied = self._denied(rules, whole=seat in ("prose", "error", "refused"))
+        if not is_met:
+            denied = {**dict.fromkeys(self.values, "value"), **dict.fromkeys(self.keys, "name")}
         denied = {token: what for token, what in denied.items() if token not in asked}
         tool, result = self._tool(declared, denied, rules), self._result(seat, value, name)
         return Case(policy, tool, result, request, self._views(places), {**denied, **self.never})
@@ -167,6 +171,23 @@ class Cases:
             twin = rng.choice((name.upper(), "".join(map(_wide, name)), f"{name[:3]}\u200b{name[3:]}"))
             value = {**value, twin: self._leaf("string", (name,))}
         return value
+
+    def _scattered(self, value: Any) -> Any:
+        """The value with some of it as JSON text within strings, strictly or nearly."""
+        rng = self.rng
+        if isinstance(value, list):
+            value = [self._scattered(each) for each in value]
+        elif isinstance(value, dict):
+            value = {name: self._scattered(each) for name, each in value.items()}
+            if rng.random() < 0.1:
+                return {rng.choice(("result", "Result", "data")): json.dumps(value), "id": 1}
+        else:
+            return value
+        if rng.random() < 0.8:
+            return value
+        text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
+        nearly = ("{}", "{}", "\ufeff{}", "```json\n{}\n```", "\u200b {}", "{}{}", "{},", "[{}, NaN]", "{} // it")
+        return json.dumps(text) if rng.random() < 0.2 else rng.choice(nearly).replace("{}", text)
 
     # Schemas
 

@@ -11,8 +11,10 @@ from contextlib import ExitStack
 
 import pytest
 
+from louver.catalogue.policy.policy import ToolPolicy
+from louver.core.json import NotJson, parse
 from louver.core.paths.mask import exclude_mask, remade
-from louver.core.policy import visibility
+from louver.core.policy import embedded_json, visibility
 from louver.server.policy import enforcer, message_filter, visible_tools
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.results.results import Results
@@ -67,6 +69,13 @@ def exactly(paths, names, out):
     return (mask, mask) if out is visibility.NONE else (remade(mask, out),) * 2
 
 
+def is_json(text):
+    try:
+        return parse(text) is not None
+    except NotJson:
+        return False
+
+
 wrote = enforcer.write_output
 STEPS = {
     "the value is not pruned": [(visibility.Visibility, {"of": lambda self, value: value})],
@@ -92,8 +101,12 @@ STEPS = {
     "text is read as without a wrapper": [(visibility, {"_fields_in_text": lambda fields, wrapper: fields})],
     "all share what is kept of answers": [(Results, {"scoped_to": lambda self, scope: self})],
     "all share what is kept of tools": [(Pipeline, {"audience": lambda self, who: self.policed.id})],
-    "one rule is enough": [
-        (visible_tools, {"Visibility": lambda rules, *more: visibility.Visibility(rules[:2], *more)}),
+    "who meets no rule is served": [
+        (ToolPolicy, {"rule_for": lambda self, who: self.rules[-1 if not who.roles else 0]})
+    ],
+    "strings are not looked into": [(visibility, {"prune_strings": lambda value, denials: value})],
+    "what is nearly JSON is prose": [
+        (embedded_json, {"begins_like_json": lambda text: text[:1] in "[{" and is_json(text)})
     ],
     "what is hidden is just not allowed": [(visibility, {"_mask_value": lambda value: value})],
     "pseudonyms are no such": [(visibility.Visibility, {"_pseudonym": lambda self, value: f"p:{value}"})],

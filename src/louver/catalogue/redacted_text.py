@@ -8,14 +8,15 @@ A sentence that contains a denied name is removed whole. Source: PRIVACY.md, P6,
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import is_array, is_object
+from louver.core.json import is_array, is_object, levels, members
 from louver.core.schema.references import HOLDING, HOLDING_NAMED
 
 if TYPE_CHECKING:
     from louver.core.json import Json
-    from louver.core.policy.redacted_schema import Names
+    from louver.core.policy.revealed_names import Names
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -23,11 +24,23 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 # Keywords of a schema with text for models.
 _SHOWN = ("title", "description")
 
-# Keywords that hold no schemas, and say what is valid, where a schema is, or how an argument is sent.
-_VALID = frozenset(
-    "type enum const required dependentRequired pattern format contentEncoding contentMediaType x-mcp-header"
-    " $ref $dynamicRef $recursiveRef $id id $anchor $dynamicAnchor $schema $vocabulary".split()
+# Keywords that hold arguments' own names, without which a tool cannot be called.
+_ARGUMENTS = frozenset("type required dependentRequired x-mcp-header $schema $vocabulary".split())
+
+# Keywords that refuse more where something within them accepts more, and those that go with them.
+_TIGHTENED = (
+    ("not",),
+    ("if", "then", "else"),
+    ("contains", "minContains", "maxContains"),
+    ("unevaluatedItems",),
+    ("unevaluatedProperties",),
 )
+
+# Keywords that apply to the members that no pattern takes.
+_BESIDE_PATTERNS = ("additionalProperties", "unevaluatedProperties")
+
+_DEFINITIONS = ("$defs", "definitions")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def plain(text: str) -> str:
@@ -46,20 +59,63 @@ def redact_text(text: str, names: Names) -> str:
 
 
 def redact_input_schema(schema: Json, names: Names) -> Json:
-    """An input schema that shows denied names only by the arguments it accepts."""
-    if is_array(schema):
-        return [redact_input_schema(each, names) for each in schema]
-    if not is_object(schema):
-        return schema
-    shown: dict[str, Any] = {}
-    for keyword, argument in schema.items():
+    """An input schema that shows denied names only as arguments; it accepts what it did, without the words it names."""
+    renamed: dict[str, str] = {}
+    for name in _definition_names(schema):
+        if names.are_in_text(name):
+            renamed[name] = f"definition{len(renamed) + 1}"
+    return _InputRedaction(names, renamed).schema(schema)
+
+
+class _InputRedaction:
+    def __init__(self, names: Names, renamed: dict[str, str]) -> None:
+        self._names = names
+        self._renamed = renamed  # definitions
+
+    def schema(self, schema: Json) -> Json:
+        if is_array(schema):
+            return [self.schema(each) for each in schema]
+        if not is_object(schema):
+            return schema
+        shown: dict[str, Any] = {}
+        for keyword, argument in schema.items():
+            if (redacted := self._argument(keyword, argument)) is not _NOTHING:
+                shown[keyword] = redacted
+        for beside in _TIGHTENED:
+            if any(shown.get(each) != schema.get(each) for each in beside):
+                shown = {name: each for name, each in shown.items() if name not in beside}
+        if members(shown.get("patternProperties")).keys() != members(schema.get("patternProperties")).keys():
+            shown = {name: each for name, each in shown.items() if name not in _BESIDE_PATTERNS}
+        if shown.get("oneOf") != schema.get("oneOf"):
+            # More than one branch may accept a value now.
+            either = {"anyOf": shown.pop("oneOf")}
+            shown["allOf"] = [*shown["allOf"], either] if is_array(shown.get("allOf")) else [either]
+        return shown
+
+    def _argument(self, keyword: str, argument: Json) -> Json:
+        """What is shown of a keyword's argument; `_NOTHING` drops the keyword."""
         if keyword in _SHOWN and isinstance(argument, str):
-            if text := redact_text(argument, names):
-                shown[keyword] = text
+            return redact_text(argument, self._names) or _NOTHING
+        if keyword in _DEFINITIONS and is_object(argument):
+            return {self._renamed.get(name, name): self.schema(each) for name, each in argument.items()}
+        if keyword in _REFERENCES and isinstance(argument, str):
+            argument = "/".join(self._renamed.get(part, part) for part in argument.split("/"))
+        elif keyword == "patternProperties" and is_object(argument):
+            return {
+                name: self.schema(each) for name, each in argument.items() if not self._names.are_in_text(name)
+            } or _NOTHING
         elif keyword in HOLDING:
-            shown[keyword] = redact_input_schema(argument, names)
+            return self.schema(argument)
         elif keyword in HOLDING_NAMED and is_object(argument):
-            shown[keyword] = {name: redact_input_schema(each, names) for name, each in argument.items()}
-        elif keyword in _VALID or not names.are_in(argument):
-            shown[keyword] = argument
-    return shown
+            return {name: self.schema(each) for name, each in argument.items()}
+        elif keyword == "enum" and is_array(argument):
+            return [each for each in argument if not self._names.are_in(each)] or _NOTHING
+        return argument if keyword in _ARGUMENTS or not self._names.are_in(argument) else _NOTHING
+
+
+_NOTHING: Any = object()
+
+
+def _definition_names(schema: Json) -> list[str]:
+    parts = chain.from_iterable(levels(schema))
+    return [name for part in parts for keyword in _DEFINITIONS for name in members(members(part).get(keyword))]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.line_numbers import nearest_line
+from louver.catalogue.files.open_regular import regular
 from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidConfig
 from louver.gateway.config.env import HOST_VARIABLES
@@ -54,7 +55,7 @@ class HostServers:
     @classmethod
     def read(cls, source: HostSource) -> HostServers:
         """Read the servers at a place of a host's file."""
-        text = strip_comments(read_text(source.path))
+        text = strip_comments(read_text(source.path, regular))
         value = parse_json(text, str(source.path))
         for key in source.place:
             value = members(value).get(str(key))

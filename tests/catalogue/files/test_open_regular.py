@@ -1,15 +1,18 @@
 """Files that are followed, and what stands in their place."""
 
 import os
+import pwd
 import socket
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
-from louver.catalogue.files.open_regular import regular
+from louver.catalogue.files.open_regular import regular, secret, trusted, trusted_or_pipe
 from louver.catalogue.files.views import ViewFile
 from louver.catalogue.policy.policy import Policy
-from louver.errors import InvalidPolicy, InvalidView
+from louver.errors import InvalidConfig, InvalidPolicy, InvalidView
+from louver.gateway.config.read import read_config
 
 
 def test_a_file_is_opened(tmp_path):
@@ -32,3 +35,66 @@ def test_what_is_no_file_is_not_waited_for(tmp_path):
         ViewFile.read(tmp_path / "pipe")
     with pytest.raises(InvalidPolicy, match="the file of policy cannot be read: it is no regular file"):
         Policy.read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("mode", [0o602, 0o666, 0o646, 0o777])
+@pytest.mark.parametrize("opener", [trusted, trusted_or_pipe])
+def test_a_file_that_others_can_write_is_refused_with_its_mode_and_what_mends_it(tmp_path, mode, opener):
+    """TRUST.md, row 12."""
+    path = tmp_path / "it.json"
+    path.write_text("{}")
+    path.chmod(mode)
+    with pytest.raises(PermissionError, match=rf"\(mode {mode:o}\): expected {mode & 0o755:o}, by chmod go-w {path}"):
+        opener(str(path), os.O_RDONLY)
+    path.chmod(mode & 0o755)
+    os.close(opener(str(path), os.O_RDONLY))
+
+
+def test_a_group_can_write_that_is_the_owner_alone(tmp_path, monkeypatch):
+    """Ours: many systems give each user a group, and a mask by which files are its group's too."""
+    path = tmp_path / "it.json"
+    path.write_text("{}")
+    path.chmod(0o664)
+    user = pwd.getpwuid(os.getuid())
+    group = SimpleNamespace(gr_gid=path.stat().st_gid, gr_name=user.pw_name, gr_mem=[])
+    mine = SimpleNamespace(pw_gid=group.gr_gid, pw_name=user.pw_name)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: mine)
+    monkeypatch.setattr("grp.getgrgid", lambda _: group)
+    os.close(trusted(str(path), os.O_RDONLY))
+    for others in ({"gr_mem": ["eve"]}, {"gr_name": "staff"}, {"gr_gid": group.gr_gid + 1}):
+        monkeypatch.setattr("grp.getgrgid", lambda _, others=others: SimpleNamespace(**{**vars(group), **others}))
+        with pytest.raises(PermissionError, match="mode 664"):
+            trusted(str(path), os.O_RDONLY)
+
+
+def test_a_file_is_refused_that_others_can_replace(tmp_path):
+    """TRUST.md, row 12: also the one that a link leads to."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    (folder / "it.json").write_text("{}")
+    (tmp_path / "link").symlink_to(folder / "it.json")
+    folder.chmod(0o777)
+    for path in (folder / "it.json", tmp_path / "link"):
+        with pytest.raises(PermissionError, match=rf"its folder \(mode 777\): chmod o-w {folder}"):
+            trusted(str(path), os.O_RDONLY)
+    folder.chmod(0o1777)
+    os.close(trusted(str(folder / "it.json"), os.O_RDONLY))
+
+
+def test_a_secret_is_for_its_owner(tmp_path):
+    path = tmp_path / "tokens.json"
+    path.write_text("{}")
+    path.chmod(0o640)
+    with pytest.raises(PermissionError, match=rf"\(mode 640\): expected 600, by chmod 600 {path}"):
+        secret(str(path), os.O_RDONLY)
+
+
+def test_the_policy_and_the_configuration_are_read_so(tmp_path):
+    """TRUST.md, row 12: policy files that all can write were taken."""
+    path = tmp_path / "it.json"
+    path.write_text("{}")
+    path.chmod(0o666)
+    with pytest.raises(InvalidPolicy, match="the file of policy cannot be read: others than its owner can write it"):
+        Policy.read(path)
+    with pytest.raises(InvalidConfig, match="the configuration cannot be read: others than its owner can write it"):
+        read_config(path)

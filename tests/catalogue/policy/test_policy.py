@@ -67,20 +67,27 @@ def of(rules=None, **more):
 
 
 @pytest.mark.parametrize(
-    ("principal", "names"),
+    ("principal", "name"),
     [
-        (Principal(roles=frozenset({"admin", "staff"})), ["admins"]),
-        (Principal(client="desk", scopes=frozenset({"support", "read", "more"})), ["support"]),
-        (Principal(client="desk", scopes=frozenset({"support"})), ["admins", "support", "others"]),
-        (Principal(client="other", scopes=frozenset({"support", "read"})), ["admins", "support", "others"]),
-        (Principal("ann", roles=frozenset({"staff"})), ["others"]),
-        (Principal("admin", "admin", frozenset({"admin"})), ["admins", "support", "others"]),
-        (NOBODY, ["admins", "support", "others"]),
+        (Principal(roles=frozenset({"admin", "staff"})), "admins"),
+        (Principal(client="desk", scopes=frozenset({"support", "read", "more"})), "support"),
+        (Principal(client="desk", scopes=frozenset({"support"})), None),
+        (Principal(client="other", scopes=frozenset({"support", "read"})), None),
+        (Principal("ann", roles=frozenset({"staff"})), "others"),
+        (Principal("admin", "admin", frozenset({"admin"})), None),
+        (NOBODY, None),
     ],
 )
-def test_the_first_rule_counts_that_the_caller_meets_else_all_do(policy, principal, names):
-    """PRIVACY.md, "Policy file": by scope, role or client; no match is the strictest rule."""
-    assert [rule.name for rule in policy.of("get_user").ruling(principal)] == names
+def test_the_first_rule_counts_that_the_caller_meets_and_there_is_no_other(policy, principal, name):
+    """PRIVACY.md, "Policy file": by scope, role or client; TRUST.md, "Deny by default"."""
+    rule = policy.of("get_user").rule_for(principal)
+    assert (rule.name if rule else None) == name
+
+
+def test_a_tool_is_for_everybody_by_a_rule_for_everybody(policy):
+    """Ours: the others are hidden from those who meet no rule."""
+    assert not policy.of("get_user").is_for_everybody
+    assert policy.of("get_order").is_for_everybody
 
 
 def test_a_tool_that_is_not_named_is_one_of_the_others_or_not_there(policy, tmp_path):
@@ -93,8 +100,8 @@ def test_a_tool_that_is_not_named_is_one_of_the_others_or_not_there(policy, tmp_
 def test_callers_that_see_the_same_are_one_audience(policy):
     """PRIVACY.md, P16: caches are keyed by the caller's policy."""
     ann, bob = (Principal(name, roles=frozenset({"admin"})) for name in ("ann", "bob"))
-    assert policy.audience(ann) == policy.audience(bob) == (("admins",), ("all",))
-    assert policy.audience(NOBODY) == (("admins", "support", "others"), ("all",))
+    assert policy.audience(ann) == policy.audience(bob) == ("admins", "all")
+    assert policy.audience(NOBODY) == (None, "all")
 
 
 @pytest.mark.parametrize(

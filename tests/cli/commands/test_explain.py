@@ -72,11 +72,10 @@ def test_fields_are_told_with_their_rule(explain):
 
 
 def test_who_meets_no_rule_is_told_so(explain):
-    """PRIVACY.md: no match is the strictest rule."""
-    status, out, _ = explain("nobody", "get_user")
-    assert status == 0
-    assert out.startswith("No rule is met, so all are: 'admins', 'support'.\n")
-    assert row(out, "ssn") == ["masked", "support"]
+    """TRUST.md, "Deny by default"."""
+    status, out, err = explain("nobody", "get_user")
+    assert (status, err) == (1, "")
+    assert out == ("get_user: not there for this caller: no rule matches. A last rule without 'who' is for all.\n")
 
 
 def test_who_sees_everything_gets_the_schema_as_it_is(explain):

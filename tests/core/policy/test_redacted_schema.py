@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from fuzz.schemas import NAMES
 from louver.core.paths.mask import exclude_mask
 from louver.core.paths.path import FieldPath
-from louver.core.policy.redacted_schema import Names, redact_schema
+from louver.core.policy.redacted_schema import redact_schema
+from louver.core.policy.revealed_names import Names
 from louver.core.schema.derive import derive
 from strategies import JUDGE, Triple, randoms, triples
 
@@ -37,6 +38,16 @@ SSN = Names(["ssn"])
         "id\nssn",
         "id\x00ssn",
         "s\x00sn",
+        "ssns",
+        "SSNs",
+        "ssn1",
+        "userSsn",
+        "userSSNs2",
+        "SSNField",
+        r"\bssn\b",
+        r"^\x73\u0073n$",
+        "[sS][sS][nN]",
+        "\u3053\u308c\u306fssn\u3067\u3059",
     ],
 )
 def test_a_text_tells_a_name_however_it_is_written(text: str):
@@ -44,10 +55,41 @@ def test_a_text_tells_a_name_however_it_is_written(text: str):
     assert SSN.are_in_text(text)
 
 
-@pytest.mark.parametrize("text", ["", "ssns", "assn", "ssn1", "s s n", "id"])
+@pytest.mark.parametrize("text", ["", "assn", "lessn", "ssnx", "s s n", "id"])
 def test_another_word_tells_nothing(text: str):
-    """Ours: a name stands between characters that are neither letters nor digits."""
+    """Ours: a name is a word, or a part of a compound, in the singular or the plural."""
     assert not SSN.are_in_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("\u793e\u4f1a\u756a\u53f7", "\u3053\u308c\u306f\u793e\u4f1a\u756a\u53f7\u3067\u3059"),
+        (
+            "\u0e2d\u0e35\u0e40\u0e21\u0e25",
+            "\u0e17\u0e35\u0e48\u0e2d\u0e22\u0e39\u0e48\u0e2d\u0e35\u0e40\u0e21\u0e25\u0e02\u0e2d\u0e07",
+        ),
+        ("\uc8fc\ubbfc\ubc88\ud638", "\uc8fc\ubbfc\ubc88\ud638\ub97c"),
+        ("\u0631\u0642\u0645", "\u0627\u0644\u0631\u0642\u0645"),
+        ("\u043d\u043e\u043c\u0435\u0440", "\u0434\u0432\u0430 \u043d\u043e\u043c\u0435\u0440\u0430"),
+        ("socialNumber", "the social numbers"),
+        ("social_number", "SocialNumber"),
+        ("addresses", "one address"),
+        ("city", "all cities"),
+        ("cities", "a city"),
+        ("emails", "an email"),
+        ("$", "a $ b"),
+    ],
+)
+def test_a_name_is_told_in_every_script_and_number(name: str, text: str):
+    """TRUST.md, row 8."""
+    assert Names([name]).are_in_text(text)
+
+
+def test_a_name_that_is_shown_tells_nothing_of_another():
+    """Ours: the field `user_ssn` is seen, so it may be named."""
+    assert not Names(["ssn"], ["user_ssn"]).are_in_text("user_ssn")
+    assert Names(["ssn"], ["user_ssn"]).are_in_text("the user_ssn")
 
 
 def test_no_names_are_never_told():
@@ -60,7 +102,8 @@ def test_the_longest_name_is_told_as_well_as_the_shorter_one():
     assert names.are_in_text("tax")
     assert names.are_in_text("the tax id")
     assert names.are_in_text("[a.b]")
-    assert not names.are_in_text("a-b")
+    assert names.are_in_text("a-b")
+    assert not names.are_in_text("a c b")
 
 
 def test_names_are_looked_for_in_texts_and_in_keys():

@@ -66,6 +66,10 @@ GOOD = {
     "no name of a key, where one fits": {"key": ed_key, "algorithm": "EdDSA", "kid": None},
     "several audiences": {"aud": ["https://other.example", RESOURCE]},
     "expired just now": {"exp": now(20 - CLOCK_SKEW_S)},
+    "an access token by its type": {"headers": {"typ": "at+jwt"}, "nonce": "n"},
+    "an access token by its type in full": {"headers": {"typ": "application/at+JWT"}},
+    "an access token of Keycloak": {"typ": "Bearer", "nonce": "n"},
+    "an access token of Cognito": {"token_use": "access"},
     "from a clock that is ahead": {"iat": now(10), "nbf": now(10)},
 }
 
@@ -136,6 +140,13 @@ BAD = {
     "what must be understood and is not": lambda: signed(headers={"crit": ["x"], "x": 1}),
     "an abyss": lambda: by_hand({"alg": "RS256", "kid": "one"}, lambda _: b"x").replace("eyJ", "W1tb" * 3000, 1),
     "too long": lambda: signed(padding="x" * 20_000),
+    "an ID token with the nonce of its client": lambda: signed(nonce="n"),
+    "an ID token with the digest of another": lambda: signed(at_hash="x"),
+    "an ID token with the digest of a code": lambda: signed(c_hash="x"),
+    "an ID token of Keycloak": lambda: signed(typ="ID"),
+    "an ID token of Cognito": lambda: signed(token_use="id"),
+    "a token to end sessions": lambda: signed(headers={"typ": "logout+jwt"}),
+    "a token to refresh": lambda: signed(typ="Refresh"),
     "of nobody": lambda: signed(sub=None, client_id=None),
     "of a subject that is no text": lambda: by_hand({"alg": "RS256"}, lambda _: b"x", claims(sub=7)),
 }

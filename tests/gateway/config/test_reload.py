@@ -1,7 +1,7 @@
 """A configuration that follows its file."""
 
 import os
-import threading
+from pathlib import Path
 
 import pytest
 
@@ -82,13 +82,20 @@ def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path, caplog):
     assert file.refresh()
 
 
-def test_a_pipe_is_read_at_the_start(tmp_path):
+def test_a_pipe_of_the_shell_is_read_at_the_start(tmp_path):
     """Ours: `louver serve --config <(...)`; it says nothing else later."""
-    path = tmp_path / "mcp.json"
-    os.mkfifo(path)
-    writing = threading.Thread(target=path.write_text, args=(A,))
-    writing.start()
-    file = ConfigFile(path)
-    writing.join()
+    reading, writing = os.pipe()
+    os.write(writing, A.encode())
+    os.close(writing)
+    file = ConfigFile(Path(f"/dev/fd/{reading}"))
+    os.close(reading)
     assert file.current.upstreams[0].command == ("a",)
-    assert not file.refresh()
+    file.refresh()
+    assert file.current.upstreams[0].command == ("a",)
+
+
+def test_a_named_pipe_is_refused_at_the_start(tmp_path):
+    """TRUST.md, row 12: nobody may ever write into it."""
+    os.mkfifo(tmp_path / "mcp.json")
+    with pytest.raises(InvalidConfig, match="it is no regular file"):
+        ConfigFile(tmp_path / "mcp.json")

@@ -53,7 +53,7 @@ def text(said):
 
 def answered(policed, said, tool=None, principal=NOBODY, record=None):
     tool = tool or globals()["tool"]()
-    assert policed.rules_of(tool) is not None
+    assert policed.serves(tool, principal)
     return policed.visible_call_result(Raw(said), tool, principal, record or CallRecord()).value
 
 
@@ -281,6 +281,18 @@ def test_a_tool_that_the_policy_does_not_know_is_not_there(policed, caplog):
     )
     assert "tool 'get_person' is not served: rule 'r' names 'fax', which the output cannot have" in caplog.text
     assert "'other'" not in caplog.text
+
+
+def test_nothing_of_a_tool_is_told_to_a_caller_who_meets_no_rule(policed):
+    """TRUST.md, "Deny by default": nor the names of its fields, to views, descriptions and the audit."""
+    made = policed(tools={"get_person": {"rules": RULES[:1]}})
+    assert made.listed_definition(tool(), NOBODY) is None
+    assert made.listed_definition(tool(), ADMIN)["outputSchema"] == PERSON
+    assert made.is_served("get_person")
+    assert made.hides("get_person", NOBODY, FieldPath.parse("id"))
+    assert made.hidden_names("get_person", NOBODY) is None
+    assert made.names_of("get_person", NOBODY) == frozenset()
+    assert not made.serves(tool(), NOBODY)
 
 
 def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):

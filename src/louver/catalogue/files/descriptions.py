@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from louver.core.json import Json
-    from louver.core.policy.redacted_schema import Names
+    from louver.core.policy.revealed_names import Names
     from louver.core.schema.validate import Validator
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ If a file becomes invalid, or the folder disappears, the error is logged and the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -19,12 +20,14 @@ from louver.errors import InvalidDescription, InvalidPolicy, InvalidSchema, Inva
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
     from pathlib import Path
 
     from louver.core.json import Json
 
 Invalid = type[InvalidView] | type[InvalidSchema] | type[InvalidDescription] | type[InvalidPolicy]
+
+
+Opener = Callable[[str, int], int]
 
 
 class _File(Protocol):
@@ -38,10 +41,10 @@ class _File(Protocol):
 File = TypeVar("File", bound=_File)
 
 
-def read_json(path: Path, what: str, invalid: Invalid) -> tuple[Json, str]:
+def read_json(path: Path, what: str, invalid: Invalid, opener: Opener = regular) -> tuple[Json, str]:
     """The JSON value in a file, and the text for line numbers; `what` names the content in errors."""
     try:
-        with open(path, encoding="utf-8", opener=regular) as file:
+        with open(path, encoding="utf-8", opener=opener) as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"

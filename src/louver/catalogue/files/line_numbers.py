@@ -73,6 +73,11 @@ def nearest_line(text: str, place: Place) -> int:
     return 1
 
 
+def last_line(text: str, place: Place) -> int:
+    """The line of the last key or string within a place."""
+    return max((spot.line for spot in spots(text) if spot.place[: len(place)] == place), default=1)
+
+
 def line_of_second(text: str) -> int | None:
     """The line of the first duplicate key."""
     seen: set[Place] = set()

@@ -3,8 +3,8 @@
     {"version": "2026-11-20", "tools": {"get_user": {"rules": [
        {"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]}, {"name": "others", "allow": ["name"]}]}}}
 
-The first rule that a caller meets applies. A caller who meets none sees what all rules allow. A tool is hidden if no
-rules name it (`*`: all others), or if its definition no longer fits them. Source: PRIVACY.md, "Policy file".
+The first rule that a caller meets applies. A tool is hidden from callers who meet none, and from everybody if no rules
+name it (`*`: all others) or its definition no longer fits them. Sources: PRIVACY.md, "Policy file"; TRUST.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.files.line_numbers import line_of
+from louver.catalogue.files.open_regular import trusted
 from louver.core.json import digest, is_array, is_object
 from louver.core.nearest import did_you_mean
 from louver.core.paths.path import FieldPath, fold
@@ -82,9 +83,13 @@ class ToolPolicy:
     digest: str | None = None  # of the definition that the rules were written for
     is_for_others: bool = False  # few of these tools have all fields
 
-    def ruling(self, principal: Principal) -> tuple[Rule, ...]:
-        met = next((rule for rule in self.rules if rule.who.is_met_by(principal)), None)
-        return self.rules if met is None else (met,)  # no match means all rules: ours
+    @property
+    def is_for_everybody(self) -> bool:
+        return any(rule.who == Who() for rule in self.rules)
+
+    def rule_for(self, principal: Principal) -> Rule | None:
+        """The first rule that a caller meets; `None` hides the tool from the caller."""
+        return next((rule for rule in self.rules if rule.who.is_met_by(principal)), None)
 
     def mismatch_reason(self, tool: dict[str, Any]) -> str | None:
         """Why the listed tool is not the one that the rules were written for; `None` if it is."""
@@ -116,7 +121,7 @@ class Policy:
 
     @classmethod
     def read(cls, path: Path, key: bytes = b"") -> Policy:
-        content, text = read_json(path, "policy", InvalidPolicy)
+        content, text = read_json(path, "policy", InvalidPolicy, trusted)
         return replace(_Reader(str(path), text).policy(content, key), file=path)
 
     def of(self, tool: str) -> ToolPolicy | None:
@@ -137,9 +142,10 @@ class Policy:
                 found.append(f"tool {name!r} is not served: {problem}")
         return found
 
-    def audience(self, principal: Principal) -> tuple[tuple[str, ...], ...]:
-        """A key for callers who see the same: the names of the rules that apply to them, tool by tool."""
-        return tuple(tuple(rule.name for rule in tool_policy.ruling(principal)) for tool_policy in self.tools.values())
+    def audience(self, principal: Principal) -> tuple[str | None, ...]:
+        """A key for callers who see the same: the name of the rule that applies to them, tool by tool."""
+        rules = [tool_policy.rule_for(principal) for tool_policy in self.tools.values()]
+        return tuple(None if rule is None else rule.name for rule in rules)
 
     def covers(self, uri: str) -> bool:
         """Whether a resource may be read. A prefix covers only plain URIs: readers may resolve others elsewhere."""

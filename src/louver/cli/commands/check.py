@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from louver.catalogue.files.folder import read_json
+from louver.catalogue.files.line_numbers import last_line
 from louver.catalogue.files.views import SUFFIX
 from louver.cli import signals, terminal, upstreams
 from louver.core.json import members
-from louver.errors import InvalidView
+from louver.errors import InvalidPolicy, InvalidView
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
+    from louver.catalogue.policy.policy import Policy
+
+_ADVICE: Final = 'to show them fields, add a last rule here: {"name": "others", "allow": ["FIELD"]}'
+
 
 def run(arguments: Namespace) -> int:
-    """Print the servers and the problems found; return 1 if there are problems."""
+    """Print the servers, the problems found, and notes about policies; return 1 if there are problems."""
     return signals.run(_run(arguments))
 
 
@@ -33,9 +38,24 @@ async def _run(arguments: Namespace) -> int:
         f"{each.name}: 'views': {problem}" for each in config.upstreams for problem in _folder_problems(each.views)
     ]
     terminal.console().print(upstreams.table(states))
-    for problem in problems:
-        terminal.print_stderr(problem)
+    for line in [*problems, *(note for each in config.upstreams for note in _policy_notes(each.policy))]:
+        terminal.print_stderr(line)
     return 1 if problems or any(state.problem is not None for state in states) else 0
+
+
+def _policy_notes(policy: Policy | None) -> list[str]:
+    """A note for each tool whose rules are all for some callers, which hides it from the others."""
+    if policy is None or policy.file is None:
+        return []
+    _, text = read_json(policy.file, "policy", InvalidPolicy)
+    notes: list[str] = []
+    for name, tool in policy.tools.items():
+        if not tool.is_for_everybody:
+            line = last_line(text, ("tools", name, "rules", len(tool.rules) - 1))
+            notes.append(
+                f"{policy.file}:{line}: note: tool {name!r} is hidden from callers who meet no rule; {_ADVICE}"
+            )
+    return notes
 
 
 def _folder_problems(folder: Path | None) -> list[str]:

@@ -29,7 +29,7 @@ from louver.server.policy.visible_tools import VisibleTools
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from louver.catalogue.policy.policy import Rule, ToolPolicy
+    from louver.catalogue.policy.policy import Rule
     from louver.core.json import Schema
     from louver.gateway.config.model import Config
 
@@ -39,7 +39,7 @@ _PRINCIPAL_PARTS: Final = ("role", "scope", "client", "subject")
 
 
 def run(arguments: Namespace) -> int:
-    """Print the visible fields and the schema; return 1 if the policy does not name the tool."""
+    """Print the visible fields and the schema; return 1 if the policy hides the tool."""
     principal, config = parse_principal(arguments.who), _config(arguments)
     if arguments.policy is not None:
         policy = Policy.read(Path(arguments.policy), _PLACEHOLDER_KEY)
@@ -53,8 +53,12 @@ def run(arguments: Namespace) -> int:
     definition = _definition(arguments, config)
     if (problem := None if definition is None else tool_policy.mismatch_reason(definition)) is not None:
         raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
+    rule = tool_policy.rule_for(principal)
+    if rule is None:
+        print(f"{arguments.tool}: not there for this caller: no rule matches. A last rule without 'who' is for all.")
+        return 1
     visible = None if definition is None else VisibleTools(arguments.tool, policy).visible_tool(definition, principal)
-    _show(tool_policy, tool_policy.ruling(principal), definition)
+    _show(rule, definition)
     if visible is not None and visible.listed_schema is not None:
         write(visible.listed_schema)
     return 0
@@ -115,16 +119,9 @@ async def _fetch_definition(tool: str, config: Config) -> dict[str, Any]:
     return found[tool]
 
 
-def _show(tool_policy: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str, Any] | None) -> None:
+def _show(rule: Rule, definition: dict[str, Any] | None) -> None:
     console = terminal.console()
-    names = ", ".join(repr(rule.name) for rule in rules)
-    is_single_match = len(rules) == 1 and len(tool_policy.rules) > 1
-    summary = (
-        f"By rule {names}."
-        if is_single_match or len(tool_policy.rules) == 1
-        else f"No rule is met, so all are: {names}."
-    )
-    console.print(terminal.literal_text(summary))
+    console.print(terminal.literal_text(f"By rule {rule.name!r}."))
     if definition is None:
         console.print("To see the fields and the schema, name a server, or the output schema with --schema.")
         return
@@ -132,19 +129,16 @@ def _show(tool_policy: ToolPolicy, rules: tuple[Rule, ...], definition: dict[str
     if schema is None:
         console.print("The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.")
         return
-    console.print(_table(rules, schema))
+    console.print(_table(rule, schema))
 
 
-def _table(rules: tuple[Rule, ...], schema: Schema) -> Table:
+def _table(rule: Rule, schema: Schema) -> Table:
     table = Table()
     table.add_column("field", overflow="fold")
     table.add_column("is")
     table.add_column("by rule")
-    by_rule = [(rule.name, Visibility([rule.fields], schema, _PLACEHOLDER_KEY)) for rule in rules]
+    visibility = Visibility(rule.fields, schema, _PLACEHOLDER_KEY)
     for member in outline(schema):
-        fates = [(visibility.fate(member.path), name) for name, visibility in by_rule]
-        fate = next((each for each in fates if each[0] == "dropped"), None) or next(
-            (each for each in reversed(fates) if each[0] != "seen"), ("seen", "")
-        )
-        table.add_row(*map(terminal.literal_text, (str(member.path), *fate)))
+        fate = visibility.fate(member.path)
+        table.add_row(*map(terminal.literal_text, (str(member.path), fate, "" if fate == "seen" else rule.name)))
     return table

@@ -42,15 +42,18 @@ def key_of(name: str) -> str:
 
 def _key(name: str) -> str:
     # Invisible characters separate letters from accents, so they go first; folding can produce further ones.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _seen(name)).casefold()).casefold()
-    return _seen(folded).strip()
+    visible = without_invisible(name, controls=True)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold()).casefold()
+    return without_invisible(folded, controls=True).strip()
 
 
 _kept = lru_cache(maxsize=1024)(_key)
 
 
-def _seen(name: str) -> str:
-    return "".join(each for each in _UNSEEN.sub("", name) if unicodedata.category(each) not in ("Cc", "Cf"))
+def without_invisible(text: str, *, controls: bool = False) -> str:
+    """The text without invisible characters; `controls`: also without control characters."""
+    invisible = ("Cc", "Cf") if controls else ("Cf",)
+    return "".join(each for each in _UNSEEN.sub("", text) if unicodedata.category(each) not in invisible)
 
 
 class TwinMask(Mask):

@@ -4,16 +4,14 @@
     S       {"properties": {"id": {"type": "integer"}, "kind": {"enum": ["ssn", "passport"]}}}
     ->      {"properties": {"id": {"type": "integer"}, "kind": {}}}
 
-A text reveals a name that it holds as a word, in any variant (`name_variants`). Source: PRIVACY.md, P6.
+Source: PRIVACY.md, P6.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object, members, strings
-from louver.core.policy.name_variants import key_of
 from louver.core.schema import type_bounds
 from louver.core.schema.budget import Budget, OverBudget
 from louver.core.schema.combine import either, typed
@@ -21,9 +19,8 @@ from louver.core.schema.references import UnknownDialect, document
 from louver.core.schema.type_bounds import Kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from louver.core.json import Json, Schema
+    from louver.core.json import Schema
+    from louver.core.policy.revealed_names import Names
 
 
 # Keywords with a schema or a list of schemas, which get looser with it.
@@ -36,37 +33,6 @@ _LOOSENS_NAMED = frozenset({"properties", "dependentSchemas", "$defs"})
 _NOT_BY = frozenset(
     {"not", "if", "then", "else", "oneOf", "unevaluatedItems", "unevaluatedProperties", "maxContains", "contains"}
 )
-
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
-
-
-class Names:
-    """Names that must not be revealed."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        keys = sorted({key for name in names if (key := key_of(name))}, key=len, reverse=True)
-        self._pattern = re.compile(f"(?<![^\\W_])(?:{'|'.join(map(re.escape, keys))})(?![^\\W_])") if keys else None
-
-    def are_in_text(self, text: str) -> bool:
-        """Whether a text reveals one of them."""
-        if self._pattern is None:
-            return False
-        # A key has no control characters, but line breaks separate words: the text is searched both ways.
-        return any(self._pattern.search(key_of(each)) for each in {text, _CONTROLS.sub(" ", text)})
-
-    def are_in(self, value: Json) -> bool:
-        """Whether a string or a member name within a value reveals one of them."""
-        todo: list[Json] = [value]
-        while todo:
-            value = todo.pop()
-            if isinstance(value, str) and self.are_in_text(value):
-                return True
-            if is_array(value):
-                todo += value
-            elif is_object(value):
-                todo += value
-                todo += value.values()
-        return False
 
 
 def redact_schema(schema: Schema, names: Names) -> Schema:

@@ -5,7 +5,7 @@
     visible   {"id": 1, "name": "Ann", "contact": {"email": "p:Zk3xVb9qLm2TfA0sWc8dRg"}}
 
 Law: `Visibility(...).of(value)` of a valid value is valid under `Visibility(...).schema`
-(`tests/core/test_visible_laws.py`).
+(`tests/core/test_visible_laws.py`), unless a string that holds JSON has to fit a pattern or a length there.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from louver.core.cached import cached_property
 from louver.core.json import Json, canonical, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, remade
 from louver.core.paths.path import FieldPath, fold
+from louver.core.policy.embedded_json import Denial, prune_strings
 from louver.core.policy.masking import HIDDEN, hidden, hide
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
-from louver.core.policy.redacted_schema import Names, redact_schema
+from louver.core.policy.redacted_schema import redact_schema
+from louver.core.policy.revealed_names import Names
 from louver.core.project import project
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, derive
-from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
+from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped, within, within_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from louver.core.json import Schema
 
@@ -64,34 +66,28 @@ class Fields:
 
 
 class Visibility:
-    """The visible part of one tool's output: what every rule allows. `ProjectionLimit` for too many paths together."""
+    """The visible part of one tool's output under one rule. `ProjectionLimit` for too many paths together."""
 
     # No schema mentions a denied name. A denied name covers all of its variants, an allowed name just itself.
     # `key` is the secret of pseudonyms. `wrapper` is the property with the values as JSON text; paths may include it.
 
-    def __init__(
-        self, rules: Sequence[Fields], schema: Schema | None, key: bytes = b"", wrapper: str | None = None
-    ) -> None:
+    def __init__(self, fields: Fields, schema: Schema | None, key: bytes = b"", wrapper: str | None = None) -> None:
         self._source: Schema = True if schema is None else schema
         self._wrapped = schema is not None and is_wrapped(schema)
         self._key = key
         names = names_in(self._source)
         self._named = {
             step
-            for fields in rules
             for path in (*fields.allow, *fields.deny, *fields.mask, *fields.hash)
             for step in path.steps
             if step is not None
         }
         if wrapper is not None:
-            rules = [_fields_in_text(fields, wrapper) for fields in rules]
-        steps = [step for fields in rules for step in self._steps_of(fields, names)]
-        # Denials apply last and together: nothing then mentions a name that another rule hides, allows or looks into.
-        if deny := tuple(path for fields in rules for path in fields.deny):
-            masks = self._denial_masks(fold(deny), names, NONE)
-            steps.append(_Step(*masks, project, _derived, names=_last_names(deny)))
+            fields = _fields_in_text(fields, wrapper)
+        steps = self._steps_of(fields, names)
         shown = [step for step in steps if step.mask is not ALL]
         self._steps = sorted(shown, key=lambda step: (_ORDER.index(step.does), step.mask.exclude))
+        self._denials = [Denial(step.of, step.mask, step.text_mask) for step in self._steps if step.mask.exclude]
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -110,7 +106,7 @@ class Visibility:
                 value = {**rest, WRAPPER: step.of(value[WRAPPER], step.mask.child(WRAPPER))}
             else:
                 value = step.of(value, step.mask)
-        return value
+        return prune_strings(value, self._denials)
 
     @cached_property
     def schema(self) -> Schema:
@@ -120,11 +116,12 @@ class Visibility:
     @cached_property
     def unseen(self) -> Names:
         """The names of the schema, and the denied ones, that occur nowhere in the visible part."""
-        return Names(self._denied)
+        return Names(self._denied, names_in(self._derived))
 
     def unseen_besides(self, schema: Schema) -> Names:
         """The same without the argument names of an input schema."""
-        return Names(self._denied - arguments_in(schema))
+        arguments = arguments_in(schema)
+        return Names(self._denied - arguments, arguments | names_in(self._derived))
 
     @cached_property
     def _denied(self) -> set[str]:
@@ -169,11 +166,15 @@ class Visibility:
             steps.append(_Step(mask, mask, project, _derived))
         if fields.hash:
             stands = {"type": "string", "pattern": _HASH_PATTERN}
-            steps.append(_hiding(self._denial_masks(fields.hash, names, HIDDEN), "hashed", stands, self._pseudonym))
+            masks = self._denial_masks(fields.hash, names, HIDDEN)
+            steps.append(_hiding(masks, _text_mask(fields.hash, HIDDEN), "hashed", stands, self._pseudonym))
         if fields.mask:
-            steps.append(
-                _hiding(self._denial_masks(fields.mask, names, HIDDEN), "masked", {"const": MASKED}, _mask_value)
-            )
+            masks = self._denial_masks(fields.mask, names, HIDDEN)
+            steps.append(_hiding(masks, _text_mask(fields.mask, HIDDEN), "masked", {"const": MASKED}, _mask_value))
+        if fields.deny:
+            masks = self._denial_masks(fields.deny, names, NONE)
+            text_mask = _text_mask(fields.deny, NONE)
+            steps.append(_Step(*masks, project, _derived, text_mask, names=_last_names(fields.deny)))
         return steps
 
     def _denial_masks(self, paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
@@ -195,6 +196,7 @@ class _Step:
     written: Mask  # for schemas, by the names that they have
     of: Callable[[Json, Mask], Json]
     derive: Callable[[Schema, Mask, bool], Derived]
+    text_mask: Mask = ALL  # for JSON in strings
     does: Fate = "dropped"  # what becomes of what the mask names
     names: frozenset[str] = frozenset()  # that it denies
 
@@ -206,20 +208,28 @@ def _derived(schema: Schema, mask: Mask, wrapped: bool) -> Derived:
     return derive(schema, mask, wrapped=wrapped, silent=True)
 
 
-def _hiding(masks: tuple[Mask, Mask], does: Fate, stands: Schema, put: Callable[[Json], Json]) -> _Step:
+def _hiding(
+    masks: tuple[Mask, Mask], text_mask: Mask, does: Fate, stands: Schema, put: Callable[[Json], Json]
+) -> _Step:
     def of(value: Json, mask: Mask) -> Json:
         return hide(value, mask, put)
 
     def derived(schema: Schema, mask: Mask, wrapped: bool) -> Derived:
         return hidden(schema, mask, stands, put, wrapped=wrapped)
 
-    return _Step(*masks, of, derived, does)
+    return _Step(*masks, of, derived, text_mask, does)
 
 
 def _denial_masks(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
     """The masks of denied paths: by name variants for values, by the schema's own names for schemas."""
     written = exclude_mask(with_twins(paths, names))
     return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else remade(written, out))
+
+
+def _text_mask(paths: tuple[FieldPath, ...], out: Mask) -> Mask:
+    """The mask of denied paths for JSON in any string: from its root, with or without a wrapper's name."""
+    unwrapped = (path for name in TEXT_WRAPPERS for path in within_text(name, paths) if path.steps)
+    return twinned(exclude_mask(keyed(fold((*paths, *unwrapped)))), out)
 
 
 def _around(wrapper: Mask, beside: Mask) -> Mask:

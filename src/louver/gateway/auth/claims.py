@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _CLIENT_CLAIMS: Final = ("client_id", "azp", "cid", "appid")
 
 
+# Of OpenID Connect Core, sections 2 and 3.3.2.11: the digests of other tokens, and the nonce of the client.
+_ID_TOKEN_CLAIMS: Final = ("nonce", "at_hash", "c_hash")
+
+
 def access_token_from(claims: Mapping[str, Any]) -> AccessToken | None:
     """Return the access token; `None` if the claims name neither client nor subject, or an impossible issuer."""
     client = next(filter(None, (_text(claims, name) for name in _CLIENT_CLAIMS)), None)
@@ -42,6 +46,18 @@ def access_token_from(claims: Mapping[str, Any]) -> AccessToken | None:
 def is_for_audience(claims: Mapping[str, Any], audience: str | None) -> bool:
     value = claims.get("aud")
     return audience in ([value] if isinstance(value, str) else strings(value))
+
+
+def is_access_token(claims: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
+    """Whether a token is an access token: an ID token is for its client alone. Source: RFC 9068 section 4."""
+    kind = str(header.get("typ", "JWT")).lower().removeprefix("application/")
+    if kind != "jwt":
+        return kind == "at+jwt"
+    # Many issuers type neither: Keycloak and Cognito name the kind in claims; the others are of ID tokens alone.
+    named = [str(claims[name]).lower() for name in ("typ", "token_use") if name in claims]
+    if named:
+        return all(kind in ("bearer", "access", "at+jwt") for kind in named)
+    return not any(name in claims for name in _ID_TOKEN_CLAIMS)
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from louver.core import json
 from louver.core.json import members
 from louver.errors import AuthUnavailable
-from louver.gateway.auth.claims import access_token_from, is_for_audience
+from louver.gateway.auth.claims import access_token_from, is_access_token, is_for_audience
 from louver.gateway.auth.fetch import fetch
 from louver.limits import (
     CLOCK_SKEW_S,
@@ -92,6 +92,8 @@ class IntrospectionVerifier:
         expires, not_before = claims.get("exp", now), claims.get("nbf", now)
         if self._auth.issuer is not None and claims.get("iss", self._auth.issuer) != self._auth.issuer:
             return "it is of another issuer"
+        if not is_access_token(claims, {}):
+            return "it is not an access token"
         if not is_for_audience(claims, self._auth.audience):
             return "it is for another audience"
         if not isinstance(expires, int | float) or not isinstance(not_before, int | float):

@@ -61,7 +61,8 @@ class JwksCache:
             try:
                 self._update(await self._read())
             except (AuthUnavailable, OSError, json.NotJson, UnicodeDecodeError) as error:
-                reason = error if isinstance(error, AuthUnavailable | json.NotJson) else type(error).__name__
+                known = error.strerror if isinstance(error, OSError) else str(error)
+                reason = type(error).__name__ if isinstance(error, UnicodeDecodeError) else known
                 logger.error("the issuer's keys cannot be read: %s", reason)
                 if self._clock() - self._read_at >= JWKS_KEPT_S:
                     self._keys, self._prepared = [], {}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import jwt
 
-from louver.catalogue.files.open_regular import regular
-from louver.gateway.auth.claims import access_token_from
+from louver.catalogue.files.open_regular import trusted
+from louver.gateway.auth.claims import access_token_from, is_access_token
 from louver.gateway.auth.fetch import fetch
 from louver.gateway.auth.keys import JwksCache
 from louver.limits import CLOCK_SKEW_S, MAX_AUTH_BYTES, MAX_TOKEN_CHARACTERS
@@ -60,6 +60,9 @@ class JwtVerifier:
             # Only the error's class: PyJWT's message can quote the token's content.
             logger.info("a token is not taken: %s", type(error).__name__)
             return None
+        if not is_access_token(claims, header):
+            logger.info("a token is not taken: it is not an access token")
+            return None
         return access_token_from(claims)
 
 
@@ -68,5 +71,5 @@ async def _read_file(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=trusted) as file:
         return file.read(MAX_AUTH_BYTES)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import stat
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.provider import AccessToken
 
 from louver.catalogue.files.line_numbers import nearest_line
-from louver.catalogue.files.open_regular import regular
+from louver.catalogue.files.open_regular import secret
 from louver.errors import InvalidConfig
 from louver.gateway.config.validate import check, parse_json
 
@@ -67,15 +65,11 @@ def digest_of(token: str) -> str:
 
 def _read(file: Path) -> Mapping[str, AccessToken]:
     try:
-        with open(file, "rb", opener=regular) as opened:
-            mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
+        with open(file, "rb", opener=secret) as opened:
             text = opened.read().decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidConfig(f"the tokens cannot be read: {reason}", file=str(file)) from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        message = f"others than its owner can read or write it (mode {mode:o}): expected 600, by chmod 600"
-        raise InvalidConfig(message, file=str(file))
     content = parse_json(text, str(file))
     check(content, text, str(file), part="tokens")
     try:

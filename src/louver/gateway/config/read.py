@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.line_numbers import nearest_line
+from louver.catalogue.files.open_regular import trusted_or_pipe
 from louver.catalogue.grants import MIN_KEY_BYTES
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
@@ -32,16 +33,14 @@ from louver.server.results.results import KeptResults
 from louver.server.results.store import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
 
-    Opener = Callable[[str, int], int]
 
-
-def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener | None = None) -> Config:
-    """The configuration in a file. Without an `opener` the file may also be a pipe, which is waited for."""
+def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener = trusted_or_pipe) -> Config:
     text = read_text(path, opener)
     content = parse_json(text, str(path))
     check(content, text, str(path))
@@ -74,7 +73,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Ope
     )
 
 
-def read_text(path: Path, opener: Opener | None = None) -> str:
+def read_text(path: Path, opener: Opener) -> str:
     """The text of a UTF-8 file, without a byte order mark."""
     try:
         with open(path, encoding="utf-8-sig", opener=opener) as file:

@@ -9,7 +9,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from louver.catalogue.files.open_regular import regular
+from louver.catalogue.files.open_regular import trusted
 from louver.errors import InvalidConfig, InvalidPolicy
 from louver.gateway.config.read import read_config
 
@@ -42,8 +42,8 @@ class ConfigFile:
             return False
         self._stamps = stamps
         try:
-            # Only regular files: a pipe was read to its end at the start.
-            config = read_config(self._path, self._environ, regular)
+            # A pipe was read to its end at the start.
+            config = read_config(self._path, self._environ, trusted)
         except (InvalidConfig, InvalidPolicy) as error:
             logger.error("the configuration stays as it was: %s", error)
             return False

@@ -17,7 +17,7 @@ local getmetatable, collectgarbage, clock = debug.getmetatable, collectgarbage, 
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
 local match, repeated, sub = string.match, string.rep, string.sub
 local concat, insert, remove, length = table.concat, table.insert, table.remove, utf8.len
-local pack, unpack, seed = table.pack, table.unpack, math.randomseed
+local pack, unpack, seed, random = table.pack, table.unpack, math.randomseed, math.random
 local create, resume, yield, status = coroutine.create, coroutine.resume, coroutine.yield, coroutine.status
 local running, isyieldable, close = coroutine.running, coroutine.isyieldable, coroutine.close
 local raise, stop, watch, line_of = louver.raise, louver.stop, louver.watch, louver.line_of
@@ -307,8 +307,9 @@ local function safe_format(pattern, ...)
   return format(pattern, unpack(given, 1, given.n))
 end
 
---- math.randomseed would otherwise return seeds made from an address and the time.
+--- math.randomseed would otherwise return its seeds, and without arguments make them from an address and the time.
 local function safe_randomseed(...)
+  if select("#", ...) == 0 then return safe_randomseed(random(0), random(0)) end
   seed(...)
 end
 

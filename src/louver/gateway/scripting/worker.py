@@ -10,6 +10,7 @@ A frame is a length in 4 bytes, big-endian, then JSON.
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +62,8 @@ def _lua() -> tuple[Any, Callable[[bytes], bytes]]:
         attribute_filter=_refuse,
         max_memory=MAX_SCRIPT_HEAP,
     )
+    # Lua's own seed is an address and the time, which are equal in processes forked within a second.
+    lua.execute(b"math.randomseed(...)", *struct.unpack("=2q", os.urandom(16)))
     # The Lua files share this table.
     shared = lua.table()
     return lua, [lua.execute(part, shared, name=b"=prelude", mode=b"t") for part in _LUA_SOURCES][-1]

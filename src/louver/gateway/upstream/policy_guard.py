@@ -25,6 +25,7 @@ from louver.server.policy.visible_tools import with_distinct_names
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from louver.catalogue.policy.principal import Principal
     from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.upstream.session import Session
     from louver.jsonrpc.codec import Params
@@ -57,8 +58,8 @@ class Guard:
         answer = self.enforcer.check_client_request(method, params)
         if answer is not None:
             return modern_result(method, answer, None) if caller.client.is_modern else answer
-        tool = await self._tool(session, params["name"], caller.record) if method == "tools/call" else None
         principal, record = caller.identity.principal, caller.record
+        tool = await self._tool(session, params["name"], principal, record) if method == "tools/call" else None
         try:
             raw = Raw(await ask(self.filtered(caller), params))
         except JsonRpcError as error:
@@ -73,8 +74,8 @@ class Guard:
             filter_result = partial(self.enforcer.visible_result, raw, record)
         return (await in_thread(filter_result) if raw.is_large else filter_result()).value
 
-    async def _tool(self, session: Session, name: str, record: CallRecord) -> dict[str, Any]:
-        """The definition of a tool; hidden and missing tools give the same error."""
+    async def _tool(self, session: Session, name: str, principal: Principal, record: CallRecord) -> dict[str, Any]:
+        """The definition of a tool; tools that are missing or hidden from the caller give the same error."""
         known = self._tools.get(session)
         if known is None or known[0] != session.lists.generation or name not in known[1]:
             state = session.lists.generation
@@ -84,7 +85,7 @@ class Guard:
                 raise self.enforcer.refusal(error, record) from None
             known = self._tools[session] = (state, {tool["name"]: tool for tool in with_distinct_names(tools)})
         tool = known[1].get(name)
-        if tool is None or self.enforcer.rules_of(tool) is None:
+        if tool is None or not self.enforcer.serves(tool, principal):
             raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
         return tool
 

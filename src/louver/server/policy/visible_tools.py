@@ -27,10 +27,10 @@ from louver.limits import MAX_VISIBLE_TOOLS
 from louver.server.policy.message_filter import MessageFilter
 
 if TYPE_CHECKING:
-    from louver.catalogue.policy.policy import Policy, ToolPolicy
+    from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Json, Schema
-    from louver.core.policy.redacted_schema import Names
+    from louver.core.policy.revealed_names import Names
 
 logger = logging.getLogger(__name__)
 
@@ -48,20 +48,17 @@ class VisibleTools(MessageFilter):
     def visible_tool(
         self, tool: dict[str, Any], principal: Principal, wrapper: str | None = None, *, in_text: bool = False
     ) -> VisibleTool:
-        """The visible part of a tool's output; `wrapper` holds it as text, `in_text` means that no schema applies."""
-        tool_policy = self.policy.of(tool["name"])
-        assert tool_policy is not None, "a tool without rules is not there"
-        rules = tool_policy.ruling(principal)
+        """The visible part of a served tool's output; `wrapper` holds it as text, `in_text`: no schema applies."""
+        rule = self._rule_for(tool["name"], principal)
+        assert rule is not None, "a tool without a rule for the caller is not there"
         declared: Schema | None = tool.get("outputSchema")
-        key = (tool["name"], tuple(rule.name for rule in rules), wrapper, in_text)
+        key = (tool["name"], rule.name, wrapper, in_text)
         # Lists and large answers are processed in threads.
         with self._lock:
             known = self._visible_tools.get(key)
             if known is None or known[0] != declared:
                 schema = None if in_text else schema_unless_text(declared)
-                seen = VisibleTool(
-                    Visibility([rule.fields for rule in rules], schema, self.policy.key, wrapper), declared
-                )
+                seen = VisibleTool(Visibility(rule.fields, schema, self.policy.key, wrapper), declared)
                 known = self._visible_tools[key] = (declared, seen)
                 if len(self._visible_tools) > MAX_VISIBLE_TOOLS:
                     self._visible_tools.popitem(last=False)
@@ -69,24 +66,34 @@ class VisibleTools(MessageFilter):
             return known[1]
 
     def hides(self, tool: str, principal: Principal, path: FieldPath) -> bool:
-        definition = self._served_definition(tool)
+        definition = self._served_definition(tool, principal)
         return definition is None or self.visible_tool(definition, principal).visibility.hides(path)
 
     def hidden_names(self, tool: str, principal: Principal) -> Names | None:
-        """The names that texts about a tool must not reveal to a caller; `None` if the tool is not served."""
-        definition = self._served_definition(tool)
+        """The names that texts about a tool must not reveal to a caller; `None` if the caller is not served it."""
+        definition = self._served_definition(tool, principal)
         return None if definition is None else self.visible_tool(definition, principal).hidden_names(definition)
 
     def is_served(self, tool: str) -> bool:
-        return self._served_definition(tool) is not None
+        """Whether a tool is served to anybody, as far as it was listed and is still cached."""
+        with self._lock:
+            return self._checked_tools.get(tool, (None, None))[1] is not None
 
     def names_of(self, tool: str, principal: Principal) -> frozenset[str]:
         """The names in a tool's output schema, as far as the tool was listed."""
-        definition = self._served_definition(tool)
+        definition = self._served_definition(tool, principal)
         return frozenset() if definition is None else self.visible_tool(definition, principal).names
 
-    def rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
-        """The rules of a tool; `None` if it is not served, which is logged if the policy does not fit it."""
+    def serves(self, tool: dict[str, Any], principal: Principal) -> bool:
+        """Whether a caller is served a tool: the policy fits it, else that is logged, and has a rule for the caller."""
+        tool_policy = self._rules_of(tool)
+        return tool_policy is not None and tool_policy.rule_for(principal) is not None
+
+    def _rule_for(self, tool: str, principal: Principal) -> Rule | None:
+        tool_policy = self.policy.of(tool)
+        return None if tool_policy is None else tool_policy.rule_for(principal)
+
+    def _rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
         name: str = tool["name"]
         tool_policy = self.policy.of(name)
         if tool_policy is None:
@@ -104,15 +111,15 @@ class VisibleTools(MessageFilter):
                 self._checked_tools.popitem(last=False)
         return checked[1]
 
-    def _served_definition(self, tool: str) -> dict[str, Any] | None:
-        """The definition of a served tool, as far as it was listed and is still cached."""
+    def _served_definition(self, tool: str, principal: Principal) -> dict[str, Any] | None:
+        """The definition of a tool that a caller is served, as far as it was listed and is still cached."""
         with self._lock:
             definition, rules = self._checked_tools.get(tool, (None, None))
-        return None if rules is None else definition
+        return None if rules is None or rules.rule_for(principal) is None else definition
 
     def listed_definition(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
-        """A tool as a caller is listed it, if it is served."""
-        if self.rules_of(tool) is None:
+        """A tool as a caller is listed it, if the caller is served it."""
+        if not self.serves(tool, principal):
             return None
         try:
             seen = self.visible_tool(tool, principal)
