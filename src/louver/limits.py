@@ -325,7 +325,8 @@ MAX_HTTP_HEAD = 16 * 1024
 """Bytes of HTTP without progress, such as an unfinished head, from clients and upstreams; the default of h11."""
 
 MAX_LINES_A_TURN = 1000
-"""Lines of an event stream that are read before other tasks have a turn, 0.5 ms; an event counts as 250."""
+MAX_EVENTS_A_TURN = 4
+"""Lines and events of an upstream's stream that are read before other tasks have a turn: some 0.5 ms each."""
 
 MAX_UPSTREAM_PENDING = 1024 * 1024
 """Unread bytes of an upstream. Over it the gateway stops reading, so that the upstream waits."""

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.concurrency.budget import Budget, BudgetByKey
+from louver.concurrency.budget import BudgetByKey, PeerBudget
 
 
 def test_what_is_over_a_budget_is_refused_until_something_is_given_back():
     """TRUST.md: over budget, that peer is refused."""
-    budget = Budget(2)
+    budget = PeerBudget(2)
     assert [budget.take(), budget.take(), budget.take()] == [True, True, False]
     budget.give_back()
     assert [budget.take(), budget.take(), budget.used] == [True, False, 2]
@@ -19,7 +19,7 @@ def test_what_is_over_a_budget_is_refused_until_something_is_given_back():
 
 def test_an_amount_is_taken_whole_or_not_at_all():
     """Ours: half of it would be of no use."""
-    budget = Budget(100)
+    budget = PeerBudget(100)
     assert [budget.take(60), budget.take(60), budget.used] == [True, False, 60]
     assert [budget.take(40), budget.used] == [True, 100]
 
@@ -27,7 +27,7 @@ def test_an_amount_is_taken_whole_or_not_at_all():
 def test_only_what_was_taken_can_be_given_back():
     """Ours: a budget that grows by mistake is none."""
     with pytest.raises(AssertionError):
-        Budget(2).give_back()
+        PeerBudget(2).give_back()
 
 
 def test_one_key_does_not_use_what_is_anothers():

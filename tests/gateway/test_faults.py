@@ -108,6 +108,25 @@ async def answers(client, tool, seconds=SOON_S):
             pass
 
 
+# What an upstream asks
+
+
+@every_era
+@pytest.mark.parametrize("server", ["bad", "web"])
+async def test_a_ping_in_the_middle_of_a_call_is_answered_by_the_gateway(client, server):
+    """TRUST.md, row 11: to a 2026-07-28 client it became `input_required`."""
+    assert (await client.call(f"{server}__ask", asks="ping"))["answered"]["result"] == {}
+    assert client.questions == []
+
+
+@every_era
+@pytest.mark.parametrize("server", ["bad", "web"])
+async def test_a_method_that_no_client_has_is_refused_by_the_gateway(client, server):
+    """JSON-RPC: -32601."""
+    assert (await client.call(f"{server}__ask", asks="x.y/unknown"))["answered"]["error"]["code"] == -32601
+    assert client.questions == []
+
+
 # What an upstream answers
 
 

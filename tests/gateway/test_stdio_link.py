@@ -14,7 +14,7 @@ import pytest
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive
 from gateway.served import until
-from louver.concurrency.budget import Budget
+from louver.concurrency.budget import PeerBudget
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.transports import process
 from louver.gateway.transports.budgets import UpstreamBudgets
@@ -233,7 +233,7 @@ async def test_requests_of_an_upstream_are_counted_over_all_its_processes(ears):
 
     ears.answers["roots/list"] = later
     budgets = UpstreamBudgets()
-    budgets.questions = Budget(1)
+    budgets.questions = PeerBudget(1)
     async with (
         opened(StdioTransport(FAULTY, listener=ears, budgets=budgets)) as one,
         opened(StdioTransport(FAULTY, listener=ears, budgets=budgets)) as other,

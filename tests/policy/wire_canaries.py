@@ -46,6 +46,7 @@ INFO = {"name": "canaries", "version": "1"}
 ADMIN, PLAIN = "the-token-of-an-admin", "the-token-of-a-guest"
 SUBJECT = {"subject": "ann", "client": "desk"}
 SOON_S = 10
+AT_ONCE_S = 0.02
 
 
 class Server:
@@ -125,6 +126,11 @@ class Client:
         self.session = head.get(b"mcp-session-id", b"").decode()
         await self.send("POST", {"method": "notifications/initialized"}, self._of_session())
 
+    async def close(self) -> None:
+        """End the session, if there is one."""
+        if self.session:
+            await self.send("DELETE", None, self._of_session())
+
     async def post(self, method: str, params: dict[str, Any], *, session: str | None = None, stop: int | None = None):
         """Send a request in a session, one's own by default; at most `stop` bytes of the response are read."""
         message = {"id": 7, "method": method, "params": params}
@@ -183,9 +189,12 @@ class Client:
             return await reader.read(stop)
         raw = b""
         with suppress(TimeoutError, ConnectionError):
-            async with asyncio.timeout(SOON_S if whole else 0.02):
+            async with asyncio.timeout(SOON_S) as deadline:
                 while piece := await reader.read(2**16):
                     raw += piece
+                    if not whole:
+                        # What is there to be resumed comes right behind the head.
+                        deadline.reschedule(asyncio.get_running_loop().time() + AT_ONCE_S)
         return raw
 
     def _of_session(self, session: str | None = None) -> dict[str, str]:
@@ -198,9 +207,11 @@ def by_h11(verb: str, raw: bytes) -> tuple[dict[bytes, bytes], bytes]:
     http = h11.Connection(h11.CLIENT)
     http.send(h11.Request(method=verb, target="/", headers=[("host", "h")]))
     http.send(h11.EndOfMessage())
-    http.receive_data(raw)
     head, body = {}, b""
-    while type(event := http.next_event()) not in (h11.NEED_DATA.__class__, h11.EndOfMessage, h11.PAUSED.__class__):
+    if not raw:
+        return head, body
+    http.receive_data(raw)
+    while (event := http.next_event()) not in (h11.NEED_DATA, h11.PAUSED) and not isinstance(event, h11.EndOfMessage):
         if isinstance(event, h11.Response):
             head = dict(event.headers)
         elif isinstance(event, h11.Data):
@@ -296,6 +307,8 @@ class Run:
         for attempt in rng.sample(ATTEMPTS, rng.choice((2, 3, 4))):
             await attempt(self, case, guest, admin.session, events, kept)
             self.counts[attempt.__name__.strip("_")] += 1
+        for client in (admin, guest):
+            await client.close()
         self.counts["denied tokens"] += len(case.denied)
         self.counts["answered"] += any(b'"tools"' in heard or b'"content"' in heard for heard in guest.heard)
         out = [heard.decode("utf-8", "replace") for heard in guest.heard]
@@ -358,10 +371,12 @@ class Run:
         self.behind.hold()
         admin = Client(self.port, ADMIN)
         call = asyncio.create_task(admin.modern("tools/call", {"name": TOOL, "arguments": {}}))
-        async with asyncio.timeout(SOON_S):
-            await self.behind.reached.wait()
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
+        # After a reload the admin may see nothing: the call is refused then.
+        reached = asyncio.create_task(self.behind.reached.wait())
+        await asyncio.wait({call, reached}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (call, reached):
+            task.cancel()
+        await asyncio.gather(call, reached, return_exceptions=True)
         self.behind.released.set()
         await guest.modern("tools/call", {"name": TOOL, "arguments": {}, "_meta": case.meta})
 

@@ -1,6 +1,6 @@
 """Budgets: a bound on how much of something one peer has at once.
 
-connections = Budget(400)
+connections = PeerBudget(400)
 connections.take()              `True`, and one more is in use; `False`, and nothing has changed, once 400 are
 connections.give_back()         when it has ended, however it has ended
 BudgetByKey(50).take(address)   one budget of 50 for each address; an address that uses nothing takes no memory
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 
-class Budget:
+class PeerBudget:
     __slots__ = ("limit", "used")
 
     def __init__(self, limit: int) -> None:
@@ -38,7 +38,7 @@ class BudgetByKey:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._budgets: dict[Hashable, Budget] = {}
+        self._budgets: dict[Hashable, PeerBudget] = {}
 
     def __len__(self) -> int:
         """The keys that use anything."""
@@ -49,7 +49,7 @@ class BudgetByKey:
 
     def take(self, key: Hashable, amount: int = 1) -> bool:
         """Use a part of what is left to a key; `False` if less is left."""
-        budget = self._budgets.get(key) or Budget(self.limit)
+        budget = self._budgets.get(key) or PeerBudget(self.limit)
         if not budget.take(amount):
             return False
         self._budgets[key] = budget

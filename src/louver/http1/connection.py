@@ -199,7 +199,7 @@ class Response:
         return b"".join(pieces)
 
     async def finish(self) -> None:
-        """Read the rest as it is, if it is short, so that the connection can be reused."""
+        """Read the rest without decompressing it, if it is short, so that the connection can be reused."""
         left = MAX_UPSTREAM_REST
         try:
             async with asyncio.timeout(UPSTREAM_GOODBYE_SECONDS):

@@ -22,12 +22,12 @@ from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    from louver.concurrency.budget import Budget
+    from louver.concurrency.budget import PeerBudget
     from louver.http1.connection import Response
 
 
 class ConnectionPool:
-    def __init__(self, url: str, connections: Budget, idle: Budget) -> None:
+    def __init__(self, url: str, connections: PeerBudget, idle: PeerBudget) -> None:
         try:
             self._url = httpx2.URL(url)
         except httpx2.InvalidURL:

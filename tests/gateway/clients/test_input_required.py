@@ -57,6 +57,18 @@ async def test_a_question_that_was_taken_back_takes_no_answer():
     assert await calls.call(turn(), "tools/call", again, OWNER, send) == {"content": [], "without": True}
 
 
+@pytest.mark.parametrize("method", ["ping", "tasks/get", "x.y/unknown"])
+async def test_only_what_a_result_may_ask_for_is_asked(method):
+    """MCP 2026-07-28: an input request is a form, a sample, or the roots; the upstream gets -32601 for all else."""
+
+    async def send(caller):
+        with pytest.raises(JsonRpcError) as refused:
+            await caller.ask(method, None)
+        return {"content": [], "code": refused.value.code}
+
+    assert (await PendingCalls().call(turn(), "tools/call", {"name": "t"}, OWNER, send))["code"] == -32601
+
+
 async def test_a_question_that_comes_while_another_is_answered_is_asked_next():
     """MCP 2026-07-28: a client answers what it was asked; ours: nothing else counts as refused."""
     calls, come = PendingCalls(), asyncio.Event()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from louver.concurrency.budget import Budget
+from louver.concurrency.budget import PeerBudget
 from louver.limits import (
     MAX_UPSTREAM_CONNECTIONS,
     MAX_UPSTREAM_IDLE,
@@ -16,8 +16,8 @@ from louver.limits import (
 
 class UpstreamBudgets:
     def __init__(self) -> None:
-        self.connections = Budget(MAX_UPSTREAM_CONNECTIONS)
-        self.idle = Budget(MAX_UPSTREAM_IDLE)  # connections
-        self.questions = Budget(MAX_UPSTREAM_QUESTIONS)  # its requests, until their answers are sent
-        self.notifications = Budget(MAX_UPSTREAM_NOTIFICATIONS)  # to it, until it has accepted them
+        self.connections = PeerBudget(MAX_UPSTREAM_CONNECTIONS)
+        self.idle = PeerBudget(MAX_UPSTREAM_IDLE)  # connections
+        self.questions = PeerBudget(MAX_UPSTREAM_QUESTIONS)  # its requests, until their answers are sent
+        self.notifications = PeerBudget(MAX_UPSTREAM_NOTIFICATIONS)  # to it, until it has accepted them
         self.sends = asyncio.Semaphore(MAX_UPSTREAM_SENDS)  # answers and notifications on their way

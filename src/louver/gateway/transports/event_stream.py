@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.http1.sse import SseDecoder
 from louver.jsonrpc import codec
-from louver.limits import MAX_UPSTREAM_RETRY_SECONDS, UPSTREAM_RETRY_SECONDS
+from louver.limits import MAX_EVENTS_A_TURN, MAX_LINES_A_TURN, MAX_UPSTREAM_RETRY_SECONDS, UPSTREAM_RETRY_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from louver.gateway.tally import Tally
     from louver.gateway.transports.endpoint import Endpoint
@@ -52,15 +52,16 @@ class EventStream:
         """The answer to the request; `None` if the response ends without one."""
         decoder = SseDecoder()
         while (piece := await _next_piece(response)) is not None:
-            for event in decoder.feed(piece):
-                if event is None:
-                    await asyncio.sleep(0)
-                    continue
-                self._record(event)
-                if event.data and event.type == "message" and (answer := await self._handle(event.data)) is not None:
-                    return answer
-            # A piece that was already there is not waited for: give other tasks a turn.
-            await asyncio.sleep(0)
+            for part in _turns(piece):
+                for event in decoder.feed(part):
+                    self._record(event)
+                    is_message = event.data and event.type == "message"
+                    if is_message and (answer := await self._handle(event.data)) is not None:
+                        return answer
+                    if self.event_count % MAX_EVENTS_A_TURN == 0:
+                        await asyncio.sleep(0)
+                # A piece that was already there is not waited for: give other tasks a turn.
+                await asyncio.sleep(0)
         return None
 
     def cancel_requests(self) -> None:
@@ -101,6 +102,13 @@ def is_answer(message: Message, request_id: int) -> bool:
     if message.method is not None:
         return False
     return message.id == request_id or (message.id is None and "error" in message.body)
+
+
+def _turns(piece: bytes) -> Iterator[bytes]:
+    """A piece in parts of at most `MAX_LINES_A_TURN` lines: it can hold a quarter of a million."""
+    has_many_lines = piece.count(b"\n") + piece.count(b"\r") > MAX_LINES_A_TURN
+    size = MAX_LINES_A_TURN if has_many_lines else max(len(piece), 1)
+    return (piece[start : start + size] for start in range(0, len(piece), size))
 
 
 async def _next_piece(response: Response) -> bytes | None:

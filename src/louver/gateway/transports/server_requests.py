@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from louver.concurrency.background import BackgroundTasks
-    from louver.concurrency.budget import Budget
+    from louver.concurrency.budget import PeerBudget
     from louver.gateway.tally import Tally
     from louver.jsonrpc.codec import Message, Params, RequestId
 
@@ -36,7 +36,7 @@ class ServerRequests:
         on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
         send: Callable[[bytes], Awaitable[object]],
         tasks: BackgroundTasks,
-        budget: Budget,
+        budget: PeerBudget,
         unsent: Tally,
     ) -> None:
         self._on_request = on_request
