@@ -1,0 +1,136 @@
+"""What one bad peer may do to the others: nothing that they notice.
+
+    async def attack(): ...                      a peer attacks until this is cancelled
+    await withstand(served, good, attack, 10)    meanwhile the calls of a good client are answered, and soon
+
+The peer is an upstream, whose tool is called by `attack`, or a client. One that keeps the interpreter of the tests busy
+belongs in a process of its own: the good client runs here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.raw import HANDSHAKE, SOON_S, raw
+from gateway.served import children
+
+MAX_STALL_S = 0.25
+"""PRIVACY.md: the event loop never stalls over 250 ms."""
+
+MAX_FACTOR, ALLOWANCE_S = 2, 0.1
+"""TRUST.md: the 99th percentile of others at most doubles; tiny values may grow by so much, as turns of the loop do."""
+
+MIN_CALLS = 5
+"""Calls that are measured, also where the machine is busy."""
+
+MAX_WAIT_S = 5
+"""The longest that any call of others takes, also where the machine is busy."""
+
+MAX_GROWTH = 96 * 2**20
+"""Bytes by which the memory may have grown afterwards: allocators keep what they have had."""
+
+SETTLED_S = 2 * SOON_S
+"""What a deadline has to end has ended by then."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a process has."""
+
+    descriptors: int
+    processes: int
+    memory: int
+
+    @classmethod
+    def of(cls, pid):
+        status = Path(f"/proc/{pid}/status").read_text()
+        memory = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+        return cls(len(list(Path(f"/proc/{pid}/fd").iterdir())), len(children(pid)), int(memory) * 1024)
+
+    def is_like(self, before):
+        return (
+            self.descriptors <= before.descriptors
+            and self.processes <= before.processes
+            and self.memory <= before.memory + MAX_GROWTH
+        )
+
+
+def processor_time(pid):
+    """The seconds that a process has been on a processor."""
+    # The clock of another process: clock_getcpuclockid(3).
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+class Times:
+    """How long requests took, by the clock and by the processor time of the gateway, whatever else the machine does."""
+
+    def __init__(self, pid):
+        self._pid = pid
+        self.waits = []
+        self.busy = []
+
+    async def take(self, waiting):
+        began, cpu_began = time.perf_counter(), processor_time(self._pid)
+        result = await waiting
+        wait = time.perf_counter() - began
+        self.waits.append(wait)
+        self.busy.append(min(wait, processor_time(self._pid) - cpu_began))
+        return result
+
+    @property
+    def p99(self):
+        return sorted(self.busy)[int(len(self.busy) * 0.99)]
+
+
+class GoodClient:
+    """A client that calls a tool of the good upstream, one call after the other, and pings the gateway in between."""
+
+    def __init__(self, client, pid, tool, arguments):
+        self._client = client
+        self._pid = pid
+        self._tool = tool
+        self._arguments = arguments
+
+    async def works(self, seconds):
+        """The times of calls, and of pings, which the gateway answers itself, for as long as that."""
+        calls, pings = Times(self._pid), Times(self._pid)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end or len(calls.waits) < MIN_CALLS:
+            await pings.take(self._client.result("ping"))
+            result = await calls.take(self._client.call(self._tool, **self._arguments))
+            assert not result.get("isError"), result
+        return calls, pings
+
+
+async def withstand(served, attack, seconds, *, tool="good__echo", arguments=None):
+    """Have a peer attack for so long: the others, and what the gateway has, are as before."""
+    async with raw(served.url, HANDSHAKE) as client:
+        good = GoodClient(client, served.pid, tool, arguments or {})
+        calm, _ = await good.works(min(seconds, 5) / 2)
+        before = Resources.of(served.pid)
+        attacking = asyncio.create_task(attack())
+        try:
+            calls, pings = await good.works(seconds)
+            assert not attacking.done() or attacking.exception() is None, attacking.exception()
+        finally:
+            attacking.cancel()
+            await asyncio.gather(attacking, return_exceptions=True)
+        after = await _settled(served.pid, before)
+    assert max(pings.busy) < MAX_STALL_S
+    assert calls.p99 < MAX_FACTOR * calm.p99 + ALLOWANCE_S, (calm.p99, calls.p99)
+    assert max(calls.waits) < MAX_WAIT_S
+    assert after.is_like(before), (before, after)
+
+
+async def _settled(pid, before):
+    """What a process has once it rests and has no more than before, or after long enough."""
+    end = time.monotonic() + SETTLED_S
+    while time.monotonic() < end:
+        busy = processor_time(pid)
+        await asyncio.sleep(0.1)
+        if Resources.of(pid).is_like(before) and processor_time(pid) - busy < 0.02:
+            break
+    return Resources.of(pid)
