@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from gateway.auth.guarded import bearing, token_file
+from gateway.bad_peer import withstand
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.serve.test_http import FEW_FILES, FILES, calling, events_of
@@ -152,3 +153,77 @@ async def test_a_stream_that_nobody_reads_holds_up_no_other_call_of_its_session(
             call = {"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params}
             async with client.client.stream("POST", served.url, json=call, headers=client.headers()):
                 assert (await client.call("echo"))["params"]["name"] == "echo"
+
+
+# For a while, with the machine watched
+
+
+class Hostile:
+    """A client that floods the gateway by one kind of message, many at once, until it is stopped."""
+
+    WIDTH = 20
+
+    def __init__(self, url):
+        self.url = url
+
+    async def attack(self, kind):
+        limits = httpx2.Limits(max_connections=2 * self.WIDTH)
+        async with raw(self.url) as client, httpx2.AsyncClient(trust_env=False, limits=limits, timeout=60) as http:
+            self.client, self.http = client, http
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.WIDTH):
+                    group.create_task(self._repeat(getattr(self, kind)))
+
+    async def _repeat(self, act):
+        while True:
+            with suppress(httpx2.HTTPError, OSError, TimeoutError):
+                await act()
+
+    async def _post(self, message, **headers):
+        sent = {**self.client.headers(), **headers}
+        return await self.http.post(self.url, json=message, headers=sent)
+
+    async def notifications(self):
+        await self._post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
+
+    async def initializes(self):
+        await self.http.post(self.url, json=initialize(), headers=HEADERS)
+
+    async def cancellations(self):
+        for number in range(10):
+            params = {"requestId": number}
+            await self._post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+
+    async def resumptions(self):
+        await self.http.get(self.url, headers={**self.client.headers(), "last-event-id": "1"})
+
+    async def subscriptions(self):
+        number = self.client.opening.setdefault("number", 1000)
+        self.client.opening["number"] += 1
+        params = {"uri": f"test://{number}"}
+        await self._post({"jsonrpc": "2.0", "id": number, "method": "resources/subscribe", "params": params})
+
+    async def heads(self):
+        async with connections(self.url, 1) as [(reader, writer)]:
+            writer.write(b"POST /mcp HTTP/1.1\r\nhost: h\r\n")
+            async with asyncio.timeout(1):
+                await reader.read()
+
+    async def bodies(self):
+        async with connections(self.url, 1) as [(reader, writer)]:
+            head = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+            accept = b"accept: application/json, text/event-stream\r\ncontent-length: 4000000\r\n\r\n"
+            writer.write(head + accept + b" " * 1_000_000)
+            async with asyncio.timeout(1):
+                await reader.read()
+
+
+KINDS = ("notifications", "initializes", "cancellations", "resumptions", "subscriptions", "heads", "bodies")
+
+
+@pytest.mark.deep  # 5 s of each kind
+@pytest.mark.parametrize("kind", KINDS)
+async def test_others_do_not_notice_what_one_client_floods(tmp_path, kind):
+    """TRUST.md, "Proof through the transport"."""
+    with serving(*config(tmp_path, {"it": fixture("unruly", isolation="shared")}), command=LOUVER_ITSELF) as served:
+        await withstand(served, lambda: Hostile(served.url).attack(kind), 5, tool="echo")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import canonical, is_array
 from louver.core.paths.path import FieldPath
 from louver.core.schema import type_bounds
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.references import UnknownDialect, document
 from louver.core.schema.type_bounds import Kinds
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper
@@ -55,8 +55,8 @@ def clash(takes: Schema, has: Schema) -> Clash | None:
 
 class _Fit:
     def __init__(self) -> None:
-        self._budget = Budget(MAX_FIT_STEPS)
-        self._kinds = Kinds(Budget(MAX_FIT_STEPS)).of
+        self._budget = StepBudget(MAX_FIT_STEPS)
+        self._kinds = Kinds(StepBudget(MAX_FIT_STEPS)).of
         self._seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
 
     def at(self, takes: Place, has: Place, steps: tuple[Step, ...]) -> Clash | None:

@@ -23,7 +23,7 @@ from louver.core.json import compact, strings
 from louver.core.paths.path import FieldPath, fold
 from louver.core.projection.request import Projection
 from louver.core.schema import known_fields, type_bounds
-from louver.core.schema.budget import Budget
+from louver.core.schema.budget import StepBudget
 from louver.core.schema.references import document
 from louver.core.schema.type_bounds import Kinds
 from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
@@ -65,7 +65,7 @@ class Typed(Generic[T]):
             raise UnfitType(f"{self.name} {wrong}") from None
         reading, root = _Reading(), document(self._schema)
         self._fields = reading.fields(root)
-        self.is_text = Kinds(Budget()).of(root) & ~type_bounds.NULL == type_bounds.STRING
+        self.is_text = Kinds(StepBudget()).of(root) & ~type_bounds.NULL == type_bounds.STRING
         self._names = reading.names
 
     def projection(self, *, strict: bool, required: bool) -> Projection:
@@ -108,7 +108,7 @@ class Typed(Generic[T]):
 class _Reading:
     def __init__(self) -> None:
         self.names: set[str] = set()
-        self._kinds = Kinds(Budget()).of
+        self._kinds = Kinds(StepBudget()).of
 
     def fields(self, place: Place, above: frozenset[tuple[int, int]] = frozenset()) -> list[Field]:
         """The fields to request at a place; a field without steps is all of the place."""

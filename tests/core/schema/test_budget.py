@@ -10,7 +10,7 @@ from louver.core.json import canonical
 from louver.core.paths.mask import Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.schema import derive as derivation
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.derive import derive
 from louver.core.schema.known_fields import unmatched
 from louver.core.schema.relax import relax
@@ -62,15 +62,15 @@ def exclude(*texts: str) -> Mask:
 
 
 @pytest.fixture
-def budgets(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
-    made: list[Budget] = []
+def budgets(monkeypatch: pytest.MonkeyPatch) -> list[StepBudget]:
+    made: list[StepBudget] = []
 
-    class Watched(Budget):
+    class Watched(StepBudget):
         def __init__(self) -> None:
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr(derivation, "Budget", Watched)
+    monkeypatch.setattr(derivation, "StepBudget", Watched)
     return made
 
 
@@ -80,7 +80,7 @@ def budgets(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
     ids=["2^22 ways", "400 deep", "40 mutually recursive", "787 properties"],
 )
 @pytest.mark.parametrize("mask", [include("a", "p1.a", "*.x"), exclude("**.a", "p2.b"), include("a.a.a")])
-def test_a_hostile_schema_takes_few_steps(schema: Any, most: int, mask: Mask, budgets: list[Budget]):
+def test_a_hostile_schema_takes_few_steps(schema: Any, most: int, mask: Mask, budgets: list[StepBudget]):
     """DERIVATION.md, "Measured"; a step is some microseconds, so these are tens of milliseconds at most."""
     derive(schema, mask)
     assert sum(MAX_SCHEMA_STEPS - budget.steps for budget in budgets) < most
@@ -155,7 +155,7 @@ def test_a_constant_too_deep_to_be_written_ends_in_the_shape():
 
 
 def test_a_budget_counts_steps_levels_and_the_parts_of_constants():
-    budget = Budget()
+    budget = StepBudget()
     budget.step()
     budget.step(9)
     with budget.deeper():
@@ -171,7 +171,7 @@ def test_a_budget_counts_steps_levels_and_the_parts_of_constants():
     with pytest.raises(OverBudget):
         budget.weigh([0] * MAX_SCHEMA_STEPS)
     with pytest.raises(OverBudget):
-        Budget().step(MAX_SCHEMA_STEPS + 1)
+        StepBudget().step(MAX_SCHEMA_STEPS + 1)
 
 
 def test_the_most_hostile_request_of_an_unknown_schema_is_bounded():

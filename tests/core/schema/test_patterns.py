@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.patterns import Patterns, for_python, shielded
 
 
 def matches(pattern: str, name: str) -> bool | None:
-    return Patterns(Budget()).matches(pattern, name)
+    return Patterns(StepBudget()).matches(pattern, name)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_of_any_other_pattern_nothing_is_concluded(pattern: str, name: str):
 
 
 def test_every_use_of_a_pattern_is_counted():
-    budget = Budget()
+    budget = StepBudget()
     patterns = Patterns(budget)
     before = budget.steps
     patterns.matches("^a", "b")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from louver.core.schema.budget import Budget
+from louver.core.schema.budget import StepBudget
 from louver.core.schema.references import document
 from louver.core.schema.type_bounds import (
     ANY,
@@ -25,7 +25,7 @@ from strategies import Triple, triples
 
 
 def kinds(schema: Any) -> int:
-    return Kinds(Budget()).of(document(schema))
+    return Kinds(StepBudget()).of(document(schema))
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_the_kinds_of_a_schema(schema: Any, expected: int):
 )
 def test_in_place_references_that_run_in_a_circle_are_seen(schema: Any):
     """DERIVATION.md: a cycle in place, shape only."""
-    assert Kinds(Budget()).leads_back(document(schema))
+    assert Kinds(StepBudget()).leads_back(document(schema))
 
 
 @pytest.mark.parametrize("schema", [True, {"properties": {"a": {"$ref": "#"}}}, {"items": {"$ref": "#"}}])
 def test_recursion_through_members_or_elements_is_no_circle(schema: Any):
-    assert not Kinds(Budget()).leads_back(document(schema))
+    assert not Kinds(StepBudget()).leads_back(document(schema))
 
 
 def test_the_kind_of_each_value():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object, members, strings
 from louver.core.schema import type_bounds
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.combine import either, typed
 from louver.core.schema.references import UnknownDialect, document
 from louver.core.schema.type_bounds import Kinds
@@ -82,7 +82,7 @@ def with_texts(visible: Schema, source: Schema, names: list[str]) -> Schema:
     """`visible`, also admitting any text: at the root, or as a member of `names` if nothing else is required."""
     try:
         root = document(source)
-        kinds = Kinds(Budget()).of
+        kinds = Kinds(StepBudget()).of
         if not kinds(root) & ~(type_bounds.STRING | type_bounds.NULL):
             return _with_text(visible, kinds(root))
         required = {*strings(root.words.get("required"))}

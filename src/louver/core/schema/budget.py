@@ -22,7 +22,7 @@ class OverBudget(Exception):
     """A walk takes more steps, or goes deeper, than it may."""
 
 
-class Budget:
+class StepBudget:
     __slots__ = ("depth", "steps")
 
     def __init__(self, steps: int = MAX_SCHEMA_STEPS) -> None:

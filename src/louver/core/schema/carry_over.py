@@ -13,7 +13,7 @@ from louver.core.schema.references import MANY, NAMED, ONE
 
 if TYPE_CHECKING:
     from louver.core.json import Schema
-    from louver.core.schema.budget import Budget
+    from louver.core.schema.budget import StepBudget
     from louver.core.schema.definitions import Definitions
     from louver.core.schema.references import Place
     from louver.core.schema.type_bounds import Kinds
@@ -37,7 +37,7 @@ _SCHEMAS = ONE | MANY | NAMED
 
 
 class CarryOver:
-    def __init__(self, definitions: Definitions, kinds: Kinds, budget: Budget) -> None:
+    def __init__(self, definitions: Definitions, kinds: Kinds, budget: StepBudget) -> None:
         self._definitions = definitions
         self._kinds = kinds
         self._budget = budget

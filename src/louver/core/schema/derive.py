@@ -16,7 +16,7 @@ from louver.core.json import is_array, is_object
 from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.project import project
 from louver.core.schema import type_bounds
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.carry_over import CarryOver
 from louver.core.schema.combine import both, or_null, typed
 from louver.core.schema.definitions import COMBINING, Definitions
@@ -60,7 +60,7 @@ class Derivation:
 
     def __init__(self, *, silent: bool = False) -> None:
         self.silent = silent
-        self.budget = Budget()
+        self.budget = StepBudget()
         self.definitions = Definitions()
         kinds = Kinds(self.budget)
         self.copy = CarryOver(self.definitions, kinds, self.budget).copy

@@ -15,7 +15,7 @@ from louver.core.json import is_object
 from louver.core.paths.mask import NONE, Mask
 from louver.core.paths.path import FieldPath
 from louver.core.schema import type_bounds
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.patterns import Patterns
 from louver.core.schema.references import MEMBERS, UnknownDialect, document
 from louver.core.schema.type_bounds import Kinds
@@ -73,7 +73,7 @@ class _Reader:
     """One reading of a schema. A *spot* is the set of all schemas for one place of a value."""
 
     def __init__(self, schema: Schema, steps: int = MAX_READING_STEPS) -> None:
-        self._budget = Budget(steps)
+        self._budget = StepBudget(steps)
         self._listed: dict[tuple[Place, ...], dict[str, None]] = {}
         self._kinds = Kinds(self._budget)
         self._matches = Patterns(self._budget).matches

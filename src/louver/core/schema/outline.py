@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import canonical, is_array, strings
 from louver.core.paths.path import FieldPath
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.references import UnknownDialect, document
 from louver.limits import MAX_OUTLINE_DEPTH, MAX_OUTLINE_MEMBERS, MAX_OUTLINE_VALUES, MAX_READING_STEPS
 
@@ -61,7 +61,7 @@ class _Known:
 
 class _Reader:
     def __init__(self) -> None:
-        self._budget = Budget(MAX_READING_STEPS)
+        self._budget = StepBudget(MAX_READING_STEPS)
 
     def members(self, above: tuple[str, ...], place: Place, depth: int) -> Iterator[Member]:
         for name, known in self._named(place, frozenset()).items():

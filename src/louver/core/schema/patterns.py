@@ -16,7 +16,7 @@ from louver.limits import MAX_PATTERN_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from louver.core.schema.budget import Budget
+    from louver.core.schema.budget import StepBudget
 
 _ESCAPED = r"\\[dDwWsS.\-/$^*+?()\[\]{}|\\]"
 _SET_OPERATION = r"--|&&|~~|\|\|"
@@ -32,7 +32,7 @@ _SAME_IN_ALL_DIALECTS = re.compile(r"[ -~]*\Z")
 class Patterns:
     """The patterns of one walk, each compiled once; every use counts."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: StepBudget) -> None:
         self._budget = budget
         self._ready: dict[str, re.Pattern[str] | None] = {}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
 from louver.core.schema import type_bounds
-from louver.core.schema.budget import Budget, OverBudget
+from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.carry_over import CarryOver
 from louver.core.schema.combine import either, joined, or_null
 from louver.core.schema.definitions import Definitions
@@ -56,7 +56,7 @@ def relax_any(schemas: list[Schema]) -> Schema:
 
 class _Relaxing:
     def __init__(self) -> None:
-        self._budget = Budget()
+        self._budget = StepBudget()
         self._definitions = Definitions()
         self._kinds = Kinds(self._budget)
         self._carry_over = CarryOver(self._definitions, self._kinds, self._budget)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from louver.core.json import Json
-    from louver.core.schema.budget import Budget
+    from louver.core.schema.budget import StepBudget
     from louver.core.schema.references import Place
 
 NULL: Final = 1
@@ -53,7 +53,7 @@ _NAMES: Final = (
 
 
 class Kinds:
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: StepBudget) -> None:
         self._budget = budget
         self._known: dict[tuple[int, int], tuple[int, bool]] = {}
 

@@ -18,7 +18,7 @@ from louver.concurrency.offload import Cancellation
 from louver.core.json import members
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
-from louver.gateway.serve.exchange import PING, HttpExchange, OverBudget, event, folded
+from louver.gateway.serve.exchange import PING, HttpExchange, TooManyUnfinished, event, folded
 from louver.gateway.serve.places import client_connections
 from louver.gateway.serve.respond import respond
 from louver.gateway.serve.sessions import HttpSessions
@@ -135,7 +135,7 @@ class McpEndpoint:
         """The message of a request; None if it was refused."""
         try:
             body = await exchange.body(self._bodies)
-        except OverBudget:
+        except TooManyUnfinished:
             await exchange.refuse_for_now(429, "Too many bytes of unfinished requests of one client")
             return None
         if body is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import RequestId
 
 
-class EventStream(NamedTuple):
+class StoredStream(NamedTuple):
     """One stream of a session; no later one is equal, also if its request has the same id."""
 
     number: int
@@ -30,7 +30,7 @@ class EventStream(NamedTuple):
 
 
 class Missed(NamedTuple):
-    stream: EventStream
+    stream: StoredStream
     events: list[tuple[int, bytes]]  # number and text
     is_ended: bool  # whether the last of them is the response
 
@@ -41,7 +41,7 @@ class SessionEvents:
     def __init__(self, store: EventStore, owner: Hashable) -> None:
         self.owner = owner
         # Event number -> (stream, whether the event is the response that ends the stream).
-        self.sent: OrderedDict[int, tuple[EventStream, bool]] = OrderedDict()
+        self.sent: OrderedDict[int, tuple[StoredStream, bool]] = OrderedDict()
         # Texts not yet evicted. An event without a message only opens a stream and has no text.
         self.texts: OrderedDict[int, bytes] = OrderedDict()
         self.size = 0  # of the texts, in bytes
@@ -49,7 +49,7 @@ class SessionEvents:
         self._numbers = count(1)
         self._store = store
 
-    def store(self, stream: EventStream, message: bytes | None, *, is_response: bool = False) -> int:
+    def store(self, stream: StoredStream, message: bytes | None, *, is_response: bool = False) -> int:
         """Store an event and return its number; without a message it opens the stream."""
         number = next(self._numbers)
         self._store.add(self, number, stream, message, is_response=is_response)
@@ -104,7 +104,7 @@ class EventStore:
             events.texts.clear()
 
     def add(
-        self, events: SessionEvents, number: int, stream: EventStream, message: bytes | None, *, is_response: bool
+        self, events: SessionEvents, number: int, stream: StoredStream, message: bytes | None, *, is_response: bool
     ) -> None:
         """Add an event of a session that is open."""
         if events not in self._sessions:

@@ -40,7 +40,7 @@ _RETRY_LATER: Final = (b"retry-after", b"%d" % RETRY_LATER_S)
 _TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 
 
-class OverBudget(Exception): ...
+class TooManyUnfinished(Exception): ...
 
 
 class HttpExchange:
@@ -83,7 +83,7 @@ class HttpExchange:
     async def body(self, budget: BudgetByKey) -> bytes | None:
         """The body; None if it is over `MAX_CLIENT_LINE` bytes. ClientDisconnect if it does not arrive.
 
-        OverBudget if the client's unfinished bodies have too many bytes.
+        TooManyUnfinished if the client's unfinished bodies have too many bytes.
         """
         length = self.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and (len(length) > 9 or int(length) > MAX_CLIENT_LINE):
@@ -100,7 +100,7 @@ class HttpExchange:
                 if not message.get("more_body"):
                     return bytes(body)
                 if not budget.take(self.peer, len(body) - counted):
-                    raise OverBudget
+                    raise TooManyUnfinished
                 counted = len(body)
         finally:
             if counted:

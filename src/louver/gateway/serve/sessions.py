@@ -26,7 +26,7 @@ from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
-from louver.gateway.serve.event_store import EventStore, EventStream
+from louver.gateway.serve.event_store import EventStore, StoredStream
 from louver.gateway.serve.exchange import PING, event
 from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
@@ -223,8 +223,8 @@ class HttpSession:
         self.events = events
         self._silent = silent
         self._numbers = count()
-        self._standalone = EventStream(next(self._numbers), None, caller)
-        self._open: dict[RequestId, EventStream] = {}
+        self._standalone = StoredStream(next(self._numbers), None, caller)
+        self._open: dict[RequestId, StoredStream] = {}
         self._streams: dict[RequestId | None, SseStream] = {}  # that a client reads now
         self._forwarding = asyncio.Lock()
 
@@ -241,7 +241,7 @@ class HttpSession:
         if self._open and not self.connection.is_open and message["method"] != "ping":
             await exchange.refuse(400, "Bad Request: 'initialize' has not been answered yet", self.header)
             return
-        self._open[name] = EventStream(next(self._numbers), name, caller)
+        self._open[name] = StoredStream(next(self._numbers), name, caller)
         try:
             await self._answer(exchange, message, name)
         finally:
@@ -279,11 +279,11 @@ class HttpSession:
         else:
             if self._standalone.caller != caller:
                 # Of its past nothing is for this caller.
-                self._standalone = EventStream(next(self._numbers), _STANDALONE, caller)
+                self._standalone = StoredStream(next(self._numbers), _STANDALONE, caller)
             await exchange.start_stream(self.header)
             await self._hold(_STANDALONE, SseStream(exchange, self._silent))
 
-    def _event_stream(self, name: RequestId | None) -> EventStream | None:
+    def _event_stream(self, name: RequestId | None) -> StoredStream | None:
         return self._standalone if name is None else self._open.get(name)
 
     async def close(self) -> None:
