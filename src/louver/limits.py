@@ -122,6 +122,9 @@ MAX_SHAPE_SAMPLES = 64
 MAX_ON_LOOP = 20_000
 """Parts of a value that are projected or validated on the event loop, about 1 MB; larger values go to a thread."""
 
+MAX_WILDCARDS_ON_LOOP = 16
+"""Wildcards of a request whose plan is made on the event loop. More can multiply to 0.7 s, and go to a thread."""
+
 MAX_TURN_S = 0.005
 """Seconds of work on a tool list without yielding. Another request's answer takes some ten turns of the event loop."""
 

@@ -603,7 +603,7 @@ async def test_each_script_has_random_numbers_of_its_own():
     """TRUST.md, row 12: seeds were equal in processes forked within a second; also where a script seeds again."""
     script = "local a = math.random(0); math.randomseed(); result({a, math.random(0)})"
     async with started() as room:
-        drawn = [await run(room, script) for _ in range(3)]
+        drawn = [await run(room, script) for _ in range(12)]
         fixed = [await run(room, "math.randomseed(7); result(math.random(1000))") for _ in range(2)]
     numbers = [number for pair in drawn for number in pair]
     assert len(set(numbers)) == len(numbers)

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from louver.core.paths.path import FieldPath, fold
 from louver.errors import InvalidProjection, ProjectionLimit
-from louver.limits import MAX_PATHS, MAX_REMEMBERED_PATHS
+from louver.limits import MAX_PATHS, MAX_REMEMBERED_PATHS, MAX_WILDCARDS_ON_LOOP
 
 Mode = Literal["include", "exclude", "view"]
 SchemaForm = Literal["inline", "digest", "none"]
@@ -46,6 +46,11 @@ class Projection:
     def __post_init__(self) -> None:
         if self.schema not in _FORMS:
             raise InvalidProjection(f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS))
+
+    @property
+    def may_be_slow(self) -> bool:
+        """Whether plans can take long to make: wildcards of different paths multiply."""
+        return len(self.fields) > 1 and sum(path.steps.count(None) for path in self.fields) > MAX_WILDCARDS_ON_LOOP
 
     @classmethod
     def include(

@@ -34,25 +34,37 @@ class KeptValue:
 
 async def apply_projection(entry: Entry, projection: Projection, output: Output) -> KeptValue:
     """Project an output; slow work is done off the event loop."""
-    wrapper = output.wrapper or entry.text_wrapper
-    declared_plan = None
-    if entry.output_schema is not None and output.seat == "structured":
-        # If JSON text was expected, unknown fields could not be refused before the tool ran: tolerate them now.
-        declared_plan = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
-    plan = entry.plan_without_schema(projection, wrapper) if declared_plan is None else declared_plan.plan
+    if projection.may_be_slow:
+        return await in_thread(lambda: _Application(entry, projection, output).kept())
+    application = _Application(entry, projection, output)
+    if application.plan.looks_at_more(output.value, MAX_ON_LOOP):
+        return await in_thread(application.kept)
+    value = application.plan(output.value)
+    is_quick = application.is_quick or not is_larger(value, MAX_ON_LOOP)
+    return application.validated(value) if is_quick else await in_thread(lambda: application.validated(value))
 
-    def validated(value: Json) -> KeptValue:
-        by = declared_plan
+
+class _Application:
+    def __init__(self, entry: Entry, projection: Projection, output: Output) -> None:
+        self._entry, self._projection, self._output = entry, projection, output
+        self._wrapper = output.wrapper or entry.text_wrapper
+        self._declared: ReadyPlan | None = None
+        if entry.output_schema is not None and output.seat == "structured":
+            # If JSON text was expected, unknown fields could not be refused before the tool ran: tolerate them now.
+            self._declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
+        declared = self._declared
+        self.plan = entry.plan_without_schema(projection, self._wrapper) if declared is None else declared.plan
+        self.is_quick = declared is not None and declared.validator.is_quick
+
+    def kept(self) -> KeptValue:
+        return self.validated(self.plan(self._output.value))
+
+    def validated(self, value: Json) -> KeptValue:
+        by = self._declared
         if by is None:
-            with_wrapper = output.seat == "wrapped text"
-            by = entry.plan_inferred(projection, infer([value]), wrapper, with_wrapper=with_wrapper)
-        return KeptValue(value, by, by.validator.is_valid(value), is_partial=value != output.value)
-
-    if plan.looks_at_more(output.value, MAX_ON_LOOP):
-        return await in_thread(lambda: validated(plan(output.value)))
-    value = plan(output.value)
-    is_quick = (declared_plan is not None and declared_plan.validator.is_quick) or not is_larger(value, MAX_ON_LOOP)
-    return validated(value) if is_quick else await in_thread(lambda: validated(value))
+            with_wrapper = self._output.seat == "wrapped text"
+            by = self._entry.plan_inferred(self._projection, infer([value]), self._wrapper, with_wrapper=with_wrapper)
+        return KeptValue(value, by, by.validator.is_valid(value), is_partial=value != self._output.value)
 
 
 def receipt(ready_plan: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:

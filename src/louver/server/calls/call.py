@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from anyio.lowlevel import checkpoint
 
 from louver.catalogue.entry import Entry
-from louver.concurrency.offload import run_in_thread
+from louver.concurrency.offload import in_thread, run_in_thread
 from louver.core.json import members
 from louver.core.projection.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Schema
+    from louver.core.projection.request import Projection
     from louver.protocol.output import Output
     from louver.server.calls.schema_resource import ProjectedSchemas
     from louver.server.recipient import Recipient
@@ -116,12 +117,12 @@ class ProjectedCalls:
         """Refuse what can be refused before the tool runs; names unknown in an old list are looked up in a new one."""
         try:
             try:
-                entry.check(requested.projection)
+                await _check_plans(entry, requested.projection)
             except (UnknownField, UnknownView):
                 newer = await self._tools.refresh(entry.name, request, call_next)
                 if newer is None or newer is entry:
                     raise
-                newer.check(requested.projection)
+                await _check_plans(newer, requested.projection)
                 entry = newer
             if requested.requested_by == "argument":
                 note_by_schema(entry, requested.projection)
@@ -148,7 +149,7 @@ class ProjectedCalls:
             if not kept.is_valid:
                 # The server may have changed the tool since it was last listed.
                 entry = await self._tools.refresh(entry.name, request, call_next) or entry
-                entry.check(requested.projection)
+                await _check_plans(entry, requested.projection)
                 kept = await apply_projection(entry, requested.projection, output)
             if not kept.is_valid:
                 raise OutputInvalid("what is left of the tool's output does not satisfy its projected schema")
@@ -178,6 +179,13 @@ class ProjectedCalls:
         is_program = requested.requested_by != "argument" and recipient.is_program
         answer = _with_receipt(result, requested, applied, is_brief=not is_program)
         return CallOutcome(answer, requested, kept.ready_plan, kept.is_partial, () if note is None else (note,))
+
+
+async def _check_plans(entry: Entry, projection: Projection) -> None:
+    if projection.may_be_slow:
+        await in_thread(lambda: entry.check(projection))
+    else:
+        entry.check(projection)
 
 
 def skip_reason(result: dict[str, Any]) -> Reason | None:
