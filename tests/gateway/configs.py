@@ -4,7 +4,14 @@ import json
 import os
 
 SECRET = "s3cr3t-v4lu3"
-ENVIRON = {"TOKEN": SECRET, "EMPTY": "", "LINES": f"{SECRET}\n", "NUL": f"{SECRET}\0", "DOLLAR": "${TOKEN}"}
+ENVIRON = {
+    "TOKEN": SECRET,
+    "EMPTY": "",
+    "LINES": f"{SECRET}\n",
+    "NUL": f"{SECRET}\0",
+    "DOLLAR": "${TOKEN}",
+    "BYTES": "\udcff" * 40,
+}
 
 GOOD = """{
   "$schema": "https://louver.dev/schemas/config.schema.json",

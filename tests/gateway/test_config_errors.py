@@ -189,6 +189,21 @@ WRONG = {
         3,
         "server 'a': 'X': expected a text without the character U+0000",
     ),
+    "half a surrogate pair": (
+        SERVERS % '{"command": "a", "args": [\n"\\ud83d"]}',
+        3,
+        "server 'a': 'args': expected a text without half a surrogate pair",
+    ),
+    "half a surrogate pair in a secret": (
+        '{"mcpServers": {"a": {"command": "a"}}, "louver": {\n"grantKeys": ["\\ud83d"]}}',
+        2,
+        "'grantKeys': expected a text without half a surrogate pair",
+    ),
+    "a secret that is not UTF-8": (
+        '{"mcpServers": {"a": {"command": "a"}}, "louver": {\n"grantKeys": ["${BYTES}"]}}',
+        2,
+        "'grantKeys': expected a secret in UTF-8",
+    ),
     "disabled in words": (SERVERS % '{"command": "a",\n"disabled": "yes"}', 3, "expected true or false, not a string"),
     "a file of variables": (
         SERVERS % '{"command": "a",\n"envFile": ".env"}',

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
 import hashlib
 import json
-import os
 import re
 import socket
 import sys
@@ -29,8 +27,7 @@ from typing import Any
 import h11
 import httptools
 
-from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
-from louver.core.policy.visibility import Fields
+from louver.catalogue.policy.policy import Policy, ToolPolicy
 from louver.gateway.auth.authenticated import AuthMiddleware
 from louver.gateway.auth.settings import Auth, Tokens
 from louver.gateway.config.model import Config, UpstreamConfig

@@ -8,9 +8,10 @@ its variables need not be set, and its settings need not fit the schema.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
+
+_HALF_PAIR: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener = trusted_or_pipe) -> Config:
@@ -116,7 +119,11 @@ class ConfigSource:
 
     def secret(self, place: Place, written: str) -> bytes:
         """A secret; empty if none is set."""
-        key = self.string(place, written).encode()
+        text = self.string(place, written)
+        if _HALF_PAIR.search(text):
+            # A variable's bytes that are not UTF-8 are such characters, too.
+            raise self.error_at(place, f"{place[1]!r}: expected a secret in UTF-8")
+        key = text.encode()
         if written and len(key) < MIN_KEY_BYTES:
             raise self.error_at(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
         return key
@@ -217,8 +224,11 @@ class ConfigSource:
             value = expand_variables(written, self.environ)
         except UnresolvedVariable as error:
             raise self.error_at(place, str(error)) from None
+        key = next(name for name in reversed(place) if isinstance(name, str))
         if "\0" in value:
-            raise self.error_at(place, f"{place[-1]!r}: expected a text without the character U+0000")
+            raise self.error_at(place, f"{key!r}: expected a text without the character U+0000")
+        if _HALF_PAIR.search(written):
+            raise self.error_at(place, f"{key!r}: expected a text without half a surrogate pair")
         return value
 
     def error_at(self, place: Place, message: str) -> InvalidConfig:
