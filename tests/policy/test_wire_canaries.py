@@ -1,15 +1,13 @@
-"""Nothing that a policy denies gets out over real sockets: by sessions, streams that are resumed, reloads, tokens of one subject."""
+"""Nothing that a policy denies gets out over real sockets: by resumed streams, reloads, and tokens of one subject."""
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import ExitStack
 
 import pytest
 
+from louver.gateway.gateway import Gateway
 from louver.gateway.serve.sessions import HttpSessions
-from louver.http1.connection import Connection, Response
-from louver.http1.parser import PlainFirstParser
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.results.results import Results
 from tests.policy import canaries
@@ -35,28 +33,11 @@ async def test_no_denied_token_gets_out(seed, cases):
     assert all(run.counts[attempt.__name__.strip("_")] > cases / 5 for attempt in ATTEMPTS)
 
 
-def of_anybody(self, exchange):
-    """The session of that id, whoever opened it."""
-    return self._sessions.get(exchange.headers.get("mcp-session-id", ""))
-
-
-async def leaves_its_connection(self, head, body):
-    """A request that is cancelled leaves its connection to the next one before its response has come."""
-    self._is_busy = True
-    self._transport.write(head + body)
-    try:
-        return Response(self, await self.next_part())
-    except asyncio.CancelledError:
-        self._parser = PlainFirstParser(self._heads)
-        self._on_idle(self)
-        raise
-
-
 STEPS = {
     "nothing is pruned": [(PolicyEnforcer, canaries.naive())],
-    "a session is anybody's": [(HttpSessions, {"_find_own": of_anybody})],
+    "events are for everybody": [(HttpSessions, {"_caller": lambda self, exchange: None})],
     "all share what is kept of answers": [(Results, {"scoped_to": lambda self, scope: self})],
-    "a connection is used again before its answer has come": [(Connection, {"request": leaves_its_connection})],
+    "events stay after a reload": [(Gateway, {"audience": lambda self, principal: principal.roles})],
 }
 
 

@@ -1,9 +1,9 @@
-"""`python -m tests.policy.wire_canaries --cases N --seed S`: the cases of `canaries.py` over real sockets; 1 if a token got out.
+"""`python -m tests.policy.wire_canaries --cases N --seed S`: `canaries.py` over real sockets; 1 if a token got out.
 
-A gateway with tokens serves over HTTP, in front of a server over HTTP. In each case somebody who sees everything opens a
-session and calls; then the policy is reloaded, or a token of the same subject without rights tries all that a client can
-send: that session, the events of its streams, the results that were kept, a session and a call of its own, and calls that
-it breaks off. Whatever comes to it, read by h11 and by httptools, is searched for every token that it may not see.
+A gateway with tokens serves over HTTP, in front of a server over HTTP. In each case somebody who sees everything opens
+send: that session, events of its streams, results that were kept, a session and a call of its own, and calls
+that break off. What comes to it, read by h11 and by httptools, is searched for every token that it must not see.
+that break off. What comes to it, read by h11 and by httptools, is searched for every token that it may not see.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h11
 import httptools
 
-from louver.catalogue.policy.policy import Policy, ToolPolicy
 from louver.gateway.auth.authenticated import AuthMiddleware
 from louver.gateway.auth.settings import Auth, Tokens
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -38,8 +37,12 @@ from louver.server.results.results import KeptResults
 from tests.policy.canaries import escaped
 from tests.policy.cases import TOOL, Case, Cases
 
+if TYPE_CHECKING:
+    from louver.catalogue.policy.policy import Policy, ToolPolicy
+
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
 INFO = {"name": "canaries", "version": "1"}
+PROGRAM = {"extensions": {"dev.louver/projection": {}}}
 ADMIN, PLAIN = "the-token-of-an-admin", "the-token-of-a-guest"
 SUBJECT = {"subject": "ann", "client": "desk"}
 SOON_S = 10
@@ -54,6 +57,16 @@ class Server:
         self.case: Case
         self.is_held = False
         self.reached, self.released = asyncio.Event(), asyncio.Event()
+        self._serving: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
+
+    async def close(self) -> None:
+        """End all connections."""
+        for task, writer in self._serving.items():
+            task.cancel()
+            writer.close()
+        await asyncio.gather(
+            *self._serving, *(each.wait_closed() for each in self._serving.values()), return_exceptions=True
+        )
 
     def hold(self) -> None:
         """Hold the next call back, until it is released."""
@@ -61,6 +74,10 @@ class Server:
         self.reached, self.released = asyncio.Event(), asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving[task] = writer
+        task.add_done_callback(self._serving.pop)
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -107,6 +124,29 @@ class Server:
         return {"result": self.case.result}
 
 
+class OpenRequests:
+    """An ASGI wrapper that knows when no request is being answered."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._open = 0
+        self._idle = asyncio.Event()
+
+    async def __call__(self, *arguments: Any) -> None:
+        self._open += 1
+        self._idle.clear()
+        try:
+            await self._app(*arguments)
+        finally:
+            self._open -= 1
+            if self._open <= 1:  # the lifespan
+                self._idle.set()
+
+    async def until_none(self) -> None:
+        async with asyncio.timeout(SOON_S):
+            await self._idle.wait()
+
+
 class Client:
     """Somebody with a token; `heard` is all that came."""
 
@@ -118,7 +158,7 @@ class Client:
 
     async def open(self) -> None:
         """Open a session."""
-        opening = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": INFO}
+        opening = {"protocolVersion": HANDSHAKE, "capabilities": PROGRAM, "clientInfo": INFO}
         head, _ = await self.post("initialize", opening)
         self.session = head.get(b"mcp-session-id", b"").decode()
         await self.send("POST", {"method": "notifications/initialized"}, self._of_session())
@@ -138,7 +178,7 @@ class Client:
         envelope = {
             "io.modelcontextprotocol/protocolVersion": STATELESS,
             "io.modelcontextprotocol/clientInfo": INFO,
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": PROGRAM,
         }
         params = {**params, "_meta": {**params.get("_meta", {}), **envelope}}
         named = params.get("name", params.get("uri"))
@@ -176,6 +216,8 @@ class Client:
             raw = await self._read(reader, stop, whole=whole)
         finally:
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
         self.heard.append(raw)
         head, body = by_h11(verb, raw)
         self.heard += [body, by_httptools(raw)]
@@ -197,6 +239,11 @@ class Client:
     def _of_session(self, session: str | None = None) -> dict[str, str]:
         session = session or self.session
         return {"mcp-protocol-version": HANDSHAKE, **({"mcp-session-id": session} if session else {})}
+
+
+def event_ids(body: bytes) -> list[str]:
+    """The ids of events, each once."""
+    return list(dict.fromkeys(found.decode() for found in re.findall(rb"(?m)^id: *(\d+)", body)))
 
 
 def by_h11(verb: str, raw: bytes) -> tuple[dict[bytes, bytes], bytes]:
@@ -251,6 +298,7 @@ class Run:
                         await self._case(made.case())
                         if enough is not None and len(self.found) >= enough:
                             break
+            await self.behind.close()
             server.close()
         return self
 
@@ -262,12 +310,12 @@ class Run:
         tokens.write_text(json.dumps({"tokens": digests}))
         tokens.chmod(0o600)
         self.gateway = Gateway(self._config(self.behind.case.policy), single_client=False)
-        app = AuthMiddleware(McpEndpoint(self.gateway), Auth(Tokens(tokens)))
+        self.open_requests = OpenRequests(AuthMiddleware(McpEndpoint(self.gateway), Auth(Tokens(tokens))))
         end = []
         with socket.create_server(("127.0.0.1", 0)) as listening:
             serving = asyncio.create_task(
                 serve(
-                    app,
+                    self.open_requests,
                     listening,
                     ready=end.append,
                     end_streams=self.gateway.listen_streams.close,
@@ -294,8 +342,12 @@ class Run:
         await admin.open()
         stop = rng.choice((None, None, 400, 1200))
         _, answer = await admin.post("tools/call", {"name": TOOL, "arguments": {}}, stop=stop)
+        # A call of a session goes on without its client.
+        await self.open_requests.until_none()
         _, listed = await admin.post("tools/list", {})
-        events = re.findall(rb"id: *(\S+)", answer + listed)
+        events = event_ids(answer + listed)
+        if rng.random() < 0.5:
+            answer += (await admin.modern("tools/call", {"name": TOOL, "arguments": {}}))[1]
         kept = [found.decode() for found in re.findall(rb'louver://[^"\\\s]+', answer)]
         if rng.random() < 0.3:
             await self._reload(case, admin)
@@ -327,14 +379,13 @@ class Run:
             call = asyncio.create_task(admin.post("tools/call", {"name": TOOL, "arguments": {}}))
             async with asyncio.timeout(SOON_S):
                 await self.behind.reached.wait()
-        events = re.findall(rb"id: *(\S+)", b"".join(before))
         admin.heard = []
         await self.gateway.reconfigure(self._config(stricter))
         self.behind.released.set()
         if call is not None:
             await call
-        for event in events[:4]:
-            await admin.resume(session, event.decode())
+        for event in event_ids(b"".join(before)):
+            await admin.resume(session, event)
         await admin.post("tools/call", {"name": TOOL, "arguments": {}})
         for uri in re.findall(rb'louver://[^"\\\s]+', b"".join(before))[:2]:
             await admin.post("resources/read", {"uri": uri.decode()})
@@ -342,8 +393,8 @@ class Run:
     # What somebody without rights tries
 
     async def _resumes_the_session(self, case, guest, session, events, kept) -> None:
-        for event in events[:3]:
-            await guest.resume(session, event.decode())
+        for event in events:
+            await guest.resume(session, event)
 
     async def _calls_in_the_session(self, case, guest, session, events, kept) -> None:
         await guest.post("tools/list", {}, session=session)
@@ -352,8 +403,8 @@ class Run:
     async def _resumes_in_its_own(self, case, guest, session, events, kept) -> None:
         await guest.open()
         await guest.post("tools/call", {"name": TOOL, "arguments": {}, "_meta": case.meta})
-        for event in events[:3]:
-            await guest.resume(guest.session, event.decode())
+        for event in events:
+            await guest.resume(guest.session, event)
 
     async def _calls(self, case, guest, session, events, kept) -> None:
         await guest.modern("tools/list", {})
@@ -374,7 +425,9 @@ class Run:
         for task in (call, reached):
             task.cancel()
         await asyncio.gather(call, reached, return_exceptions=True)
-        self.behind.released.set()
+        await self.open_requests.until_none()
+        # The answer comes on that connection, if it is still used, once the next request is on it.
+        asyncio.get_running_loop().call_later(AT_ONCE_S, self.behind.released.set)
         await guest.modern("tools/call", {"name": TOOL, "arguments": {}, "_meta": case.meta})
 
 
