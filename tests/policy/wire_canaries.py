@@ -1,9 +1,9 @@
 """`python -m tests.policy.wire_canaries --cases N --seed S`: `canaries.py` over real sockets; 1 if a token got out.
 
 A gateway with tokens serves over HTTP, in front of a server over HTTP. In each case somebody who sees everything opens
-send: that session, events of its streams, results that were kept, a session and a call of its own, and calls
-that break off. What comes to it, read by h11 and by httptools, is searched for every token that it must not see.
-that break off. What comes to it, read by h11 and by httptools, is searched for every token that it may not see.
+a session and calls; then the policy is reloaded, or a token of the same subject without rights tries all that a client
+can send: that session, events of its streams, results that were kept, a session and a call of its own, and calls that
+break off. What comes to it, read by h11 and by httptools, is searched for every token that it must not see.
 """
 
 from __future__ import annotations
