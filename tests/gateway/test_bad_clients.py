@@ -41,7 +41,7 @@ async def test_an_answer_is_sent_again_only_to_whom_it_was_sent(tmp_path, change
     write_policy(tmp_path, "1", admins=["admin"])
     servers = {"records": fixture("records", policy="p.policy.json")}
     options = config(tmp_path, servers, auth={"tokens": token_file(tmp_path, TOKENS)})
-    with serving(*options) as served:
+    with serving(*options, no_auth=False) as served:
         async with bearing(served.url, "t-admin") as client:
             answered = await client.client.post(served.url, json=calling({}, "find")["json"], headers=client.headers())
             assert CANARY in answered.text
@@ -95,7 +95,7 @@ async def test_many_initializes_of_one_client_start_no_more_processes_than_its_o
     options = config(tmp_path, {"it": fixture("faulty")}, auth={"tokens": token_file(tmp_path, TOKENS)})
     many = MAX_PEER_UPSTREAM_SESSIONS + 10
     bearer = {**HEADERS, "authorization": "Bearer t-few"}
-    with serving(*options) as served:
+    with serving(*options, no_auth=False) as served:
         async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
             opened = await asyncio.gather(
                 *(http.post(served.url, json=initialize(), headers=bearer) for _ in range(many))
