@@ -207,12 +207,13 @@ class GatewayCaller:
         raise JsonRpcError(code=INVALID_REQUEST, message="there is no client to be asked")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ClientRequest:
     """One request of a client, while it is answered; its notifications are sent before the answer."""
 
     client: GatewayClient
     request: Request
+    _has_notified: bool = field(default=False, init=False)
 
     @property
     def identity(self) -> Identity:
@@ -229,6 +230,7 @@ class ClientRequest:
     async def notify(self, method: str, params: Params) -> None:
         if method == "notifications/message" and not self.client.accepts_level(params):
             return
+        self._has_notified = True
         send = partial(self.request.connection.notify, method, params, self.request.id)
         self.client.outbox.put(method, params, send)
 
@@ -238,7 +240,7 @@ class ClientRequest:
             await self.request.pause()
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
-        await self.client.outbox.flush()
+        await self._flush()
         self.client.check_capability(method, params)
         return await self.request.connection.ask(method, params, self.request.id)
 
@@ -249,8 +251,13 @@ class ClientRequest:
         try:
             # Not if cancelled: the client has gone then. An error is an answer.
             if kind is None or issubclass(kind, Exception):
-                await self.client.outbox.flush()
+                await self._flush()
         finally:
             if self.client.is_modern:
                 # A 2026-07-28 client is this one request.
                 self.client.outbox.close()
+
+    async def _flush(self) -> None:
+        """Wait until the request's notifications are sent; those of another upstream can be many."""
+        if self._has_notified:
+            await self.client.outbox.flush()
