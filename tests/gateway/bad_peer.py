@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.raw import HANDSHAKE, SOON_S, raw
+from gateway.raw import SOON_S, STATELESS, raw
 from gateway.served import children
 
 MAX_STALL_S = 0.25
@@ -86,42 +86,47 @@ class Times:
 
 
 class GoodClient:
-    """A client that calls a tool of the good upstream, one call after the other, and pings the gateway in between."""
+    """A client that calls a tool of the good upstream, one call after the other, and asks for the gateway's health.
+
+    It is of 2026-07-28, and subscribes to nothing: what floods other clients does not keep the interpreter of the tests
+    busy, which would count as a wait.
+    """
 
     def __init__(self, client, pid, tool, arguments):
         self._client = client
         self._pid = pid
         self._tool = tool
         self._arguments = arguments
+        self._health = client.url.removesuffix("/mcp") + "/healthz"
 
     async def works(self, seconds):
-        """The times of calls, and of pings, which the gateway answers itself, for as long as that."""
-        calls, pings = Times(self._pid), Times(self._pid)
+        """The times of calls, and of looks at its health, which take few turns of the loop, for as long as that."""
+        calls, looks = Times(self._pid), Times(self._pid)
         end = time.monotonic() + seconds
         while time.monotonic() < end or len(calls.waits) < MIN_CALLS:
-            await pings.take(self._client.result("ping"))
+            assert (await looks.take(self._client.client.get(self._health))).status_code == 200
             result = await calls.take(self._client.call(self._tool, **self._arguments))
             assert not result.get("isError"), result
-        return calls, pings
+        return calls, looks
 
 
 async def withstand(served, attack, seconds, *, tool="good__echo", arguments=None):
     """Have a peer attack for so long: the others, and what the gateway has, are as before."""
-    async with raw(served.url, HANDSHAKE) as client:
+    async with raw(served.url, STATELESS) as client:
         good = GoodClient(client, served.pid, tool, arguments or {})
         calm, _ = await good.works(min(seconds, 5) / 2)
         before = Resources.of(served.pid)
         attacking = asyncio.create_task(attack())
         try:
-            calls, pings = await good.works(seconds)
+            calls, looks = await good.works(seconds)
             assert not attacking.done() or attacking.exception() is None, attacking.exception()
         finally:
             attacking.cancel()
             await asyncio.gather(attacking, return_exceptions=True)
         after = await _settled(served.pid, before)
-    assert max(pings.busy) < MAX_STALL_S
+    assert max(looks.busy) < MAX_STALL_S, max(looks.busy)
     assert calls.p99 < MAX_FACTOR * calm.p99 + ALLOWANCE_S, (calm.p99, calls.p99)
-    assert max(calls.waits) < MAX_WAIT_S
+    assert max(calls.waits) < MAX_WAIT_S, max(calls.waits)
     assert after.is_like(before), (before, after)
 
 

@@ -6,22 +6,23 @@ Everything is a process of its own: the gateway, a good upstream, and a hostile 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from itertools import cycle
+import signal
+import sys
+from pathlib import Path
 
-import httpx2
 import pytest
 
 from fixtures import floods
 from gateway.bad_peer import withstand
+from gateway.flooded import ASKED
 from gateway.gateways import LOUVER_ITSELF
-from gateway.raw import HANDSHAKE, PROGRAM, STATELESS, raw
+from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 
 pytestmark = pytest.mark.anyio
 
-ASKED = {**PROGRAM, "elicitation": {}, "sampling": {}, "roots": {}}
-SECONDS = 0.3
+TESTS = Path(__file__).parents[1]
+SECONDS = 0.2
 DEEP_SECONDS = 10
 
 KINDS = {
@@ -57,23 +58,6 @@ def gateway(tmp_path_factory):
             assert "Traceback" not in "".join(served.said)
 
 
-async def _call(url, era, server, kinds, seconds):
-    """Call each tool for so long, over and over, whatever becomes of it."""
-    answers = {"roots/list": {"roots": []}, "elicitation/create": {"action": "decline"}}
-    async with raw(url, era, capabilities=ASKED, answers=answers) as client:
-        try:
-            for kind in cycle(kinds):
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(seconds):
-                        while True:
-                            arguments = {"name": f"{server}__{kind}", "arguments": {"seconds": seconds / 2}}
-                            with suppress(AssertionError, httpx2.HTTPError):
-                                await client.request("tools/call", **arguments, _meta={"progressToken": 1})
-        finally:
-            if era == HANDSHAKE:
-                await client.end()
-
-
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 @pytest.mark.parametrize("server", KINDS)
 async def test_a_ping_of_an_upstream_reaches_no_client(gateway, era, server):
@@ -89,7 +73,15 @@ async def test_a_ping_of_an_upstream_reaches_no_client(gateway, era, server):
 async def test_nobody_else_notices_a_hostile_upstream(gateway, server, kinds, seconds):
     """TRUST.md, "one bad peer"."""
 
+    command = [sys.executable, "-m", "gateway.flooded", gateway.url, server, str(seconds), *kinds]
+
     async def attack():
-        await asyncio.gather(*(_call(gateway.url, era, server, kinds, seconds) for era in (HANDSHAKE, STATELESS)))
+        flooded = await asyncio.create_subprocess_exec(*command, cwd=TESTS)
+        try:
+            await flooded.wait()
+        finally:
+            # It ends its session.
+            flooded.send_signal(signal.SIGINT)
+            await flooded.wait()
 
     await withstand(gateway, attack, seconds * len(kinds))

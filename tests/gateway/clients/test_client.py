@@ -11,10 +11,11 @@ from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S, Stdio
-from louver.gateway.clients.client import GatewayCaller, GatewayClient
+from louver.gateway.clients.client import ClientRequest, GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import resolve_input_required
 from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.jsonrpc.errors import JsonRpcError
+from louver.server.request import Request
 
 URL = {"mode": "url", "url": "https://127.0.0.1/", "elicitationId": "1", "message": "Go there."}
 FORM = {"message": "Who?", "requestedSchema": {"type": "object"}}
@@ -79,6 +80,31 @@ class Refusing(GatewayCaller):
         except asyncio.CancelledError:
             self.taken_back.append(method)
             raise
+
+
+class Unread:
+    """A connection of a client that reads nothing until it is set."""
+
+    def __init__(self):
+        self.reads = asyncio.Event()
+
+    async def notify(self, method, params, request_id=None):
+        await self.reads.wait()
+
+
+@pytest.mark.anyio
+async def test_an_answer_waits_for_the_notifications_of_its_own_request_alone():
+    """TRUST.md: an upstream that floods a client holds up no answer of another upstream."""
+    connection = Unread()
+    flooded = GatewayClient(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, {}), connection)
+    flooded.notify("notifications/message", {"level": "error", "data": "of another upstream"})
+    request = Request("tools/call", {}, 1, HANDSHAKE, connection)
+    async with asyncio.timeout(SOON_S), ClientRequest(flooded, request):
+        pass
+    async with asyncio.timeout(SOON_S), ClientRequest(flooded, request) as caller:
+        await caller.notify("notifications/progress", {"progressToken": 1, "progress": 1})
+        asyncio.get_running_loop().call_soon(connection.reads.set)
+    assert connection.reads.is_set()
 
 
 @pytest.mark.anyio
