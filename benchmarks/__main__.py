@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import claims, results, tables
-from benchmarks.chart import svg
-from benchmarks.scenarios import SCENARIOS, Setting, scenario
+from benchmarks.scenarios import SCENARIOS, Setting, chart, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +48,7 @@ def _run(only: str | None, rounds: int, file: Path | None) -> int:
     if file is not None:
         results.write(file, results.about(rounds), found)
         for name, groups in ((name, groups) for name, groups in found.items() if groups):
-            file.with_suffix(f".{name}.svg").write_text(svg(name, groups), encoding="utf-8")
+            file.with_suffix(f".{name}.svg").write_text(chart(name, groups), encoding="utf-8")
     return 0
 
 

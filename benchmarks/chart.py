@@ -1,9 +1,8 @@
-"""Charts: the figures of one scenario as horizontal bars on a logarithmic scale, in one small SVG.
+"""Charts: the figures of one scenario as horizontal bars, in one small SVG.
 
-    <svg ...> title, unit, a line at the baseline, and for every case a bar a candidate </svg>
-
-A ratio's bar starts at the baseline: to the left is less, to the right more. The thin line through a
-bar's end goes from the smallest to the largest figure of all payloads and sizes. Text is in the
+`svg` draws ratios and times on a logarithmic scale, a bar a candidate. A ratio's bar starts at the
+baseline: to the left is less, to the right more. The thin line through a bar's end goes from the smallest
+to the largest figure of all payloads and sizes. `stacked` draws parts that add up. Text is in the
 reader's font, colours follow the reader's light or dark mode.
 """
 
@@ -19,11 +18,12 @@ from benchmarks import figures
 from benchmarks.results import TWIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from benchmarks.results import Group
 
 WIDTH, LEFT, RIGHT, TOP, LINE = 800, 250, 90, 72, 20
+STACKED_LEFT, STACKED_RIGHT = 160, 110
 
 _STYLE = """
 svg{background:#fff;font:13px system-ui,sans-serif}text{fill:#1f2328}.t{font-size:16px;font-weight:600}
@@ -31,6 +31,9 @@ svg{background:#fff;font:13px system-ui,sans-serif}text{fill:#1f2328}.t{font-siz
 .z{stroke:#cf222e;stroke-width:1.5}
 @media(prefers-color-scheme:dark){svg{background:#0d1117}text{fill:#e6edf3}.n,.u{fill:#9198a1}.g{stroke:#30363d}
 .b{fill:#57606a}.l{fill:#4493f8}.w{stroke:#e6edf3}.z{stroke:#f85149}}
+"""
+_PARTS = """.p0{fill:#0969da}.p1{fill:#54aeff}.p2{fill:#8c959f}.p3{fill:#d0d7de}
+@media(prefers-color-scheme:dark){.p0{fill:#4493f8}.p1{fill:#1f4f8f}.p2{fill:#9198a1}.p3{fill:#3d444d}}
 """
 
 
@@ -53,13 +56,45 @@ def svg(scenario: str, groups: Sequence[Group]) -> str:
     lines = list(_lines(bars, scale, unit, compared))
     height = TOP + LINE * (len(bars) + len({bar.case for bar in bars})) + LINE
     told = "times the baseline of its case (1x, the red line)" if compared else {"s": "time"}.get(unit, unit)
+    subtitle = f'<text class="u" x="16" y="46">{told}, logarithmic; thin line: from smallest to largest</text>'
+    return _page(scenario, _STYLE, height, [subtitle, *scale.grid(height, unit), *lines])
+
+
+def stacked(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """A chart of sums: heading -> candidate -> part -> figure, of at most four parts; the first candidate is the baseline."""
+    longest = max(sum(parts.values()) for bars in panels.values() for parts in bars.values())
+    scale = (WIDTH - STACKED_LEFT - STACKED_RIGHT) / longest
+    lines, y = list(_legend(next(iter(next(iter(panels.values())).values())))), TOP - LINE // 2
+    for heading, bars in panels.items():
+        lines.append(f'<text class="c" x="16" y="{y + 14}">{escape(heading)}</text>')
+        baseline = sum(next(iter(bars.values())).values())
+        for name, parts in bars.items():
+            y += LINE
+            lines.append(f'<text class="n" x="28" y="{y + 14}">{escape(name)}</text>')
+            x = float(STACKED_LEFT)
+            for kind, value in enumerate(parts.values()):
+                width = value * scale
+                lines.append(f'<rect class="p{kind}" x="{x:.1f}" y="{y + 4}" width="{width:.1f}" height="12"/>')
+                x += width
+            total = sum(parts.values())
+            lines.append(f'<text x="{x + 6:.1f}" y="{y + 14}">{total:,.0f}, {figures.ratio(total / baseline)}</text>')
+        y += LINE + LINE // 2
+    return _page(title, _STYLE + _PARTS, y, lines)
+
+
+def _legend(parts: Iterable[str]) -> Iterator[str]:
+    for kind, part in enumerate(parts):
+        x = 16 + kind * 120
+        yield f'<rect class="p{kind}" x="{x}" y="36" width="12" height="12" rx="2"/>'
+        yield f'<text class="u" x="{x + 18}" y="46">{escape(part)}</text>'
+
+
+def _page(title: str, style: str, height: int, lines: Iterable[str]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
-            f"<title>{escape(scenario)}</title><style>{_STYLE}</style>",
-            f'<text class="t" x="16" y="26">{escape(scenario)}</text>',
-            f'<text class="u" x="16" y="46">{told}, logarithmic; thin line: from smallest to largest</text>',
-            *scale.grid(height, unit),
+            f"<title>{escape(title)}</title><style>{style}</style>",
+            f'<text class="t" x="16" y="26">{escape(title)}</text>',
             *lines,
             "</svg>\n",
         ]

@@ -2,20 +2,22 @@
 
     for group in scenario("engine")(Setting(rounds=15)): ...
 
-A scenario yields its groups as they are measured. A new one is a module with such a `run`,
-and a name in the list below.
+A scenario yields its groups as they are measured. A new one is a module with such a `run`, and a name
+in the list below. One whose figures add up has a `chart` of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from benchmarks.chart import svg
 from benchmarks.payloads import SIZES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from benchmarks.results import Group
 
@@ -59,3 +61,9 @@ class Setting:
 def scenario(name: str) -> Callable[[Setting], Iterator[Group]]:
     """What runs a scenario; imported only now, because peers take long to import."""
     return import_module(f"{__name__}.{name}").run
+
+
+def chart(name: str, groups: Sequence[Group]) -> str:
+    """The SVG of a scenario's figures."""
+    draw: Callable[[Sequence[Group]], str] = getattr(import_module(f"{__name__}.{name}"), "chart", partial(svg, name))
+    return draw(groups)

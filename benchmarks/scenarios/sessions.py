@@ -28,6 +28,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from benchmarks import exposures, figures
+from benchmarks.chart import stacked
 from benchmarks.exposures import AgentSession, text_of
 from benchmarks.payloads import SEED
 from benchmarks.proxies import LOUVER, louver
@@ -97,6 +98,13 @@ FORMS: dict[str, Callable[[CallToolResult], str]] = {
 }
 """The forms in which hosts show a result to their models."""
 
+HEADINGS = {
+    "structured": "Hosts that show structured content, such as Claude Code and Codex",
+    "text": "Hosts that show text, such as Gemini CLI and OpenCode",
+    "whole": "Hosts that show the whole result, such as Google ADK and LlamaIndex",
+}
+"""Form -> the heading of its part of the chart."""
+
 
 def run(setting: Setting) -> Iterator[Group]:
     """All configurations; none if the tokenizer is missing, or without peers, because the servers are downloaded."""
@@ -131,6 +139,22 @@ def table(groups: Sequence[Group]) -> list[str]:
         shared = " | ".join(count(case) for case in SHARED)
         lines.append(f"| {name} | {shared} | {answers} | {totals} | {ratios} |")
     return lines
+
+
+def chart(groups: Sequence[Group]) -> str:
+    """The totals as stacked bars, in each form."""
+    found = {(group.case, group.payload): group for group in groups}
+    panels = {
+        heading: {
+            row.name: {
+                case: found[case, form if case == "answers" else ALL].median(row.name) or 0
+                for case in (*SHARED, "answers")
+            }
+            for row in found["total", form].rows
+        }
+        for form, heading in HEADINGS.items()
+    }
+    return stacked("Tokens (o200k) of 16 calls to five MCP servers with 50 tools, by exposure", panels)
 
 
 def _ratio(group: Group, name: str) -> float:

@@ -15,7 +15,7 @@ from benchmarks.measuring import Candidate, OtherAnswer, compare, measured
 from benchmarks.payloads import PAYLOADS, SIZES
 from benchmarks.proxies import STDIO_UPSTREAM
 from benchmarks.results import Group, Row
-from benchmarks.scenarios import SCENARIOS, Setting, adversarial, gateway, scenario, sessions
+from benchmarks.scenarios import SCENARIOS, Setting, adversarial, chart, gateway, scenario, sessions
 from benchmarks.scenarios.gateway import _as_usual, _middle, _Start
 from core.corpus import rows
 from docs.pages import DOCS
@@ -193,10 +193,10 @@ def test_a_chart_is_small_and_names_are_data_in_it():
     """*Ours*: our own small writer."""
     told = tuple(Row.exact(name, value) for name, value in [("base", 1e-6), ("<b>&'\"", 2e-6), ("louver", 0.5e-6)])
     groups = [Group(f"case {number} <", "payload", 1_000, "s", "base", told) for number in range(20)]
-    chart = svg("engine & more", groups)
-    assert len(chart.encode()) < 20_000
-    assert "http" not in chart.replace("http://www.w3.org/2000/svg", "")
-    texts = [element.text for element in ElementTree.fromstring(chart).iter() if element.text]
+    drawn = svg("engine & more", groups)
+    assert len(drawn.encode()) < 20_000
+    assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "")
+    texts = [element.text for element in ElementTree.fromstring(drawn).iter() if element.text]
     assert "<b>&'\"" in texts
     assert "2.00x" in texts
 
@@ -219,9 +219,9 @@ def test_the_page_tells_of_the_run_that_stands_beside_it():
             assert [line for line in map(_scores, scores) if line not in page] == []
             if name == "sessions":
                 assert [line for line in sessions.table(groups) if line not in page] == []
-            chart = file.with_suffix(f".{name}.svg")
-            assert chart.read_text(encoding="utf-8") == svg(name, groups)
-            assert f"({chart.name})" in page
+            drawn = file.with_suffix(f".{name}.svg")
+            assert drawn.read_text(encoding="utf-8") == chart(name, groups)
+            assert f"({drawn.name})" in page
     for verdict in claims.judged(found):
         assert verdict.line in page, f"run `python -m benchmarks check` and paste its table: {verdict.line}"
 

@@ -1,4 +1,4 @@
-"""Settings for authentication over HTTP; `docs/how-to/authenticate-clients.md` shows examples."""
+"""Settings for authentication over HTTP; `docs/how-to/serve-a-team.md` shows examples."""
 
 from __future__ import annotations
 
