@@ -61,7 +61,7 @@ def svg(scenario: str, groups: Sequence[Group]) -> str:
 
 
 def stacked(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """A chart of sums: heading -> candidate -> part -> figure, of at most four parts; the first candidate is the baseline."""
+    """A chart of sums: heading -> candidate -> part -> figure, with at most four parts, against the first candidate."""
     longest = max(sum(parts.values()) for bars in panels.values() for parts in bars.values())
     scale = (WIDTH - STACKED_LEFT - STACKED_RIGHT) / longest
     lines, y = list(_legend(next(iter(next(iter(panels.values())).values())))), TOP - LINE // 2

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import claims, corpus, figures, results, tasks
 from benchmarks.__main__ import main
-from benchmarks.chart import svg
+from benchmarks.chart import stacked, svg
 from benchmarks.measuring import Candidate, OtherAnswer, compare, measured
 from benchmarks.payloads import PAYLOADS, SIZES
 from benchmarks.proxies import STDIO_UPSTREAM
@@ -205,6 +205,18 @@ def test_a_chart_of_absolute_figures_is_in_their_unit():
     """*Ours*."""
     told = (Row("louver", 0.5e-3, 0.3e-3, 1.1e-3),)
     assert "500 µs" in svg("plan", [Group("cold", "issues", 0, "s", None, told)])
+
+
+def test_a_chart_of_sums_shows_each_part_and_the_total_against_the_first():
+    """*Ours*."""
+    drawn = stacked(
+        "tokens", {"a host": {"direct": {"list": 30, "answers": 70}, "gateway": {"list": 10, "answers": 40}}}
+    )
+    elements = list(ElementTree.fromstring(drawn).iter())
+    texts = [element.text for element in elements if element.text]
+    assert {"list", "answers", "a host", "100, 1.00x", "50, 0.50x"} <= set(texts)
+    bars = [element for element in elements if element.get("height") == "12" and element.get("rx") is None]
+    assert [round(float(bar.get("width")) / float(bars[0].get("width")) * 30) for bar in bars] == [30, 70, 10, 40]
 
 
 def test_the_page_tells_of_the_run_that_stands_beside_it():
