@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.pages import DOCS, PAGES, name_of
+from docs.pages import prose as prose_of_page
+
 PACKAGES = [
     Path(__file__).parents[1] / "src" / "louver",
     Path(__file__).parents[1] / "conformance" / "src" / "louver_conformance",
@@ -25,7 +28,7 @@ PHRASES = re.compile(
     r"\b(likewise|for who|of which|by then|anew|is told|are told|stands in|beside it|as it is|in words|whoever)\b",
     re.IGNORECASE,
 )
-"""Openings and fillers of no docstring and no comment."""
+"""Openings and fillers of no docstring, no comment and no page."""
 
 every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-3:]))
 
@@ -70,6 +73,14 @@ def test_no_name_has_a_word_of_a_private_dialect(file):
 def test_no_sentence_has_a_filler(file):
     """VOCABULARY.md, "Prose"."""
     assert [text for text in prose(file.read_text(encoding="utf-8")) if PHRASES.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent.parent == DOCS and page.parent.name != "reference"], ids=name_of
+)
+def test_no_sentence_of_a_page_has_a_filler(page):
+    """VOCABULARY.md, "Prose"."""
+    assert [(number, line) for number, line in prose_of_page(page) if PHRASES.search(line)] == []
 
 
 def test_a_class_name_stands_for_one_thing():
