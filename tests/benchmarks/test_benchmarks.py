@@ -238,6 +238,33 @@ def test_the_page_tells_of_the_run_that_stands_beside_it():
         assert verdict.line in page, f"run `python -m benchmarks check` and paste its table: {verdict.line}"
 
 
+def test_the_how_tos_have_the_figures_of_the_run():
+    """*Ours*: what a page recommends rests on `performance-sessions.json`."""
+    found = results.read(DOCS / "explanation" / "performance-sessions.json")["sessions"]
+    groups = {(group.case, group.payload): group for group in found}
+
+    def times(name, form):
+        group = groups["total", form]
+        return figures.ratio(group.median(name) / group.median("direct")).removesuffix("x")
+
+    def page(name):
+        return " ".join((DOCS / "how-to" / f"{name}.md").read_text(encoding="utf-8").split())
+
+    for host, form in (("codex", "structured"), ("gemini-cli", "text"), ("opencode", "text")):
+        told = f"{times('gateway', form)} or {times('minimal, on-error', form)} times the tokens"
+        assert told in page(f"save-tokens-in-{host}")
+    assert f"{times('full', 'structured')} times the tokens" in page("save-tokens-in-claude-code")
+    assert f"[{times('discovery', 'structured')} or {times('discovery', 'text')} times]" in page("discover-tools")
+    choose = page("choose-an-exposure")
+    for name in ("gateway", "minimal, on-error"):
+        assert f"{times(name, 'text')} to {times(name, 'structured')} times" in choose
+    assert f"| {times('minimal, on-error', 'whole')} times;" in choose
+    assert f"{times('gateway', 'whole')} and {times('discovery', 'whole')} times |" in choose
+    assert f"{times('minimal, grants', 'text')} to {times('minimal, grants', 'whole')} times" in choose
+    for row in groups["list", "all"].rows:
+        assert row.name in ("full, views", "minimal, grants") or f"| {row.median:,.0f} tokens |" in choose
+
+
 def _scores(group):
     """A row of a Markdown table: the case, the payload, and the figure of each candidate."""
     told = [figures.figure(row.median, group.unit) for row in group.rows]
