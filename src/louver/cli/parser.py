@@ -147,8 +147,8 @@ def parse(parser: Parser, commands: dict[str, Parser], line: Sequence[str]) -> N
     words, command = line[:place], [*line[place + 1 :]] if place < len(line) else None
     name = next((word for word in words if not word.startswith("-")), None)
     if name is not None and name not in commands:
-        near = nearest(name, commands, 1)
-        parser.error(f"there is no command {name[:_SHOWN]!r}: {meant(near, "'louver --help' lists them")}")
+        suggestion = meant(nearest(name, commands, 1), "'louver --help' lists them")
+        parser.error(f"there is no command {name[:_SHOWN]!r}: {suggestion}")
     arguments = parser.parse_args(words)
     commands[arguments.command].take_command(arguments, command)
     return arguments
