@@ -8,7 +8,7 @@ import pytest
 import louver
 from docs.pages import DOCS
 from louver import errors, limits
-from louver.cli import _parser
+from louver.cli.options import build_parser
 
 REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
 
@@ -70,7 +70,7 @@ def _usages(parser, name):
                     yield name, option
 
 
-@pytest.mark.parametrize(("command", "option"), sorted(set(_usages(_parser(), "louver")), key=str))
+@pytest.mark.parametrize(("command", "option"), sorted(set(_usages(build_parser()[0], "louver")), key=str))
 def test_every_command_and_option_stands_in_the_reference(command, option):
     """*Ours*."""
     section = _section(command)

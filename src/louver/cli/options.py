@@ -23,7 +23,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
         epilog="'louver COMMAND --help' explains a command. Begin with: louver demo",
     )
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", prog="louver")
     _demo(commands)
     _serve(commands)
     _init(commands)
@@ -140,7 +140,7 @@ def _call(commands: Any) -> None:
         "[OPTIONS] TOOL [NAME=VALUE ...] SERVER",
         "call one tool and print its answer",
         "louver call get_issue number=7 --include title -- louver serve --example",
-        "louver call list_issues state=open --view brief --config mcp.json --server tracker",
+        "louver call list_issues --view brief --config mcp.json --server tracker",
         more="With --config the call passes the gateway, so views and policies of the file apply.",
     )
     call = parser.add_argument_group("the call")
@@ -169,7 +169,7 @@ def _suggest(commands: Any) -> None:
         "--call TOOL ARGS [OPTIONS] SERVER",
         "call tools, show which fields are large, and suggest views",
         "louver suggest --call list_issues '{\"limit\": 20}' -- louver serve --example",
-        "louver suggest --call list_issues '{}' --out views --config mcp.json --server tracker",
+        "louver suggest --call get_issue '{\"number\": 7}' --out views --config mcp.json",
         more="It prints or writes no value of an answer.",
     )
     calls = parser.add_argument_group("the calls")
@@ -196,8 +196,8 @@ def _explain(commands: Any) -> None:
         "explain",
         "--tool TOOL --as WHO [OPTIONS] [SERVER]",
         "show which fields of a tool a policy shows to a caller",
-        "louver explain --tool get_customer --as role:support --config mcp.json --server crm",
-        "louver explain --tool get_customer --as role:support --against nobody --config mcp.json",
+        "louver explain --tool search --as role:support --config mcp.json --server crm",
+        "louver explain --tool search --as nobody --against role:ops --config mcp.json",
     )
     question = parser.add_argument_group("the question")
     question.add_argument("--tool", metavar="TOOL", required=True, help="the tool's name at its server")
@@ -261,7 +261,7 @@ def _conformance(commands: Any) -> None:
         "[OPTIONS] SERVER",
         "check a server against the specification",
         "louver conformance -- louver serve --example",
-        "louver conformance --era 2026-07-28 --junit report.xml --url http://127.0.0.1:8080/mcp",
+        "louver conformance --junit report.xml --url http://127.0.0.1:8080/mcp",
         more="With --config it checks the gateway in front of the servers of the file.",
     )
     checks = parser.add_argument_group("the checks")

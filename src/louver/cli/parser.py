@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from louver.core.nearest import instead, meant, nearest
+from louver.protocol.urls import is_like_url
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -99,12 +100,14 @@ class Parser(argparse.ArgumentParser):
         """Parse as the library does, but refuse words that are left over."""
         self._words = args
         parsed, extra = super().parse_known_args(args, namespace)
+        if self._servers is not None and self.trailing is None and extra and not extra[0].startswith("-"):
+            super().error(self._separated(extra))
         if (unknown := next((word for word in extra if word.startswith("-")), None)) is not None:
             super().error(self._unknown(unknown))
-        if extra and self.trailing is not None:
-            getattr(parsed, self.trailing).extend(extra)
-        elif extra:
-            super().error(self._leftover(extra))
+        if extra and self.trailing is None:
+            super().error("there is a word too many")
+        if extra:
+            getattr(parsed, self.trailing or "").extend(extra)
         return parsed, []
 
     def error(self, message: str) -> NoReturn:
@@ -119,13 +122,13 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, word: str) -> str:
         # Without the value that an option may hold: `--token=...`, `-p...`.
         name = word[:2] if word[1:2] != "-" else word.partition("=")[0]
-        near = nearest(name, self._option_string_actions, 1)
+        near = nearest(name, self._option_string_actions.keys() - {SEPARATOR}, 1)
         return f"unknown option {name!r}: " + meant(near, f"'{self.prog} --help' lists them")
 
-    def _leftover(self, words: Sequence[str]) -> str:
-        if self._servers is None:
-            return "there is a word too many"
-        command = "COMMAND" if "=" in words[0] or "://" in words[0] else words[0]
+    def _separated(self, words: Sequence[str]) -> str:
+        if is_like_url(words[0]):
+            return "name the URL of a server by --url"
+        command = "COMMAND" if "=" in words[0] else words[0]
         rest = " ..." if len(words) > 1 else ""
         return f"put '--' before the command that starts a server: {self.prog} -- {command}{rest}"
 

@@ -22,7 +22,7 @@ from louver.core.nearest import did_you_mean, meant, nearest
 from louver.errors import InvalidInput
 from louver.gateway.config.model import Config
 from louver.limits import MAX_TOKEN_CHARACTERS
-from louver.protocol.urls import is_url
+from louver.protocol.urls import is_like_url, is_url
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 80  # characters of a wrong word
 _SCHEMES: Final = ("http", "https")
-_ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")  # probably a URL without its scheme
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 
 
@@ -65,7 +64,7 @@ def _check_url(text: str) -> None:
         return
     scheme, separator, _ = text.partition("://")
     if not separator:
-        hint = "put http:// before it" if _ADDRESS.fullmatch(text) else "a command stands after '--' instead"
+        hint = "put http:// before it" if is_like_url(text) else "a command stands after '--' instead"
     elif scheme.lower() in _SCHEMES:
         hint = "it has a host, and a port of at most 65535, for example http://[::1]:8080/mcp"
     else:
@@ -78,7 +77,7 @@ def _check_command(words: Sequence[str]) -> None:
     command = words[0]
     if shutil.which(command) is not None:
         return
-    if "://" in command or _ADDRESS.fullmatch(command):
+    if is_like_url(command):
         raise InvalidInput("a URL is named by --url, and the command that starts a server follows '--'")
     if "=" in command and "/" not in command.partition("=")[0]:
         raise InvalidInput("a variable is set before louver itself, and not after '--'")
@@ -87,7 +86,8 @@ def _check_command(words: Sequence[str]) -> None:
     elif " " in command:
         hint = "leave out the quotes around the command, as in -- python server.py"
     else:
-        hint = f"{command[:_SHOWN]!r} is not on the PATH{did_you_mean(command, _programs())}"
+        place = "there" if "/" in command else "on the PATH"
+        hint = f"{command[:_SHOWN]!r} is not {place}{did_you_mean(command, _programs())}"
     raise InvalidInput(f"there is no such command: {hint}")
 
 

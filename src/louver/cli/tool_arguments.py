@@ -77,9 +77,10 @@ def typed(texts: dict[str, str], given: dict[str, Any], schema: Schema | None) -
 def _check_names(names: Sequence[str], schema: dict[str, Any]) -> None:
     """Refuse names that the schema does not have, unless it says that there can be others, and missing ones."""
     properties = json.members(schema.get("properties"))
-    is_open = "properties" not in schema or schema.get("additionalProperties") or "patternProperties" in schema
+    others = schema.get("additionalProperties", "patternProperties" in schema)
+    is_closed = "properties" in schema and others is False
     for name in names:
-        if name not in properties and not is_open:
+        if name not in properties and is_closed:
             raise InvalidInput(f"the tool takes no argument {name!r}: {instead(name, properties)}")
     for name in json.strings(schema.get("required")):
         if name not in names:

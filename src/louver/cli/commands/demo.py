@@ -169,8 +169,8 @@ async def _http_server() -> AsyncGenerator[str]:
 async def _row(client: Client, case: Case, transport: str) -> Row:
     try:
         return await _call(client, case, transport)
-    except (MCPError, RuntimeError) as error:
-        # The stock client raises RuntimeError if an answer does not satisfy the listed schema.
+    except (MCPError, RuntimeError, ValueError) as error:
+        # RuntimeError: the answer does not satisfy the listed schema. ValueError: it is no JSON.
         problem = f"{type(error).__name__}: {error}"
         return Row(case, transport, client.protocol_version, [], "-", "-", False, False, problem)
 
