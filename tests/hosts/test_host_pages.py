@@ -40,7 +40,9 @@ def test_a_page_names_the_version_that_was_tried(stack):
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_page_says_what_the_gateway_assumes(name):
     """HOSTS.md: what is shown, and whether the host searches tools itself."""
-    (page,) = (text for text in PAGES.values() if re.search(rf"^\| `clientInfo\.name` \| `{name}[`-]", text, re.MULTILINE))
+    (page,) = (
+        text for text in PAGES.values() if re.search(rf"^\| `clientInfo\.name` \| `{name}[`-]", text, re.MULTILINE)
+    )
     assert re.search(rf"^\| its model sees of an answer \| {SHOWN[HOSTS[name].shown]}", page, re.MULTILINE)
     assert f"| searches tools itself | {'yes' if HOSTS[name].defers else 'no'} |" in page
 
