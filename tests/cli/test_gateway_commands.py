@@ -204,12 +204,15 @@ def test_the_status_of_a_refusal_is_told(example, tmp_path):
         token.chmod(0o600)
         done = louver("call", *PROFILE, "--include", "name", "--url", guarded.url, "--token", token)
         tools = louver("tools", "--json", "--url", guarded.url, "--token", token)
+        checks = ["--era", "2026-07-28", "--group", "stock", "--group", "hint"]
+        conforms = louver("conformance", *checks, "--url", guarded.url, "--token", token)
     wrong = louver("call", *PROFILE, "--url", example.replace("/mcp", "/other"))
     assert (refused.returncode, wrong.returncode) == (1, 1)
     assert "(HTTP 401): it wants a token; give the file that holds it by --token" in refused.stderr
     assert wrong.stderr == "louver: the server cannot be opened: Not Found (HTTP 404)\n"
     assert (done.returncode, json.loads(done.stdout)) == (0, {"name": "Ruben Keller"}), done.stderr
     assert "get_user_profile" in tools.stdout
+    assert (conforms.returncode, "fail" in conforms.stdout) == (0, False), conforms.stdout
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,14 @@ def test_every_command_and_option_stands_in_the_reference(command, option):
         assert re.search(rf"`{re.escape(option)}[` ]", section), f"`{command}` does not tell of {option}"
 
 
+def test_the_page_of_the_command_line_names_every_command():
+    """*Ours*: those with a page of their own are links."""
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    _, commands = build_parser()
+    for name in commands:
+        assert f"| [`louver {name}`](" in page
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_every_error_code_stands_in_the_reference(code):
     """*Ours*."""

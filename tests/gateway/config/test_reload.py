@@ -112,5 +112,5 @@ def test_of_a_file_only_one_server_can_be_followed(tmp_path, caplog):
     write(tmp_path, of(it={"command": "c"}, other={"command": "b"}), stamp=3)
     assert file.refresh()
     assert file.current.upstreams[0].command == ("c",)
-    with pytest.raises(InvalidConfig, match="there is no server 'its' in the configuration: did you mean 'it'?"):
+    with pytest.raises(InvalidConfig, match="there is no server 'its' in the configuration: did you mean 'it'"):
         ConfigFile(write(tmp_path, both), server="its")
