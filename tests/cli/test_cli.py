@@ -1,9 +1,11 @@
 """The `louver` command as a user runs it."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,6 +13,11 @@ from jsonschema import Draft202012Validator
 
 from fixtures.command import louver
 from fixtures.forking import PYTHON
+from louver import limits
+from louver.cli import terminal
+from louver.cli.commands.demo import CASES
+from louver.cli.options import build_parser
+from louver.cli.parser import parse
 
 USER = {
     "type": "object",
@@ -21,13 +28,8 @@ USER = {
     },
     "required": ["id", "name"],
 }
+SERVERS = "-- COMMAND, --url URL or --config FILE"
 ANN = {"id": 1, "name": "Ann", "boss": {"email": "b@example.com", "id": 2}}
-ONE_WORD = {
-    "ARGS": "ARGS is one word: quote the JSON object, as in '{\"user_id\": 42}'",
-    "call": 'TARGET is one word: quote a command with its arguments, as in louver call "louver serve --example"',
-    "conformance": "TARGET is one word: quote a command with its arguments, as in louver conformance "
-    '"louver serve --example"',
-}
 
 
 def test_project_keeps_what_include_names():
@@ -59,6 +61,19 @@ def test_project_takes_a_view_of_a_file(tmp_path):
     assert louver("project", "--include", "boss.id", "--views", str(file), stdin=ANN)[1] == (
         '{"boss":{"id":2},"id":1}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "out", "told"),
+    [
+        (["--include", "missing", "--include", "id"], '{"id":1}\n', "'missing'"),
+        (["--include", "bos.email"], "{}\n", "'bos.email'; did you mean 'boss.email'?"),
+        (["--exclude", "missing"], json.dumps(ANN, separators=(",", ":")) + "\n", "'missing'"),
+    ],
+)
+def test_project_tells_paths_that_match_nothing_in_the_value(options, out, told):
+    """Ours: as on the wire, it is no failure."""
+    assert louver("project", *options, stdin=ANN) == (0, out, f"louver: the value has no field {told}\n")
 
 
 def test_project_tells_paths_that_the_schema_does_not_know(tmp_path):
@@ -143,28 +158,29 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("serve npx -y foo", "put '--' before the command that starts a server: louver serve -- npx -y ..."),
-        ("serve --stdio npx -y", "put '--' before the command that starts a server: louver serve --stdio -- npx -y"),
-        (
-            "check npx x --token=T1 y",
-            "put '--' before the command that starts a server: louver check -- npx x --token ...",
-        ),
-        ("check db -pT1 y", "put '--' before the command that starts a server: louver check -- db -p ..."),
-        ("serve npx --stdio foo", "put '--' before the command that starts a server: louver serve -- npx --stdio foo"),
+        ("serve npx -y foo", "put '--' before the command that starts a server: louver serve -- npx ..."),
+        ("serve --stdio npx", "put '--' before the command that starts a server: louver serve -- npx"),
+        ("check npx x --token=T1 y", "put '--' before the command that starts a server: louver check -- npx ..."),
+        ("check X=T1 npx", "put '--' before the command that starts a server: louver check -- COMMAND ..."),
+        ("tools http://a/mcp?key=T1", "name the URL of a server by --url"),
         ("serve --confg g.json", "unknown option '--confg': did you mean '--config'?"),
-        ("serve --url=http://a --qx=T1", "unknown option '--qx': the options are those above"),
-        (
-            "serve --exmple",
-            "one of the arguments -- COMMAND --url --config --example is required; unknown option '--exmple': "
-            "did you mean '--example'?",
-        ),
-        ("call http://a/mcp x --inclde T1", "unknown option '--inclde': did you mean '--include'?"),
-        ("call http://a/mcp x {user_id: T1}", f"there is a word too many: {ONE_WORD['ARGS']}"),
-        ("call a x --inclde T1", f"unknown option '--inclde': did you mean '--include'? {ONE_WORD['call']}"),
-        ("call louver serve a b", f"there is a word too many: {ONE_WORD['call']}"),
-        ("conformance louver serve --example", f"there is a word too many: {ONE_WORD['conformance']}"),
+        ("serve --url=http://a --qx=T1", "unknown option '--qx': 'louver serve --help' lists them"),
+        ("serve --exmple", "unknown option '--exmple': did you mean '--example'?"),
+        ("serve --exposure minimul --example", "argument --exposure: there is no 'minimul': did you mean 'minimal'?"),
+        ("call x --inclde T1", "unknown option '--inclde': did you mean '--include'?"),
+        ("call x a=1", f"name the server: {SERVERS}"),
+        ("conformance", f"name the server: {SERVERS}"),
+        ("serve", "name the server: -- COMMAND, --url URL, --config FILE or --example"),
+        ("check --url http://a --config b", "name the server once: --url and --config exclude each other"),
+        ("check --url http://a -- b", "name the server once: -- COMMAND and --url exclude each other"),
+        ("explain --as nobody --tool a --schema b -- c", "-- COMMAND and --schema exclude each other"),
+        ("check --config b --token T1", "--token goes with --url"),
+        ("check --config b --header A=T1", "--header goes with --url"),
+        ("check --url http://a --server b", "--server goes with --config"),
+        ("check --", "a command is missing after '--', for example: -- npx -y some-server"),
+        ("audit a.db -- npx T1", "louver audit starts no server: leave out '--' and what follows"),
         ("demo T1", "there is a word too many"),
-        ("explain --as nobody npx -- --qx", "the following arguments are required: --tool"),
+        ("explain --as nobody -- npx --qx", "the following arguments are required: --tool"),
     ],
 )
 def test_what_is_wrong_on_the_command_line_is_told_by_its_command(arguments, said):
@@ -173,8 +189,96 @@ def test_what_is_wrong_on_the_command_line_is_told_by_its_command(arguments, sai
     status, _, err = louver(*words)
     assert status == 2
     assert err.startswith(f"usage: louver {words[0]} ")
-    assert err.endswith(f"louver {words[0]}: error: {said}\n")
+    assert f"louver {words[0]}: error: " in err
+    assert said in err.splitlines()[-1]
     assert "T1" not in err
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        (
+            "--url 127.0.0.1:8931/mcp?k=T1",
+            "--url takes a URL that begins with http:// or https://: put http:// before it",
+        ),
+        ("--url htps://a/T1", "did you mean 'https://'?"),
+        ("--url ws://a/T1", "no other is spoken"),
+        ("--url http://127.0.0.1:99999/T1", "it has a host, and a port of at most 65535"),
+        ("--url npx", "a command stands after '--' instead"),
+        ("-- no-such-program-anywhere T1", "there is no such command: 'no-such-program-anywhere' is not on the PATH"),
+        ("-- pytohn T1", "'pytohn' is not on the PATH; did you mean 'python"),
+        ("-- ./no/such T1", "'./no/such' is not there"),
+        ("-- TOKEN=T1 npx", "a variable is set before louver itself"),
+        ("-- http://a/T1", "a URL is named by --url"),
+        (f"-- {__file__} T1", "is a file: put before it what runs it, as in -- python server.py"),
+        ("--config no-such.json", "the configuration cannot be read"),
+        ("--url http://a --header T1", "--header takes NAME=VALUE, for example X-Tenant=acme"),
+        ("--url http://a --header X-A=é", "--header X-A: expected printable ASCII"),
+        ("--url http://a --token T1", "--token takes a file that holds only the token, and this one cannot be read"),
+    ],
+)
+@pytest.mark.parametrize("command", ["serve", "check", "call tool", "explain --as nobody --tool t --policy p.json"])
+def test_a_server_that_is_not_meant_so_is_refused_by_every_command(command, server, told):
+    """Ours: with what was probably meant; nothing that may be a secret is repeated."""
+    status, out, err = louver(*command.split(), *server.split())
+    assert (status, out) == (2, "")
+    assert told in err
+    assert "T1" not in err
+
+
+def test_a_command_in_quotes_is_refused():
+    """Ours: so a TARGET was once written."""
+    status, _, err = louver("check", "--", "python server.py")
+    assert (status, err) == (
+        2,
+        "louver: there is no such command: leave out the quotes around the command, as in -- python server.py\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "told"),
+    [
+        ("a-token", 0o640, "others than its owner can read or write it (mode 640): expected 600"),
+        ("two words", 0o600, "letters, digits and signs without spaces"),
+        ("", 0o600, "letters, digits and signs without spaces"),
+        ("x" * (limits.MAX_TOKEN_CHARACTERS + 1), 0o600, "at most 16,384 letters"),
+    ],
+)
+def test_a_file_that_keeps_no_token_secret_is_refused(tmp_path, content, mode, told):
+    """Ours: as any other file of secrets."""
+    file = tmp_path / "token"
+    file.write_text(content)
+    file.chmod(mode)
+    status, _, err = louver("tools", "--url", "http://127.0.0.1:9/mcp", "--token", file)
+    assert status == 2
+    assert told in err
+    file.chmod(0o600)
+    file.write_text("a-token")
+    arguments = ["tools", "--url", "http://127.0.0.1:9/mcp", "--token", file, "--header", "authorization=x"]
+    assert "leave out that --header" in louver(*arguments).stderr
+
+
+def test_a_command_that_does_not_exist_is_told():
+    """Ours."""
+    assert louver("serv", "--config", "mcp.json").stderr.endswith(
+        "louver: error: there is no command 'serv': did you mean 'serve'?\n"
+    )
+    assert louver("qqq").stderr.endswith("there is no command 'qqq': 'louver --help' lists them\n")
+
+
+def test_every_example_of_the_help_can_be_parsed():
+    """Ours: each command has one or two, of lines for a terminal."""
+    parser, commands = build_parser()
+    for name, command in commands.items():
+        heading, *examples = command.epilog.splitlines()
+        assert heading == "examples:"
+        assert examples
+        for example in examples:
+            assert len(example) <= 80, example
+            words = shlex.split(example.replace("$(", "").replace(")", "").partition(" <")[0].partition(" >")[0])
+            words = shlex.split(words[1]) if words[0] == "eval" else words
+            assert words[:2] == ["louver", name]
+            assert parse(parser, commands, words[1:]).command == name
 
 
 def test_an_option_of_no_command_is_told():
@@ -209,7 +313,7 @@ def demo(monkeypatch):
 
 def test_the_demo_shows_both_transports_both_eras_and_all_modes_all_valid(demo):
     """#1704: its three use cases save 97.5, 95 and 97.5 percent of the estimated tokens."""
-    done = demo("--json")
+    done = demo("--all", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     keys = ["tool", "transport", "era", "mode", "fields", "full_bytes", "projected_bytes", "valid", "applied"]
@@ -224,13 +328,36 @@ def test_the_demo_shows_both_transports_both_eras_and_all_modes_all_valid(demo):
         assert 1 - row["projected_bytes"] / row["full_bytes"] >= saves
 
 
-def test_the_demo_prints_a_table_and_one_answer_with_its_receipt(demo):
-    """Ours: what a newcomer sees first."""
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_demo_fits_a_terminal(demo, monkeypatch, columns):
+    """Ours: one table, its total, and what to do next; the same at every width."""
+    from rich.console import Console
+
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=columns))
     done = demo()
     assert done.returncode == 0, done.stderr
-    assert "user greeting" in done.stdout
-    assert '"projectedSchema"' in done.stdout
-    assert "answers are as they should be" in done.stdout
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("The example server over stdio, MCP 2026-07-28")
+    assert sum(line.startswith(" total ") for line in lines) == 1
+    assert "…" not in done.stdout
+    commands = [line.split() for line in lines if line.startswith("  louver ")]
+    assert [words[1] for words in commands] == ["call", "serve", "init"]
+    parser = build_parser()
+    assert all(parse(*parser, words[1:]).command == words[1] for words in commands)
+
+
+def test_an_answer_that_is_not_as_it_should_be_fails_the_demo(demo, monkeypatch):
+    """Ours: it is a check of the installation, too."""
+    (case,) = (each for each in CASES if each.request.get("view") == "minimal")
+    monkeypatch.setattr(
+        "louver.cli.commands.demo.CASES", (replace(case, min_saving=1.0), replace(case, tool="nothing"))
+    )
+    done = demo()
+    assert done.returncode == 1
+    assert done.stdout.count("failed: ") == 2
+    assert "invalid" in done.stdout
 
 
 def test_serve_ends_with_status_0_when_it_is_told_to():

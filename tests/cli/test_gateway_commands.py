@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -26,13 +25,9 @@ from louver.cli.commands import call
 LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
 SEARCHABLE = Path(__file__).parents[1] / "fixtures" / "searchable.py"
-TARGET = shlex.join([*LOUVER, "serve", "--example"])
+EXAMPLE = ["--", *LOUVER, "serve", "--example"]
 JSON, EVENTS = "application/json", "text/event-stream"
-PROFILE = ["get_user_profile", '{"user_id": 42}']
-NO_TARGET = (
-    "there is no such command: TARGET is a URL that begins with http:// or https://, or the command that starts a "
-    "server"
-)
+PROFILE = ["get_user_profile", "user_id=42"]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +51,7 @@ def config(tmp_path):
 
 def test_a_tool_is_called_with_a_projection():
     """The output stands alone on standard output, so that it can be piped on."""
-    done = louver("call", TARGET, *PROFILE, "--include", "name", "--include", "address.city")
+    done = louver("call", *PROFILE, "--include", "name", "--include", "address.city", *EXAMPLE)
     assert done.returncode == 0
     assert set(json.loads(done.stdout)) == {"name", "address"}
     receipt = json.loads(done.stderr.strip().splitlines()[-1].removeprefix("louver: "))
@@ -66,7 +61,7 @@ def test_a_tool_is_called_with_a_projection():
 
 def test_fields_that_there_are_not_are_told_in_words(example):
     """Ours: a slip would else look like an empty answer."""
-    done = louver("call", example, *PROFILE, "--include", "nmae", "--include", "id,email")
+    done = louver("call", *PROFILE, "--include", "nmae", "--include", "id,email", "--url", example)
     assert (done.returncode, done.stdout) == (0, "{}\n")
     assert done.stderr.splitlines()[-3:] == [
         "louver: the output has no field 'id,email'",
@@ -81,7 +76,7 @@ SLEEPS = [sys.executable, "-c", "import os, sys, time; os.write(2, b'here\\n'); 
 
 def test_a_command_that_is_told_to_end_ends_what_it_has_started():
     """Ours: nobody else would."""
-    commands = (["check", "--", *SLEEPS], ["call", shlex.join(SLEEPS), "tool"])
+    commands = (["check", "--", *SLEEPS], ["call", "tool", "--", *SLEEPS])
     numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     with ExitStack() as stack:
         started = [
@@ -118,14 +113,14 @@ def until_it_sleeps(pid):
 def test_a_server_that_does_not_open_is_given_up(monkeypatch):
     """Ours: within a bound, as by the gateway."""
     monkeypatch.setattr(call, "OPENING_TIMEOUT_S", 0.1)
-    done = louver("call", shlex.join([PYTHON, "-c", "import sys; sys.stdin.read()"]), "tool")
+    done = louver("call", "tool", "--", PYTHON, "-c", "import sys; sys.stdin.read()")
     assert (done.returncode, done.stderr) == (1, "louver: the server has not opened within 0.1 s\n")
 
 
 @pytest.mark.parametrize("options", [["--exclude", "**.email"], ["--view", "minimal"], []])
 def test_every_mode_can_be_asked_for(example, options):
     """The whole result is there with `--json`."""
-    done = louver("call", example, *PROFILE, *options, "--json")
+    done = louver("call", *PROFILE, *options, "--json", "--url", example)
     result = json.loads(done.stdout)
     assert ("projection" in result.get("_meta", {})) is bool(options)
     assert "structuredContent" in result
@@ -134,47 +129,67 @@ def test_every_mode_can_be_asked_for(example, options):
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (
-            [TARGET, "get_user_profile", "{user_id: 42}"],
-            2,
-            "not JSON: Expecting property name enclosed in double quotes at offset 1; a tool's arguments are one JSON "
-            "object, for example '{\"user_id\": 42}'",
-        ),
-        ([TARGET, "get_user_profile", '{"user_id": NaN}'], 2, "no numbers of JSON; a tool's arguments are"),
-        ([TARGET, "get_user_profile", "[]"], 2, "one JSON object"),
-        ([TARGET, *PROFILE, "--include", "a", "--view", "b"], 2, "at a time"),
-        (["", "get_user_profile"], 2, "expected a URL, or the command"),
-        (["run 'this", "get_user_profile"], 2, "No closing quotation"),
-        (["http://127.0.0.1:99999/mcp", "tool"], 2, "a URL with a host, and a port of at most 65535"),
-        (["HTTP://[::1/mcp", "tool"], 2, "a URL with a host, and a port of at most 65535"),
-        ([TARGET, "get_user_profile", r'{"user_id": "\ud800"}'], 2, "half a surrogate pair"),
-        ([TARGET, "\udcff"], 2, "a byte that the locale has no letter for"),
-        ([TARGET, *PROFILE, "--include", "\udcff"], 2, "cannot be sent: expected whole characters"),
-        ([TARGET, *PROFILE, "--include", "a..b"], 2, "expected a name"),
-        ([TARGET, "no_such_tool"], 1, "no_such_tool"),
-        (["no-such-command-anywhere -y x", "tool"], 2, f"{NO_TARGET}; 'no-such-command-anywhere' is none"),
-        (["no-such-tool", "{}"], 2, f"{NO_TARGET}; if 'no-such-tool' is the tool, TARGET is missing before it"),
-        (["127.0.0.1:8931/mcp?k=T1", "tool"], 2, f"{NO_TARGET}; for a URL, put http:// before it"),
-        (["TOKEN=T1 npx x", "tool"], 2, f"{NO_TARGET}; a variable is set before louver itself, and not in TARGET"),
-        (["localhost/mcp", "tool"], 2, f"{NO_TARGET}; for a URL, put http:// before it"),
-        (
-            [str(EVERYTHING), "tool"],
-            2,
-            'everything.py\' is a file: put before it what runs it, as in "python server.py"',
-        ),
-        ([f"{shlex.join(LOUVER)} serve -- no-such-command-anywhere", "tool"], 1, "opened: upstream 'upstream' is not"),
-        (["http://127.0.0.1:9/mcp", "tool"], 1, "cannot be opened"),
+        (["get_user_profile", "--json-args", "{user_id: 42}"], 2, "not JSON: Expecting property name enclosed in"),
+        (["get_user_profile", "--json-args", '{"user_id": NaN}'], 2, "no numbers of JSON; a tool's arguments are"),
+        (["get_user_profile", "--json-args", "[]"], 2, "one JSON object"),
+        ([*PROFILE, "--include", "a", "--view", "b"], 2, "at a time"),
+        (["get_user_profile", "--json-args", r'{"user_id": "\ud800"}'], 2, "half a surrogate pair"),
+        (["\udcff"], 2, "a byte that the locale has no letter for"),
+        ([*PROFILE, "--include", "\udcff"], 2, "cannot be sent: expected whole characters"),
+        ([*PROFILE, "--include", "a..b"], 2, "expected a name"),
+        (["get_user_profil"], 1, "the server lists no tool 'get_user_profil'; did you mean 'get_user_profile'?"),
+        (["get_user_profile", "userid=42"], 2, "the tool takes no argument 'userid': did you mean 'user_id'?"),
+        (["get_user_profile", "user_id=T1"], 2, "argument 'user_id': expected integer"),
+        (["get_user_profile"], 2, "argument 'user_id' is missing: expected integer"),
     ],
 )
 def test_what_cannot_be_called_is_told(example, arguments, status, said):
     """2 where the request is refused here, 1 where the server does."""
-    done = louver("call", *(example if each == TARGET else each for each in arguments))
+    done = louver("call", *arguments, "--url", example)
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "T1" not in done.stderr
 
 
-def test_the_status_of_a_refusal_is_told(example, config, tmp_path):
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        (["--", *LOUVER, "serve", "--", "no-such-command-anywhere"], "the server cannot be opened"),
+        (["--url", "http://127.0.0.1:9/mcp"], "cannot be opened"),
+    ],
+)
+def test_a_server_that_cannot_be_opened_is_told(server, told):
+    """Ours."""
+    done = louver("call", "tool", *server)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert told in done.stderr
+
+
+def test_arguments_stand_between_and_after_options(example):
+    """Ours; `--json-args` reads a file, and standard input, too."""
+    done = louver("call", "list_issues", "--include", "issues.number", "limit=2", "--url", example, "state=open")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["issues"]) == 2
+    given = louver("call", "list_issues", "--json-args", "-", "--url", example, stdin={"limit": 3})
+    assert len(json.loads(given.stdout)["issues"]) == 3
+
+
+def test_the_servers_of_a_file_are_called_through_the_gateway(config, tmp_path, monkeypatch):
+    """Ours: the file's views apply, and all of its tools are there, whatever the exposure."""
+    monkeypatch.setattr(sys, "executable", PYTHON)
+    shop = {"command": PYTHON, "args": ["-m", "louver", "serve", "--example"], "louver": {"views": "views"}}
+    views = tmp_path / "views"
+    views.mkdir()
+    (views / "get_issue.views.json").write_text(json.dumps({"tool": "get_issue", "views": {"mine": ["title"]}}))
+    path = config(shop=shop, other={"command": "no-such-command-anywhere"})
+    written = json.loads(Path(path).read_text())
+    Path(path).write_text(json.dumps({**written, "louver": {"exposure": "discovery"}}))
+    done = louver("call", "get_issue", "number=7", "--view", "mine", "--config", path, "--server", "shop")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout).keys() == {"title"}
+
+
+def test_the_status_of_a_refusal_is_told(example, tmp_path):
     """The SDK's client does not say it. What to do about a missing token is said, and works."""
     lines = louver("token", "--subject", "ann").stdout.splitlines()
     tokens = tmp_path / "tokens.json"
@@ -183,16 +198,21 @@ def test_the_status_of_a_refusal_is_told(example, config, tmp_path):
     path = tmp_path / "guarded.json"
     path.write_text(json.dumps({"mcpServers": {"shop": at(example)}, "louver": {"auth": {"tokens": "tokens.json"}}}))
     with serving("--config", str(path), no_auth=False) as guarded:
-        refused = louver("call", guarded.url, *PROFILE)
-        headers = {"Authorization": f"Bearer {lines[0].split()[1]}"}
-        through = shlex.join([*LOUVER, "serve", "--config", config(shop={"url": guarded.url, "headers": headers})])
-        done = louver("call", through, *PROFILE, "--include", "name")
-    wrong = louver("call", example.replace("/mcp", "/other"), *PROFILE)
+        refused = louver("call", *PROFILE, "--url", guarded.url)
+        token = tmp_path / "token.txt"
+        token.write_text(f"{lines[0].split()[1]}\n")
+        token.chmod(0o600)
+        done = louver("call", *PROFILE, "--include", "name", "--url", guarded.url, "--token", token)
+        tools = louver("tools", "--json", "--url", guarded.url, "--token", token)
+        checks = ["--era", "2026-07-28", "--group", "stock", "--group", "hint"]
+        conforms = louver("conformance", *checks, "--url", guarded.url, "--token", token)
+    wrong = louver("call", *PROFILE, "--url", example.replace("/mcp", "/other"))
     assert (refused.returncode, wrong.returncode) == (1, 1)
-    assert "(HTTP 401): it wants a token" in refused.stderr
-    assert "`louver serve --config FILE`" in refused.stderr
+    assert "(HTTP 401): it wants a token; give the file that holds it by --token" in refused.stderr
     assert wrong.stderr == "louver: the server cannot be opened: Not Found (HTTP 404)\n"
     assert (done.returncode, json.loads(done.stdout)) == (0, {"name": "Ruben Keller"}), done.stderr
+    assert "get_user_profile" in tools.stdout
+    assert (conforms.returncode, "fail" in conforms.stdout) == (0, False), conforms.stdout
 
 
 @pytest.mark.parametrize(
@@ -202,7 +222,7 @@ def test_what_is_no_answer_is_not_quoted(kind, body):
     """Ours: the SDK's client would."""
     with issuer() as (made, url):
         made.answers["/mcp"] = (200, body, {"content-type": kind})
-        done = louver("call", f"{url}/mcp", *PROFILE)
+        done = louver("call", *PROFILE, "--url", f"{url}/mcp")
     assert done.returncode == 1
     assert done.stderr == "louver: the server cannot be opened: it answers with what is no message of JSON-RPC\n"
 
@@ -210,7 +230,7 @@ def test_what_is_no_answer_is_not_quoted(kind, body):
 def test_what_a_server_writes_beside_the_protocol_is_not_quoted():
     """Ours: the SDK's own log would."""
     noisy = "print('secret: 7', flush=True); from louver.example import build_server; build_server().run()"
-    done = louver("call", shlex.join([PYTHON, "-c", noisy]), *PROFILE)
+    done = louver("call", *PROFILE, "--", PYTHON, "-c", noisy)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -218,13 +238,13 @@ def test_null_beside_a_text_is_not_what_is_shown():
     """WIRE.md, Content: some servers write `null` where they have nothing structured."""
     said = {"tools/call": {"structuredContent": None}}
     saying = [PYTHON, str(Path(__file__).parents[1] / "fixtures" / "saying.py"), json.dumps(said)]
-    done = louver("call", shlex.join([*LOUVER, "serve", "--", *saying]), "t", "{}", "--include", "a")
+    done = louver("call", "t", "--include", "a", "--", *LOUVER, "serve", "--", *saying)
     assert (done.returncode, done.stdout) == (0, '{"a":1}\n')
 
 
 def test_a_server_that_knows_nothing_of_projection_is_told():
     """Ours: it answers all the same, and what was asked for is not what came."""
-    done = louver("call", shlex.join([PYTHON, str(EVERYTHING)]), "test_simple_text", "--include", "name")
+    done = louver("call", "test_simple_text", "--include", "name", "--", PYTHON, str(EVERYTHING))
     assert done.returncode == 1
     assert done.stdout == "This is a simple text response for testing.\n"
     assert "this is not projected" in done.stderr
@@ -239,7 +259,7 @@ def test_the_catalogue_of_a_configuration(example, config):
     assert profile["projectable"] is True
     assert "minimal" in profile["views"]
     assert profile["tokens"] == round(profile["bytes"] / 3.5)
-    one = json.loads(louver("tools", "--config", path, "--upstream", "one", "--json").stdout)
+    one = json.loads(louver("tools", "--config", path, "--server", "one", "--json").stdout)
     assert one == [row for row in rows if row["server"] == "one"]
     table = louver("tools", "--config", path)
     assert table.returncode == 0
@@ -261,7 +281,7 @@ def test_the_tools_that_fit_a_query(example, config):
     assert (mine[0]["server"], mine[0]["tool"]) == ("two", "get_user_profile")
     all_of_two = json.loads(louver("tools", "--config", path, "--query", "two", "--json").stdout)
     assert {row["server"] for row in all_of_two} == {"two"}
-    one = json.loads(louver("tools", "--config", path, "--upstream", "one", "--query", "usr", "--json").stdout)
+    one = json.loads(louver("tools", "--config", path, "--server", "one", "--query", "usr", "--json").stdout)
     assert {row["server"] for row in one} == {"one"}
 
 
@@ -289,7 +309,7 @@ def test_a_query_that_is_none_is_refused(example):
 
 def test_a_server_that_is_not_in_the_configuration(config):
     """It says which there are."""
-    done = louver("tools", "--config", config(one={"command": "true"}), "--upstream", "two")
+    done = louver("tools", "--config", config(one={"command": "true"}), "--server", "two")
     assert done.returncode == 2
     assert "'one'" in done.stderr
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.served import fixture
-from louver.cli import _parser
+from louver.cli.options import build_parser
 from louver.server.audit.writer import AuditWriter
 from server.audited import ANN, record
 
@@ -30,9 +29,10 @@ FILES = {
 }
 COMMANDS = {
     "audit": ["audit.db"],
-    "call": [shlex.join(SERVER), "t", "{}"],
+    "call": ["t", "--", *SERVER],
     "check": ["--", *SERVER],
-    "conformance": [shlex.join(HONEST), "--era", "2025-11-25", "--group", "hint"],
+    "completion": ["bash"],
+    "conformance": ["--era", "2025-11-25", "--group", "hint", "--", *HONEST],
     "demo": ["--json"],
     "derive": ["--relax"],
     "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
@@ -83,5 +83,5 @@ def test_a_process_of_its_own_returns_prints_tells_and_writes_the_same(command, 
 
 def test_every_command_is_tried():
     """Ours."""
-    (commands,) = (action.choices for action in _parser()._actions if action.dest == "command")
+    _, commands = build_parser()
     assert COMMANDS.keys() == commands.keys()

@@ -71,7 +71,7 @@ def nobody(request):
 
 @pytest.mark.parametrize(
     ("arguments", "status"),
-    [(["nonsense"], 2), (["tools", "--config", "nowhere.json"], 2), (["tools", "--", "nowhere"], 1)],
+    [(["nonsense"], 2), (["tools", "--config", "nowhere.json"], 2), (["tools", "--url", "http://127.0.0.1:9"], 1)],
     ids=["told by the library", "told by a command", "logged"],
 )
 def test_what_nobody_hears_is_no_fault(nobody, arguments, status):

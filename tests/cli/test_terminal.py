@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 
 import pytest
 
@@ -33,23 +32,24 @@ def test_tools_are_listed_by_the_names_that_they_have():
 
 @pytest.mark.parametrize("command", ["tools", "check"])
 @pytest.mark.parametrize("name", ["[/x]", "/[red]/x"])
-def test_a_server_is_told_of_by_the_command_that_it_has(command, name):
+def test_a_server_is_told_of_by_the_command_that_it_has(command, name, tmp_path):
     """Ours: a folder may have brackets."""
-    done = louver(command, "--", name)
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"one": {"command": name}}}))
+    done = louver(command, "--config", tmp_path / "mcp.json")
     assert done.returncode == 1
     assert f"the upstream '{name}' cannot be started" in done.stdout
 
 
 def test_what_a_server_refuses_with_is_told_in_one_line():
     """Ours: its message may say anything, also what would look like ours."""
-    done = louver("call", shlex.join(named("no [/x] \x1b[31mred\x07\nlouver: all is well")), "it")
+    done = louver("call", "it", "--", *named("no [/x] \x1b[31mred\x07\nlouver: all is well"))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == ("louver: the server cannot be opened: no [/x] \\x1b[31mred\\x07\\nlouver: all is well\n")
 
 
 def test_what_a_server_refuses_a_call_with_is_told_in_one_line():
     """Likewise."""
-    done = louver("call", shlex.join(named([])), "\x1b[2J\nit")
+    done = louver("call", "\x1b[2J\nit", "--", *named([]))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "louver: no tool \\x1b[2J\\nit\n"
 

@@ -8,9 +8,9 @@ import pytest
 import louver
 from docs.pages import DOCS
 from louver import errors, limits
-from louver.cli import _parser
+from louver.cli.options import build_parser
 
-REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
+REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").rglob("*.md")))
 
 CODES = sorted({value.code for value in vars(errors).values() if isinstance(value, type) and hasattr(value, "code")})
 
@@ -70,12 +70,20 @@ def _usages(parser, name):
                     yield name, option
 
 
-@pytest.mark.parametrize(("command", "option"), sorted(set(_usages(_parser(), "louver")), key=str))
+@pytest.mark.parametrize(("command", "option"), sorted(set(_usages(build_parser()[0], "louver")), key=str))
 def test_every_command_and_option_stands_in_the_reference(command, option):
     """*Ours*."""
     section = _section(command)
     if option is not None:
         assert re.search(rf"`{re.escape(option)}[` ]", section), f"`{command}` does not tell of {option}"
+
+
+def test_the_page_of_the_command_line_names_every_command():
+    """*Ours*: those with a page of their own are links."""
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    _, commands = build_parser()
+    for name in commands:
+        assert f"| [`louver {name}`](" in page
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -9,7 +9,7 @@ A session of 2025-11-25 opens with a handshake; in 2026-07-28 each request carri
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp.shared.inbound import (
@@ -53,10 +53,11 @@ _CLIENT: Final = {"name": "louver-conformance", "version": __version__}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The server to check: its URL, or the command that starts it."""
+    """The server to check: its URL with headers for each request, or the command that starts it."""
 
     # Empty for a command.
     url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     command: tuple[str, ...] = ()
 
 
@@ -94,7 +95,11 @@ class TargetSession:
     @classmethod
     async def open(cls, target: Target, revision: str, deadline: Deadline, *, declares: bool = True) -> TargetSession:
         """A new session; `declares` is whether the client declares the projection extension."""
-        transport = HttpTargetTransport(target.url) if target.url else await StdioTargetTransport.open(target.command)
+        transport = (
+            HttpTargetTransport(target.url, target.headers)
+            if target.url
+            else await StdioTargetTransport.open(target.command)
+        )
         session = cls(transport, revision, deadline, declares=declares)
         try:
             await (session._initialize() if revision == HANDSHAKE else session._discover())

@@ -2,8 +2,8 @@
 
 ::
 
-    <- {"url": "", "command": ["python", "server.py"], "revision": "2025-11-25", "descriptions": null,
-        "calls": [{"tool": "get_user", "arguments": {"id": 7}, "meta": {"projection": {...}}}]}
+    <- {"url": "", "headers": {}, "command": ["python", "server.py"], "revision": "2025-11-25",
+        "descriptions": null, "calls": [{"tool": "get_user", "arguments": {"id": 7}, "meta": {"projection": {...}}}]}
     -> {"thrown": ["", "RuntimeError"]}
 
 An exception is named without its message, which may quote an answer.
@@ -16,7 +16,9 @@ import os
 import sys
 from typing import Any
 
+import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from louver.core import json
 from louver_conformance.session import HANDSHAKE
@@ -24,14 +26,19 @@ from louver_conformance.tools import grants_in
 
 
 async def _run(job: dict[str, Any]) -> list[str]:
-    command = job["command"]
-    target: Any = job["url"] or StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with Client(target, mode="legacy" if job["revision"] == HANDSHAKE else "auto") as client:
+    async with Client(_target(job), mode="legacy" if job["revision"] == HANDSHAKE else "auto") as client:
         await client.list_tools()
         grant: dict[str, Any] = {}
         if job["descriptions"] is not None:
             grant = grants_in((await client.read_resource(job["descriptions"])).meta or {})
         return [await _thrown(client, call, grant) for call in job["calls"]]
+
+
+def _target(job: dict[str, Any]) -> Any:
+    if job["url"]:
+        return streamable_http_client(job["url"], http_client=httpx2.AsyncClient(headers=job["headers"]))
+    command, *words = job["command"]
+    return StdioServerParameters(command=command, args=words, env=dict(os.environ))
 
 
 async def _thrown(client: Client, call: dict[str, Any], grant: dict[str, Any]) -> str:

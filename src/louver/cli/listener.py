@@ -106,5 +106,6 @@ def _token_folder() -> Path:
 def _served(arguments: Namespace) -> list[str]:
     """The servers that the arguments name, for a token of their own."""
     if arguments.config is not None:
-        return ["--config", str(Path(arguments.config).resolve())]
+        server = [] if arguments.server is None else ["--server", arguments.server]
+        return ["--config", str(Path(arguments.config).resolve()), *server]
     return ["--example"] if arguments.example else ["--url", arguments.url] if arguments.url else arguments.command_line

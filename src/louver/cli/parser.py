@@ -1,47 +1,118 @@
-"""Errors of the command line, reported by the subcommand with a suggestion.
+"""The parser of the command line: its errors say what was meant.
 
-    louver serve npx -y some-server     put '--' before the command that starts a server: louver serve -- npx -y ...
-    louver serve --confg mcp.json       unknown option '--confg': did you mean '--config'?
-    louver conformance louver serve     TARGET is one word: quote a command with its arguments
+    louver serv --config mcp.json      there is no command 'serv': did you mean 'serve'?
+    louver serve --confg mcp.json      unknown option '--confg': did you mean '--config'?
+    louver serve npx -y some-server    put '--' before the command that starts a server: louver serve -- npx ...
 
-Words are repeated only up to the first unknown option, since a secret may follow it.
+A word is repeated only where no secret can stand: what follows an unknown option may be one.
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.core.nearest import meant, nearest
+from louver.core.nearest import instead, meant, nearest
+from louver.protocol.urls import is_like_url
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-_TARGET = 'TARGET is one word: quote a command with its arguments, as in {} "louver serve --example"'
-_ARGS = "ARGS is one word: quote the JSON object, as in '{\"user_id\": 42}'"
+SEPARATOR = "--"
+_SHOWN = 80  # characters of a wrong word
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerOptions:
+    is_required: bool
+    others: tuple[str, ...]  # options that replace a server
+
+    @property
+    def expected(self) -> str:
+        *names, last = ("-- COMMAND", "--url URL", "--config FILE", *self.others)
+        return f"{', '.join(names)} or {last}"
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses unknown words itself; the library leaves them to the parent parser."""
+    """The parser of one command. `trailing` is the positional that takes words between and after the options."""
 
-    _argv: Sequence[str] = ()
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+        self.trailing: str | None = None
+        self._servers: _ServerOptions | None = None
+        self._words: Sequence[str] = ()
+
+    def add_server_options(self, *others: str, required: bool = True) -> Any:
+        """Declare the options that name servers, and return their group; `others` are options that replace them."""
+        self._servers = _ServerOptions(required, others)
+        group = self.add_argument_group("the server", f"one of {self._servers.expected}")
+        # Declared for the help alone: `parse` takes the words after the separator.
+        group.add_argument(
+            SEPARATOR,
+            dest="command_line",
+            metavar="COMMAND",
+            help="the command that starts the server, with its arguments, at the end of the line",
+        )
+        group.add_argument("--url", help="the URL of the server")
+        group.add_argument(
+            "--header",
+            dest="headers",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help="send this header to the URL (repeatable); no secrets, since other users can see them",
+        )
+        group.add_argument("--token", metavar="FILE", help="send the bearer token in this file, whose mode is 600")
+        group.add_argument("--config", metavar="FILE", help="the servers of a configuration file, such as mcp.json")
+        group.add_argument("--server", metavar="NAME", help="only this server of the configuration file")
+        return group
+
+    @property
+    def actions(self) -> list[argparse.Action]:
+        """Its arguments and options."""
+        return self._actions
+
+    def take_command(self, arguments: Namespace, command: list[str] | None) -> None:
+        """Store the words after the separator, and refuse what does not name servers as this command takes them."""
+        if self._servers is None:
+            if command is not None:
+                self.error(f"{self.prog} starts no server: leave out '--' and what follows")
+            return
+        arguments.command_line = command or []
+        values = vars(arguments)
+        named = ["-- COMMAND"] if command is not None else []
+        named += [each for each in ("--url", "--config", *self._servers.others) if values[each[2:]]]
+        if len(named) > 1:
+            self.error(f"name the server once: {' and '.join(named)} exclude each other")
+        if self._servers.is_required and not named:
+            self.error(f"name the server: {self._servers.expected}")
+        if command == []:
+            self.error("a command is missing after '--', for example: -- npx -y some-server")
+        for option, needed in (("--header", "--url"), ("--token", "--url"), ("--server", "--config")):
+            if values["headers" if option == "--header" else option[2:]] and needed not in named:
+                self.error(f"{option} goes with {needed}")
 
     # The library declares two more signatures, which differ only in types.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Parse as the library does, but refuse words that are left over."""
-        self._argv = sys.argv[1:] if args is None else [*args]
-        parsed, extra = super().parse_known_args(self._argv, namespace)
+        self._words = args
+        parsed, extra = super().parse_known_args(args, namespace)
+        if self._servers is not None and self.trailing is None and extra and not extra[0].startswith("-"):
+            super().error(self._separated(extra))
+        if (unknown := next((word for word in extra if word.startswith("-")), None)) is not None:
+            super().error(self._unknown(unknown))
+        if extra and self.trailing is None:
+            super().error("there is a word too many")
         if extra:
-            super().error(self._leftover_error(parsed, extra[0]))
-        return parsed, extra
+            getattr(parsed, self.trailing or "").extend(extra)
+        return parsed, []
 
     def error(self, message: str) -> NoReturn:
         """Exit as the library does; an unknown option may be the reason why another argument is missing."""
-        options = self._argv[: self._argv.index("--")] if "--" in self._argv else self._argv
-        unknown = None if self._subparsers else next(filter(self._is_unknown, options), None)
+        unknown = None if self._subparsers else next(filter(self._is_unknown, self._words), None)
         super().error(message if unknown is None else f"{message}; {self._unknown(unknown)}")
 
     def _is_unknown(self, word: str) -> bool:
@@ -49,37 +120,38 @@ class Parser(argparse.ArgumentParser):
         return word[:2] == "--" and not any(option.startswith(name) for option in self._option_string_actions)
 
     def _unknown(self, word: str) -> str:
-        name = _name(word)
-        near = nearest(name, self._option_string_actions, 1)
-        return f"unknown option {name!r}: {meant(near, 'the options are those above')}"
+        # Without the value that an option may hold: `--token=...`, `-p...`.
+        name = word[:2] if word[1:2] != "-" else word.partition("=")[0]
+        near = nearest(name, self._option_string_actions.keys() - {SEPARATOR}, 1)
+        return f"unknown option {name!r}: " + meant(near, f"'{self.prog} --help' lists them")
 
-    def _leftover_error(self, parsed: argparse.Namespace, word: str) -> str:
-        """The error message for the first word that is left over."""
-        message = self._unknown(word) if word.startswith("-") else "there is a word too many"
-        if self._subparsers is not None:
-            return message
-        words: dict[str, Any] = vars(parsed)
-        if words.get("command_line") and self._index(words["command_line"][0]) < self._index(word):
-            separated = self._with_separator(words["command_line"][0], word)
-            return f"put '--' before the command that starts a server: {separated}"
-        if str(words.get("arguments")).startswith("{") and not word.startswith("-"):
-            return f"{message}: {_ARGS}"
-        # A URL is always one word, and a text with a space was quoted.
-        if "target" in words and "://" not in words["target"] and " " not in words["target"]:
-            return f"{message}{' ' if message.endswith('?') else ': '}{_TARGET.format(self.prog)}"
-        return message
-
-    def _with_separator(self, command: str, word: str) -> str:
-        """The command line with `--` before the server's command, up to the first word that was not understood."""
-        start, end = self._index(command), self._index(word)
-        words = [*self._argv[:start], "--", *self._argv[start:end]]
-        rest = "..." if end + 1 < len(self._argv) else ""
-        return f"{self.prog} {shlex.join([*words, _name(word)])} {rest}".rstrip()
-
-    def _index(self, word: str) -> int:
-        return self._argv.index(word)
+    def _separated(self, words: Sequence[str]) -> str:
+        if is_like_url(words[0]):
+            return "name the URL of a server by --url"
+        command = "COMMAND" if "=" in words[0] else words[0]
+        rest = " ..." if len(words) > 1 else ""
+        return f"put '--' before the command that starts a server: {self.prog} -- {command}{rest}"
 
 
-def _name(word: str) -> str:
-    """A word without the value that an option may hold: `--token=...`, `-p...`."""
-    return word[:2] if word.startswith("-") and word[1:2] != "-" else word.partition("=")[0]
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A type of argument: one of the choices."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(f"there is no {text[:_SHOWN]!r}: {instead(text, choices)}")
+        return text
+
+    return read
+
+
+def parse(parser: Parser, commands: dict[str, Parser], line: Sequence[str]) -> Namespace:
+    """Parse a command line; the words after the first `--` are the command of a server."""
+    place = line.index(SEPARATOR) if SEPARATOR in line else len(line)
+    words, command = line[:place], [*line[place + 1 :]] if place < len(line) else None
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is not None and name not in commands:
+        suggestion = meant(nearest(name, commands, 1), "'louver --help' lists them")
+        parser.error(f"there is no command {name[:_SHOWN]!r}: {suggestion}")
+    arguments = parser.parse_args(words)
+    commands[arguments.command].take_command(arguments, command)
+    return arguments

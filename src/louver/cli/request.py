@@ -58,7 +58,8 @@ def as_schema(value: Json) -> Schema:
     raise InvalidInput("a JSON Schema is an object, or true, or false")
 
 
-def tool_arguments(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
+    """The arguments of a tool as a JSON object."""
     expected = "a tool's arguments are one JSON object, for example '{\"user_id\": 42}'"
     try:
         value = json.parse(text)

@@ -1,44 +1,21 @@
-"""The servers that a command names by a command, a URL or a file, and reports on their state."""
+"""A gateway opened for one command, and reports on the state of its servers."""
 
 from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from louver.cli import logs, terminal
-from louver.errors import InvalidInput
-from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import AsyncGenerator, Sequence
 
     from rich.table import Table
 
+    from louver.gateway.config.model import Config
     from louver.gateway.gateway import UpstreamState
-
-
-def read(arguments: Namespace) -> Config:
-    if arguments.config is not None:
-        # Imported only now: a long-running gateway without a file does not need it.
-        from louver.gateway.config.read import read_config
-
-        return read_config(Path(arguments.config))
-    return Config.from_url(arguments.url) if arguments.url is not None else Config.from_command(arguments.command_line)
-
-
-def only(config: Config, name: str | None) -> Config:
-    """The configuration with just the named server, or all of it if `name` is `None`."""
-    if name is None:
-        return config
-    names = [each.name for each in config.upstreams]
-    if name not in names:
-        raise InvalidInput(f"there is no server {name!r}: there are {', '.join(map(repr, names))}")
-    return replace(config, upstreams=tuple(each for each in config.upstreams if each.name == name))
 
 
 @asynccontextmanager

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
 from urllib.parse import urlsplit
+
+_ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")
 
 
 def is_url(text: str) -> bool:
@@ -15,3 +19,8 @@ def is_url(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def is_like_url(text: str) -> bool:
+    """Whether a text is meant as a URL, though its scheme may be wrong or missing: `127.0.0.1:8080/mcp`."""
+    return "://" in text or _ADDRESS.fullmatch(text) is not None

@@ -8,12 +8,26 @@ from contextlib import closing
 import pytest
 
 from fixtures.command import louver
+from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.server.audit.writer import AuditWriter
 from server.audited import ANN, BOB, DAY_S, record
 
 
 def audit(*arguments):
     return louver("audit", *arguments)
+
+
+@pytest.fixture
+def more(file):
+    """Records of a caller without a client, and of an unauthenticated one."""
+
+    async def write():
+        with closing(AuditWriter(file)) as kept:
+            for principal, field in ((Principal("https://id.example#eve"), "id"), (NOBODY, "status")):
+                digest = kept.principal_digest(principal)
+                await kept.write(record(time=time.time(), principal=digest, fields=(field,)))
+
+    asyncio.run(write())
 
 
 @pytest.fixture
@@ -71,6 +85,27 @@ def test_all_records_are_exported_as_lines(file):
     assert lines[0].keys() == record().to_json().keys()
 
 
+@pytest.mark.usefixtures("more")
+def test_records_of_one_principal(file):
+    """Ours: by its subject and client, by its subject alone, or by the digest that reports show."""
+
+    def fields(name):
+        rows = json.loads(audit(file, "--principal", name, "--by", "field", "--json").stdout)
+        return {row["field"] for row in rows}
+
+    assert fields("subject:ann,client:desk") == {"name", "[b]mail[/b]"}
+    (row,) = json.loads(audit(file, "--principal", "subject:bob,client:desk", "--by", "principal", "--json").stdout)
+    assert row["calls"] == 2
+    assert fields(row["principal"]) == {"name", "phone"}
+    assert fields("https://id.example#eve") == {"id"}
+    assert fields("nobody") == {"status"}
+    lines = audit(file, "--principal", "subject:bob,client:desk", "--export", "--since", "7d").stdout.splitlines()
+    assert [json.loads(line)["fields"] for line in lines] == [["name"]]
+    done = audit(file, "--principal", "ann")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "no records of this principal, whose client counts too: subject:ann,client:desk\n"
+
+
 def test_no_records_are_told(file):
     """Ours."""
     done = audit(file, "--since", "2999-01-01")
@@ -84,6 +119,8 @@ def test_no_records_are_told(file):
         ([__file__], "is no file of audit records"),
         (["{file}", "--since", "yesterday"], "--since takes 7d, 12h or 30m, or a time like"),
         (["{file}", "--since", "0000-00-00"], "--since takes"),
+        (["{file}", "--principal", "role:support"], "--principal takes no role or scope"),
+        (["{file}", "--principal", "subject:"], "--principal takes 'nobody', or for example"),
     ],
 )
 def test_what_cannot_be_read_is_told(file, arguments, said):

@@ -10,7 +10,7 @@ from fixtures.command import louver
 from gateway.served import fixture
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.cli.commands.explain import parse_principal
+from louver.cli.principal import read_principal
 from louver.errors import InvalidInput
 from louver.server.policy.visible_tools import VisibleTools
 
@@ -44,7 +44,7 @@ def explain(tmp_path):
     schema.write_text(json.dumps(SCHEMA))
 
     def run(who, tool, *more):
-        options = more or ("--schema", str(schema))
+        options = [each.format(schema=schema) for each in more or ("--schema", "{schema}")]
         return louver("explain", "--policy", policy, "--as", who, "--tool", tool, *options)
 
     return run
@@ -71,11 +71,66 @@ def test_fields_are_told_with_their_rule(explain):
     assert schema_in(out)["properties"] == {"id": {"type": "integer"}, "ssn": {"const": "[masked]"}}
 
 
+def test_the_same_as_json(explain):
+    """Ours."""
+    status, out, err = explain("scope:a:b", "get_user", "--schema", "{schema}", "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    listed = told.pop("schema")
+    assert listed["properties"] == {"id": {"type": "integer"}, "ssn": {"const": "[masked]"}}
+    assert told == {
+        "tool": "get_user",
+        "as": "scope:a:b",
+        "rule": "support",
+        "digest": None,
+        "fields": [{"path": "id", "is": "seen"}, {"path": "ssn", "is": "masked"}, {"path": "email", "is": "dropped"}],
+    }
+    status, out, _ = explain("nobody", "get_user", "--schema", "{schema}", "--json")
+    assert status == 1
+    assert json.loads(out)["rule"] is None
+    assert {field["is"] for field in json.loads(out)["fields"]} == {"hidden"}
+
+
+def test_the_difference_of_two_callers(explain):
+    """Ours: which fields one of them sees, and what the other gets instead."""
+    status, out, err = explain("role:admin", "get_user", "--schema", "{schema}", "--against", "scope:a:b")
+    assert (status, err) == (0, "")
+    assert out.startswith("role:admin: by rule 'admins'.\nscope:a:b: by rule 'support'.\n")
+    assert row(out, "ssn") == ["seen", "masked"]
+    assert row(out, "email") == ["seen", "dropped"]
+    assert "│ id " not in out
+    status, out, _ = explain("nobody", "get_user", "--schema", "{schema}", "--against", "role:admin", "--json")
+    assert status == 0
+    assert json.loads(out) == {
+        "tool": "get_user",
+        "as": "nobody",
+        "against": "role:admin",
+        "differences": [{"path": name, "as": "hidden", "against": "seen"} for name in ("id", "ssn", "email")],
+    }
+    status, out, _ = explain("nobody", "get_user", "--schema", "{schema}", "--against", "scope:x")
+    assert (status, out.splitlines()[-1]) == (1, "Both see the same fields.")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--against", "nobody"], "--against compares fields: name a server whose tool has an output schema, or"),
+        (["--against", "admin"], "--against takes 'nobody', or for example role:support"),
+    ],
+)
+def test_callers_that_cannot_be_compared(tmp_path, options, told):
+    """Ours."""
+    (tmp_path / "p.json").write_text(json.dumps(POLICY))
+    status, out, err = louver("explain", "--policy", tmp_path / "p.json", "--as", "nobody", "--tool", "all", *options)
+    assert (status, out) == (2, "")
+    assert told in err
+
+
 def test_who_meets_no_rule_is_told_so(explain):
     """TRUST.md, "Deny by default"."""
     status, out, err = explain("nobody", "get_user")
     assert (status, err) == (1, "")
-    assert out == ("get_user: not there for this caller: no rule matches. A last rule without 'who' is for all.\n")
+    assert out == "get_user is hidden from this caller: no rule matches. A last rule without 'who' is for all.\n"
 
 
 def test_who_sees_everything_gets_the_schema_as_it_is(explain):
@@ -112,8 +167,8 @@ def test_a_pseudonym_is_told_without_a_key(explain):
 
 def test_a_tool_that_the_policy_does_not_name_is_there_for_nobody(explain):
     status, out, err = explain("role:admin", "purge")
-    assert (status, err) == (1, "")
-    assert out == "purge: there for nobody, for the policy does not name it\n"
+    assert (status, out) == (1, "")
+    assert err == "louver: purge is hidden from everybody: the policy does not name it\n"
 
 
 def test_a_policy_that_does_not_fit_is_told(explain):
@@ -127,7 +182,8 @@ def test_a_tool_of_a_server_is_explained(explain):
     """Ours: with the digest by which a policy pins it."""
     server = fixture("records")
     status, out, err = explain("nobody", "find", "--", server["command"], *server["args"])
-    assert (status, out) == (1, "find: there for nobody, for the policy does not name it; did you mean 'finds'?\n")
+    assert (status, out) == (1, "")
+    assert err == "louver: find is hidden from everybody: the policy does not name it; did you mean 'finds'?\n"
     status, _, err = explain("nobody", "all", "--", server["command"], *server["args"])
     assert status == 2
     assert "there is no tool 'all'" in err
@@ -165,14 +221,14 @@ def test_the_policy_that_a_configuration_names_is_taken(configured):
     assert (status, err) == (0, "")
     assert "By rule 'one'.\n" in out
     assert row(out, "total") == ["dropped", "one"]
-    status, out, _ = configured("find", "--upstream", "two", one=["find"], two=["find"])
+    status, out, _ = configured("find", "--server", "two", one=["find"], two=["find"])
     assert (status, "By rule 'two'.\n" in out) == (0, True)
     status, out, err = configured("find", one=["find"], two=["find"])
     assert (status, out) == (2, "")
-    assert err == "louver: several servers are under a policy: name one by --upstream: 'one', 'two'\n"
+    assert err == "louver: several servers are under a policy: name one by --server: 'one', 'two'\n"
 
 
-@pytest.mark.parametrize("options", [[], ["--upstream", "free"]])
+@pytest.mark.parametrize("options", [[], ["--server", "free"]])
 def test_where_no_policy_is_named_it_is_asked_for(configured, options):
     """Ours."""
     status, out, err = configured("find", *options, **({"one": ["find"]} if options else {}))
@@ -191,13 +247,13 @@ def test_where_no_policy_is_named_it_is_asked_for(configured, options):
     ],
 )
 def test_a_principal_is_described_in_words(text, principal):
-    assert parse_principal(text) == principal
+    assert read_principal("--as", text) == principal
 
 
 @pytest.mark.parametrize("text", ["", "admin", "role:", "team:a", "role:a,"])
 def test_what_describes_nobody_is_refused(text):
     with pytest.raises(InvalidInput, match="--as takes 'nobody', or for example"):
-        parse_principal(text)
+        read_principal("--as", text)
 
 
 def test_without_a_schema_the_rules_are_told(tmp_path):

@@ -260,7 +260,7 @@ def test_of_many_fields_the_heaviest_are_shown():
 
 
 def test_tools_of_several_servers_have_their_server_s_name(tmp_path):
-    """GATEWAY.md: `server__tool`; with `--upstream` the others are not even opened."""
+    """GATEWAY.md: `server__tool`; with `--server` the others are not even opened."""
     path = tmp_path / "mcp.json"
     server = {"command": SERVER[0], "args": SERVER[1:]}
     gone = {"command": "no-such-command-anywhere"}
@@ -268,15 +268,15 @@ def test_tools_of_several_servers_have_their_server_s_name(tmp_path):
     status, out, _ = suggest(*call("one__list"), "--json", "--config", str(path))
     assert status == 0
     assert [(row["server"], row["tool"]) for row in json.loads(out)] == [("one", "list")]
-    status, out, err = suggest(*call("list"), "--config", str(path), "--upstream", "one", "--json")
+    status, out, err = suggest(*call("list"), "--config", str(path), "--server", "one", "--json")
     assert (status, err) == (0, "")
     assert json.loads(out)[0]["server"] == "one"
     status, _, err = suggest(*call("two__list"), "--config", str(path))
     assert status == 1
     assert "server 'two' is not there" in err
-    status, _, err = suggest(*call("list"), "--config", str(path), "--upstream", "three")
+    status, _, err = suggest(*call("list"), "--config", str(path), "--server", "three")
     assert status == 2
-    assert "there is no server 'three': there are 'one', 'two'" in err
+    assert "there is no server 'three' in the configuration: there are 'one', 'two'" in err
 
 
 def test_a_call_must_be_given():

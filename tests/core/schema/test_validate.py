@@ -173,3 +173,26 @@ def test_what_stands_beside_a_pattern_that_cannot_be_run_is_applied(pattern: str
     accepts = validator({"properties": {"a": {"pattern": HUGE}, "b": {"pattern": pattern}}})
     assert accepts.is_valid({"a": "aa", "b": "1"})
     assert not accepts.is_valid({"b": "x"})
+
+
+def test_mismatches_name_the_place_and_the_keyword_and_no_value():
+    of_id = {"type": "object", "properties": {"id": {"type": "integer"}, "code": {"pattern": "^a"}}}
+    accepts = validator({"type": "array", "items": of_id, "maxItems": 1})
+    found = accepts.mismatches([{"id": "secret", "code": "secret"}, {}])
+    assert {(each.names, each.keyword) for each in found} == {
+        (("id",), "type"),
+        (("code",), "pattern"),
+        ((), "maxItems"),
+    }
+    assert all("secret" not in each.reason for each in found)
+    assert accepts.mismatches([]) == []
+
+
+@pytest.mark.parametrize(("schema", "value"), [({"type": 7}, 1), ({"type": "object"}, {1, 2})])
+def test_what_cannot_be_judged_has_no_mismatches(schema: Any, value: Any):
+    assert validator(schema).mismatches(value) == []
+
+
+def test_a_schema_that_admits_nothing_is_a_mismatch_of_no_keyword():
+    (found,) = validator(False).mismatches(1)
+    assert (found.names, found.keyword) == ((), "")

@@ -116,8 +116,11 @@ def test_one_server_can_be_named_on_the_command_line():
     assert command == Config(
         (UpstreamConfig("upstream", "stdio", ("npx", "-y", "@modelcontextprotocol/server-memory"), environ),)
     )
-    url = Config.from_url("http://127.0.0.1:9000/mcp")
-    assert url == Config((UpstreamConfig("upstream", "http", url="http://127.0.0.1:9000/mcp"),))
+    url = Config.from_url("http://127.0.0.1:9000/mcp", {"X-Tenant": "secret"})
+    headers = {"X-Tenant": "secret"}
+    assert url == Config((UpstreamConfig("upstream", "http", url="http://127.0.0.1:9000/mcp", headers=headers),))
+    assert "secret" not in repr(url)
+    assert url.only(None) is url
 
 
 @pytest.mark.parametrize("command", [[], [""], ["", "x"]])

@@ -99,3 +99,18 @@ def test_a_named_pipe_is_refused_at_the_start(tmp_path):
     os.mkfifo(tmp_path / "mcp.json")
     with pytest.raises(InvalidConfig, match="it is no regular file"):
         ConfigFile(tmp_path / "mcp.json")
+
+
+def test_of_a_file_only_one_server_can_be_followed(tmp_path, caplog):
+    """Ours: `louver serve --server`; if it is gone from the file, the last good configuration stays."""
+    both = of(it={"command": "a"}, other={"command": "b"})
+    file = ConfigFile(write(tmp_path, both), server="it")
+    assert [each.name for each in file.current.upstreams] == ["it"]
+    write(tmp_path, of(other={"command": "b"}), stamp=2)
+    assert not file.refresh()
+    assert "there is no server 'it' in the configuration: there are 'other'" in caplog.text
+    write(tmp_path, of(it={"command": "c"}, other={"command": "b"}), stamp=3)
+    assert file.refresh()
+    assert file.current.upstreams[0].command == ("c",)
+    with pytest.raises(InvalidConfig, match="there is no server 'its' in the configuration: did you mean 'it'"):
+        ConfigFile(write(tmp_path, both), server="its")

@@ -51,6 +51,7 @@ async def _results(context: Context) -> list[tuple[bool, str]]:
         ]
         job = {
             "url": context.target.url,
+            "headers": dict(context.target.headers),
             "command": list(context.target.command),
             "revision": context.revision,
             "descriptions": _uri(context, [str(call["tool"]) for call in calls]),

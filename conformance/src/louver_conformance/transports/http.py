@@ -24,11 +24,11 @@ _SESSION: Final = "mcp-session-id"
 
 
 class HttpTargetTransport:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._session: dict[str, str] = {}
         # The session sets the timeout.
-        self._client = httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=None)
+        self._client = httpx2.AsyncClient(headers=headers, follow_redirects=False, trust_env=False, timeout=None)
 
     async def request(
         self, number: int, method: str, params: dict[str, Any], headers: Mapping[str, str]

@@ -1,8 +1,9 @@
 """`louver audit`: the fields of tools that were sent to each principal.
 
-    louver audit audit.db                        a table by tool
-    louver audit audit.db --by field --since 7d  by field, for the last seven days
-    louver audit audit.db --export               every record, one JSON object per line
+    louver audit audit.db                            a table by tool
+    louver audit audit.db --by field --since 7d      by field, for the last seven days
+    louver audit audit.db --principal ann --by field what one caller got
+    louver audit audit.db --export                   every record, one JSON object per line
 
 The file is opened read-only; servers may write to it meanwhile.
 """
@@ -17,7 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from louver.catalogue.policy.principal import Principal
 from louver.cli import terminal
+from louver.cli.principal import PARTS, read_principal
 from louver.cli.request import write
 from louver.errors import InvalidInput
 from louver.server.audit.report import AuditReport
@@ -34,7 +37,8 @@ _DIGEST: Final = 32  # characters of a principal's digest
 
 def run(arguments: Namespace) -> int:
     since = 0.0 if arguments.since is None else _since(arguments.since, time.time())
-    with closing(AuditReport(Path(arguments.file), since)) as trail:
+    principal = None if arguments.principal is None else _principal(arguments.principal)
+    with closing(AuditReport(Path(arguments.file), since, principal)) as trail:
         if arguments.export:
             for record in trail.records():
                 write(record.to_json())
@@ -42,9 +46,24 @@ def run(arguments: Namespace) -> int:
         rows = {"tool": trail.by_tool, "principal": trail.by_principal, "field": trail.by_field}[arguments.by]()
     if arguments.json:
         write(rows)
-    else:
+    elif rows:
         _show(rows)
+    else:
+        of_principal = " of this principal, whose client counts too: subject:ann,client:desk"
+        print(f"no records{of_principal if principal is not None else ''}", file=sys.stderr)
     return 0
+
+
+def _principal(text: str) -> Principal | str:
+    """The principal, or its digest: a text without a kind is a subject."""
+    if re.fullmatch(rf"[0-9a-f]{{{_DIGEST}}}", text):
+        return text
+    if text != "nobody" and text.partition(":")[0] not in PARTS:
+        return Principal(subject=text)
+    principal = read_principal("--principal", text)
+    if principal.roles or principal.scopes:
+        raise InvalidInput("--principal takes no role or scope: records tell a subject and a client, as one digest")
+    return principal
 
 
 def _since(text: str, now: float) -> float:
@@ -61,9 +80,6 @@ def _since(text: str, now: float) -> float:
 def _show(rows: list[Total]) -> None:
     from rich.table import Table
 
-    if not rows:
-        print("no records", file=sys.stderr)
-        return
     table = Table()
     for name in rows[0]:
         # A digest that wraps cannot be searched for.

@@ -1,18 +1,18 @@
 """`louver call`: call one tool, optionally with a projection.
 
-louver call http://127.0.0.1:8080/mcp get_user '{"id": 7}' --include name
-louver call "louver serve -- npx -y @modelcontextprotocol/server-memory" read_graph --include entities.name
+    louver call get_user user_id=7 --include name --url http://127.0.0.1:8080/mcp
+    louver call read_graph --include entities.name --config mcp.json --server memory
+
+A command and a URL are called directly. The servers of a file are called through the gateway, listed in full, so that
+its views and policies apply.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpx2
@@ -21,11 +21,11 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import PARSE_ERROR
 
-from louver.cli import logs, signals, terminal
-from louver.cli.request import tool_arguments, write
-from louver.client.target import url_or_words
+from louver.cli import logs, servers, signals, terminal, tool_arguments
+from louver.cli.request import write
 from louver.client.wire import Wire
 from louver.core import json
+from louver.core.nearest import did_you_mean
 from louver.core.projection.request import Projection
 from louver.errors import InvalidInput, InvalidProjection, LouverError
 from louver.limits import OPENING_TIMEOUT_S
@@ -37,69 +37,84 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncGenerator
 
+    from louver.gateway.config.model import UpstreamConfig
+
 
 _HTTP_TIMEOUT: Final = httpx2.Timeout(30, read=300)
 """That of the SDK's own clients, in seconds."""
 
 _NO_RECEIPT = (
-    "this is not projected: put the gateway before the server, `louver serve -- COMMAND` or `louver serve --url URL`"
+    "this is not projected, since the server does not project: put the gateway before it, by `-- louver serve -- "
+    "COMMAND` or `-- louver serve --url URL`"
 )
 
-_NO_TOKEN = (
-    ": it wants a token. Name the server in a file, with its token among its `headers`, and call "
-    "that: TARGET is the command `louver serve --config FILE`, in one word"
-)
+_NO_TOKEN = ": it wants a token; give the file that holds it by --token"
 
 
 def run(arguments: Namespace) -> int:
     """Print the tool's answer; return 1 if it is an error, or is not projected although a projection was requested."""
     logs.silence_libraries()
-    server = parse_target(arguments.target, arguments.tool)
-    request, call_arguments = _request(arguments), tool_arguments(arguments.arguments)
-    _check_encodable([arguments.tool, call_arguments, request])
-    meta: Any = None
+    request = _request(arguments)
+    texts, given = tool_arguments.split(arguments.pairs), tool_arguments.from_json(arguments.json_args)
+    _check_encodable([arguments.tool, texts, given, request])
+    meta: dict[str, Any] = {}
     if request is not None:
         # Refuse a malformed projection before it is sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
-    return signals.run(_run(server, call_arguments, meta, arguments))
+    server = servers.read_for_client(arguments, "--exposure", "full")
+    return signals.run(_run(server, _Call(arguments.tool, texts, given, meta), as_json=arguments.json))
 
 
-async def _run(server: str | list[str], call_arguments: dict[str, Any], meta: Any, options: Namespace) -> int:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    tool: str
+    texts: dict[str, str]  # arguments to be read by the tool's input schema
+    given: dict[str, Any]  # arguments from JSON
+    meta: dict[str, Any]
+
+
+async def _run(server: UpstreamConfig, call: _Call, *, as_json: bool) -> int:
     error_statuses: list[int] = []
     try:
         with fail_after(OPENING_TIMEOUT_S) as timeout:
             async with Client(_client_target(server, error_statuses), mode="auto") as client:
                 timeout.deadline = inf
-                result = await _result(client, options.tool, call_arguments, meta)
+                result = await _result(client, call)
     except TimeoutError:
         terminal.print_stderr(f"the server has not opened within {OPENING_TIMEOUT_S:g} s")
         return 1
     except (OSError, MCPError, ExceptionGroup) as error:
         terminal.print_stderr(f"the server cannot be opened: {_reason(error)}{_status_text(error_statuses)}")
         return 1
+    if isinstance(result, InvalidInput):
+        raise result
     if isinstance(result, MCPError | LouverError):
         terminal.print_stderr(str(result))
         return 1
-    if options.json:
+    if as_json:
         write(result)
     else:
         _show(result)
     is_error = bool(result.get("isError"))
-    if meta is not None and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
+    if call.meta and not is_error and PROJECTION_LITERAL not in json.members(result.get("_meta")):
         terminal.print_stderr(_NO_RECEIPT)
         return 1
     return 1 if is_error else 0
 
 
-async def _result(
-    client: Client, tool: str, call_arguments: dict[str, Any], meta: Any
-) -> dict[str, Any] | MCPError | LouverError:
+async def _result(client: Client, call: _Call) -> dict[str, Any] | MCPError | LouverError:
     """The answer as received. Errors are returned: raised here, they would leave the client in an exception group."""
+    wire = Wire(client)
     try:
-        return await Wire(client).call(tool, call_arguments, meta or {})
+        tools = await wire.tools()
+        schema = tools[call.tool].get("inputSchema") if call.tool in tools else None
+        result = await wire.call(call.tool, tool_arguments.typed(call.texts, call.given, schema), call.meta)
     except (MCPError, LouverError) as error:
         return error
+    if call.tool not in tools and result.get("isError"):
+        terminal.print_stderr(f"the server lists no tool {call.tool!r}{did_you_mean(call.tool, tools)}")
+    return result
 
 
 def _reason(error: BaseException) -> str:
@@ -131,22 +146,24 @@ def _show(result: dict[str, Any]) -> None:
             terminal.print_stderr("an option takes one field, and stands once for each")
 
 
-def _client_target(server: str | list[str], error_statuses: list[int]) -> Any:
-    """The server as the SDK client takes it; `refusals` collects HTTP error statuses, which that does not report."""
-    if isinstance(server, str):
+def _client_target(server: UpstreamConfig, error_statuses: list[int]) -> Any:
+    """The server as the SDK client takes it; the client itself does not report HTTP error statuses."""
+    if server.transport == "http":
         return _http_transport(server, error_statuses)
-    return StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))
+    command, *words = server.command
+    return StdioServerParameters(command=command, args=words, env=dict(server.env))
 
 
 @asynccontextmanager
-async def _http_transport(url: str, error_statuses: list[int]) -> AsyncGenerator[Any]:
+async def _http_transport(server: UpstreamConfig, error_statuses: list[int]) -> AsyncGenerator[Any]:
     async def record_status(response: httpx2.Response) -> None:
         if response.status_code >= HTTPStatus.BAD_REQUEST:
             error_statuses.append(response.status_code)
 
+    hooks = {"response": [record_status]}
     async with (
-        httpx2.AsyncClient(timeout=_HTTP_TIMEOUT, event_hooks={"response": [record_status]}) as http,
-        streamable_http_client(url, http_client=http) as streams,
+        httpx2.AsyncClient(headers=dict(server.headers), timeout=_HTTP_TIMEOUT, event_hooks=hooks) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
     ):
         yield streams
 
@@ -177,28 +194,3 @@ def _request(options: Namespace) -> dict[str, Any] | None:
     if options.include:
         return {"mode": "include", "fields": options.include}
     return {"mode": "exclude", "fields": options.exclude} if options.exclude else None
-
-
-_ADDRESS: Final = re.compile(r"[^/\s]+(?::\d+(?:/.*)?|/mcp/?)")  # probably a URL without its scheme
-
-
-def parse_target(text: str, tool: str) -> str | list[str]:
-    """The URL in `text`, or the words of the command; `tool` only improves the error message."""
-    found = url_or_words(text)
-    if isinstance(found, str) or shutil.which(found[0]) is not None:
-        return found
-    expected = "TARGET is a URL that begins with http:// or https://, or the command that starts a server"
-    raise InvalidInput(f"there is no such command: {expected}; {_target_hint(found[0], tool)}")
-
-
-def _target_hint(command: str, tool: str) -> str:
-    # Text that may hold a secret is not repeated.
-    if "=" in command and "/" not in command.partition("=")[0]:
-        return "a variable is set before louver itself, and not in TARGET"
-    if _ADDRESS.fullmatch(command):
-        return "for a URL, put http:// before it"
-    if tool.startswith(("{", "[")):
-        return f"if {command!r} is the tool, TARGET is missing before it: louver call TARGET {command} ARGS"
-    if Path(command).is_file():
-        return f'{command!r} is a file: put before it what runs it, as in "python server.py"'
-    return f"{command!r} is none"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.files.line_numbers import last_line
 from louver.catalogue.files.views import SUFFIX
-from louver.cli import signals, terminal, upstreams
+from louver.cli import servers, signals, terminal, upstreams
 from louver.core.json import members
 from louver.errors import InvalidPolicy, InvalidView
 
@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
 
 
 async def _run(arguments: Namespace) -> int:
-    config = upstreams.read(arguments)
+    config = servers.read(arguments)
     if config.auth is not None:
         # Imported here: without tokens no cryptography is needed.
         from louver.gateway.auth.authenticated import build_verifier

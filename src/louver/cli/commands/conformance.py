@@ -1,9 +1,10 @@
 """`louver conformance`: whether a server conforms to the specification.
 
-louver conformance "python server.py" --fixture arguments.json
-louver conformance http://127.0.0.1:8080/mcp --era 2026-07-28 --group projection --junit report.xml
+    louver conformance --fixture arguments.json -- python server.py
+    louver conformance --era 2026-07-28 --group projection --junit report.xml --url http://127.0.0.1:8080/mcp
 
-The suite is a distribution of its own, `louver-conformance`. This module prints what it reports.
+With a file of servers, the gateway in front of them is checked. The suite is a distribution of its own,
+`louver-conformance`; this module prints what it reports.
 """
 
 from __future__ import annotations
@@ -15,16 +16,14 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from louver.cli import signals, terminal
+from louver.cli import servers, signals, terminal
 from louver.cli.request import write
-from louver.client.target import url_or_words
 from louver.errors import InvalidInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from louver_conformance.run import Outcome, Report
-    from louver_conformance.session import Target
 
 _PACKAGE = "louver_conformance"
 _NOT_INSTALLED = (
@@ -44,12 +43,14 @@ def run(arguments: Namespace) -> int:
     from louver_conformance.report import as_json, as_junit
     from louver_conformance.run import run as check
     from louver_conformance.run import with_baseline
+    from louver_conformance.session import Target
 
-    server = _target(arguments.target)
+    server = servers.read_for_client(arguments)
+    target = Target(url=server.url, headers=server.headers, command=server.command)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known_failures = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        signals.run(check(server, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known_failures
+        signals.run(check(target, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known_failures
     )
     if arguments.json:
         write(as_json(report))
@@ -61,13 +62,6 @@ def run(arguments: Namespace) -> int:
     for line in report.fixed:
         terminal.print_stderr(f"the baseline lists '{line}', which passes")
     return 0 if report.is_passed else 1
-
-
-def _target(text: str) -> Target:
-    from louver_conformance.session import Target
-
-    found = url_or_words(text)
-    return Target(url=found) if isinstance(found, str) else Target(command=tuple(found))
 
 
 def _write(path: Path, report: bytes) -> None:

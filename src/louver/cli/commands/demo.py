@@ -1,7 +1,8 @@
 """`louver demo`: the savings of projection, shown by a stock client on a real server.
 
-A stock `mcp.Client` calls the example server over stdio and over HTTP on loopback, in both protocol revisions: for the
-full output, then for a projection. Each projected answer must satisfy its `projectedSchema`; the full output must not.
+A stock `mcp.Client` calls the example server over stdio, and with `--all` also over HTTP on loopback and in both
+protocol revisions: for the full output, then for a projection. Each projected answer must satisfy its
+`projectedSchema`; the full output must not.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from mcp_types import CallToolResult
 
-_REVISIONS = {"2025-11-25": "legacy", "2026-07-28": "auto"}  # protocol revision -> `mode` of the stock client
+_REVISIONS = {"2026-07-28": "auto", "2025-11-25": "legacy"}  # protocol revision -> `mode` of the stock client
+_NEWEST = "2026-07-28"
 
 _SERVE = ["-m", "louver", "serve", "--example"]
 _TIMEOUT_S = 60  # for each server together with its calls
@@ -44,8 +45,15 @@ class Case:
     tool: str
     arguments: dict[str, Any]
     request: dict[str, Any]  # the projection, as on the wire
-    purpose: str  # its purpose for a person
     min_saving: float = 0.0  # least share of the estimated tokens to save
+
+    @property
+    def wish(self) -> str:
+        """The projection for a person."""
+        if self.request["mode"] == "view":
+            return f"the view {self.request['view']}"
+        fields = ", ".join(self.request["fields"])
+        return fields if self.request["mode"] == "include" else f"all but {fields}"
 
 
 def _include(*fields: str) -> dict[str, Any]:
@@ -58,16 +66,16 @@ def _exclude(*fields: str) -> dict[str, Any]:
 
 CASES = (
     # The first three are the use cases of issue #1704, with the savings that it states.
-    Case("get_user_profile", {"user_id": 42}, _include("name"), "user greeting", 0.975),
-    Case("get_user_profile", {"user_id": 42}, _include("name", "email"), "email notification", 0.95),
-    Case("get_user_profile", {"user_id": 42}, _include("status"), "status check", 0.975),
-    Case("get_user_profile", {"user_id": 42}, {"mode": "view", "view": "minimal"}, "a prepared view"),
-    Case("get_user_profile", {"user_id": 42}, _exclude("**.email", "phone"), "no contact data"),
-    Case("list_issues", {"limit": 38}, _include("issues.number", "issues.title", "issues.user.login"), "triage"),
-    Case("get_issue", {"number": 7}, _exclude("body"), "an issue without its text"),
-    Case("search_orders", {"text": "a", "limit": 5}, _include("orders.items.sku"), "what was ordered"),
-    Case("list_users", {}, _include("name"), "a list at the root"),
-    Case("export_stats", {}, _include("users"), "JSON text, no schema"),
+    Case("get_user_profile", {"user_id": 42}, _include("name"), 0.975),
+    Case("get_user_profile", {"user_id": 42}, _include("name", "email"), 0.95),
+    Case("get_user_profile", {"user_id": 42}, _include("status"), 0.975),
+    Case("get_user_profile", {"user_id": 42}, {"mode": "view", "view": "minimal"}),
+    Case("get_user_profile", {"user_id": 42}, _exclude("**.email", "phone")),
+    Case("list_issues", {"limit": 38}, _include("issues.number", "issues.title")),
+    Case("get_issue", {"number": 7}, _exclude("body")),
+    Case("search_orders", {"text": "a", "limit": 5}, _include("orders.items.sku")),
+    Case("list_users", {}, _include("name")),
+    Case("export_stats", {}, _include("users")),
 )
 
 
@@ -83,8 +91,6 @@ class Row:
     projected: str
     valid: bool
     applied: bool
-    milliseconds: float
-    receipt: dict[str, Any]
     problem: str | None = None
 
     @property
@@ -112,7 +118,7 @@ class Row:
 
 def run(arguments: Namespace) -> int:
     """Make the calls and print them; return 1 if an answer is not as expected."""
-    rows = anyio.run(_rows)
+    rows = anyio.run(_all_rows if arguments.all else _stdio_rows)
     if arguments.json:
         print(json.dumps([row.to_json() for row in rows], indent=1))
     else:
@@ -120,18 +126,26 @@ def run(arguments: Namespace) -> int:
     return 0 if rows and all(row.is_as_expected for row in rows) else 1
 
 
-async def _rows() -> list[Row]:
+async def _all_rows() -> list[Row]:
     rows: list[Row] = []
-    for revision, mode in _REVISIONS.items():
-        stdio = StdioServerParameters(command=sys.executable, args=_SERVE)
+    for revision in _REVISIONS:
+        rows += await _stdio_rows(revision)
         with anyio.fail_after(_TIMEOUT_S):
-            async with Client(stdio, mode=mode) as client:
-                rows += [await _row(client, case, "stdio") for case in CASES]
-        with anyio.fail_after(_TIMEOUT_S):
-            async with _http_server() as url, Client(url, mode=mode) as client:
-                rows += [await _row(client, case, "http") for case in CASES]
-        if any(row.revision != revision for row in rows[-2 * len(CASES) :]):
-            raise RuntimeError(f"the server does not speak {revision}")
+            async with _http_server() as url:
+                rows += await _rows_of(url, "http", revision)
+    return rows
+
+
+async def _stdio_rows(revision: str = _NEWEST) -> list[Row]:
+    with anyio.fail_after(_TIMEOUT_S):
+        return await _rows_of(StdioServerParameters(command=sys.executable, args=_SERVE), "stdio", revision)
+
+
+async def _rows_of(server: Any, transport: str, revision: str) -> list[Row]:
+    async with Client(server, mode=_REVISIONS[revision]) as client:
+        rows = [await _row(client, case, transport) for case in CASES]
+    if rows[0].revision != revision:
+        raise RuntimeError(f"the server does not speak {revision}")
     return rows
 
 
@@ -155,17 +169,15 @@ async def _http_server() -> AsyncGenerator[str]:
 async def _row(client: Client, case: Case, transport: str) -> Row:
     try:
         return await _call(client, case, transport)
-    except (MCPError, RuntimeError) as error:
-        # The stock client raises RuntimeError if an answer does not satisfy the listed schema.
+    except (MCPError, RuntimeError, ValueError) as error:
+        # RuntimeError: the answer does not satisfy the listed schema. ValueError: it is no JSON.
         problem = f"{type(error).__name__}: {error}"
-        return Row(case, transport, client.protocol_version, [], "-", "-", False, False, 0, {}, problem)
+        return Row(case, transport, client.protocol_version, [], "-", "-", False, False, problem)
 
 
 async def _call(client: Client, case: Case, transport: str) -> Row:
     full = _output(await client.call_tool(case.tool, case.arguments))
-    started = time.perf_counter()
     answer = await client.call_tool(case.tool, case.arguments, meta={PROJECTION_LITERAL: case.request})
-    milliseconds = (time.perf_counter() - started) * 1000
     receipt: dict[str, Any] = (answer.meta or {}).get(PROJECTION_LITERAL) or {}
     kept = _output(answer)
     schema = receipt.get("projectedSchema", False)
@@ -179,8 +191,6 @@ async def _call(client: Client, case: Case, transport: str) -> Row:
         projected=compact(kept),
         valid=check.is_valid(kept) and not check.is_valid(full),
         applied=receipt.get("applied") is True,
-        milliseconds=milliseconds,
-        receipt=receipt,
     )
 
 

@@ -1,14 +1,15 @@
 """`louver explain`: which fields of a tool's output a policy shows to a principal, and by which rule.
 
     louver explain --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
-    louver explain --config mcp.json --upstream crm --as nobody --tool get_customer
+    louver explain --config mcp.json --server crm --as nobody --tool get_customer
 
-It prints each field with its visibility, then the schema that the principal is listed.
+It prints each field with its visibility, then the schema that the principal is listed; with `--against`, the fields
+that two principals see differently.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,8 +17,8 @@ from rich.table import Table
 
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.policy.policy import Policy, definition_digest
-from louver.catalogue.policy.principal import Principal
-from louver.cli import signals, terminal, upstreams
+from louver.cli import servers, signals, terminal, upstreams
+from louver.cli.principal import read_principal
 from louver.cli.request import write
 from louver.cli.samples import unknown_tool_error
 from louver.core.nearest import did_you_mean
@@ -30,17 +31,49 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from louver.catalogue.policy.policy import Rule
+    from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
     from louver.gateway.config.model import Config
 
 _PLACEHOLDER_KEY: Final = b"\0" * 32  # placeholder for the pseudonym key: no value is pruned here
 
-_PRINCIPAL_PARTS: Final = ("role", "scope", "client", "subject")
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """What the options say of the tool."""
+
+    name: str
+    definition: dict[str, Any] | None = None  # `None` without a schema or a server
+    digest: str | None = None  # by which a policy pins the definition of a server
+
+    @property
+    def schema(self) -> Schema | None:
+        return None if self.definition is None else self.definition.get("outputSchema")
+
+
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """What one principal gets of the tool."""
+
+    who: str  # as on the command line
+    rule: Rule | None  # `None` if the tool is hidden from it
+    listed_schema: Schema | None
+
+    def fates(self, schema: Schema) -> dict[str, str]:
+        """Path -> what becomes of the field."""
+        paths = [member.path for member in outline(schema)]
+        if self.rule is None:
+            return {str(path): "hidden" for path in paths}
+        visibility = Visibility(self.rule.fields, schema, _PLACEHOLDER_KEY)
+        return {str(path): visibility.fate(path) for path in paths}
 
 
 def run(arguments: Namespace) -> int:
-    """Print the visible fields and the schema; return 1 if the policy hides the tool."""
-    principal, config = parse_principal(arguments.who), _config(arguments)
+    """Print the visible fields and the schema, or the differences; return 1 if the policy hides the tool."""
+    principals = {arguments.who: read_principal("--as", arguments.who)}
+    if arguments.against is not None:
+        principals[arguments.against] = read_principal("--against", arguments.against)
+    config = _config(arguments)
     if arguments.policy is not None:
         policy = Policy.read(Path(arguments.policy), _PLACEHOLDER_KEY)
     else:
@@ -48,39 +81,33 @@ def run(arguments: Namespace) -> int:
     tool_policy = policy.of(arguments.tool)
     if tool_policy is None:
         suggestion = did_you_mean(arguments.tool, policy.tools)
-        print(f"{arguments.tool}: there for nobody, for the policy does not name it{suggestion}")
+        terminal.print_stderr(f"{arguments.tool} is hidden from everybody: the policy does not name it{suggestion}")
         return 1
-    definition = _definition(arguments, config)
-    if (problem := None if definition is None else tool_policy.mismatch_reason(definition)) is not None:
+    tool = _tool(arguments, config)
+    if (problem := None if tool.definition is None else tool_policy.mismatch_reason(tool.definition)) is not None:
         raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
-    rule = tool_policy.rule_for(principal)
-    if rule is None:
-        print(f"{arguments.tool}: not there for this caller: no rule matches. A last rule without 'who' is for all.")
-        return 1
-    visible = None if definition is None else VisibleTools(arguments.tool, policy).visible_tool(definition, principal)
-    _show(rule, definition)
-    if visible is not None and visible.listed_schema is not None:
-        write(visible.listed_schema)
-    return 0
+    callers = [
+        _caller(who, principal, tool_policy.rule_for(principal), VisibleTools(tool.name, policy), tool)
+        for who, principal in principals.items()
+    ]
+    if arguments.against is None:
+        _show(callers[0], tool, as_json=arguments.json)
+    else:
+        _compare(callers[0], callers[-1], tool, as_json=arguments.json)
+    return 1 if all(caller.rule is None for caller in callers) else 0
 
 
-def parse_principal(text: str) -> Principal:
-    """The principal of `nobody`, or of a list such as `role:support,scope:orders:read,client:desk`."""
-    parts: dict[str, list[str]] = {kind: [] for kind in _PRINCIPAL_PARTS}
-    for part in [] if text == "nobody" else text.split(","):
-        word, separator, value = part.strip().partition(":")
-        if not separator or not value or word not in parts:
-            raise InvalidInput("--as takes 'nobody', or for example role:support,scope:orders:read,client:desk")
-        parts[word].append(value)
-    last = {word: values[-1] if values else None for word, values in parts.items()}
-    return Principal(last["subject"], last["client"], frozenset(parts["scope"]), frozenset(parts["role"]))
+def _caller(who: str, principal: Principal, rule: Rule | None, tools: VisibleTools, tool: _Tool) -> _Caller:
+    if rule is None or tool.definition is None:
+        return _Caller(who, rule, None)
+    return _Caller(who, rule, tools.visible_tool(tool.definition, principal).listed_schema)
 
 
 def _config(arguments: Namespace) -> Config | None:
     """The configuration that the options name, if any."""
     if arguments.config is None and arguments.url is None and not arguments.command_line:
         return None
-    return upstreams.only(upstreams.read(arguments), arguments.upstream)
+    return servers.read(arguments)
 
 
 def _with_policy(config: Config | None) -> tuple[Config, Policy]:
@@ -94,17 +121,20 @@ def _with_policy(config: Config | None) -> tuple[Config, Policy]:
         )
     if len(with_policy) > 1:
         names = ", ".join(repr(each.name) for each, _ in with_policy)
-        raise InvalidInput(f"several servers are under a policy: name one by --upstream: {names}")
+        raise InvalidInput(f"several servers are under a policy: name one by --server: {names}")
     [(upstream, policy)] = with_policy
     return replace(config, upstreams=(upstream,)), policy
 
 
-def _definition(arguments: Namespace, config: Config | None) -> dict[str, Any] | None:
-    """The tool's definition, if the options name a schema or a server."""
+def _tool(arguments: Namespace, config: Config | None) -> _Tool:
+    name: str = arguments.tool
     if arguments.schema is not None:
         schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
-        return {"name": arguments.tool, "inputSchema": {}, "outputSchema": schema}
-    return None if config is None else signals.run(_fetch_definition(arguments.tool, config))
+        return _Tool(name, {"name": name, "inputSchema": {}, "outputSchema": schema})
+    if config is None:
+        return _Tool(name)
+    definition = signals.run(_fetch_definition(name, config))
+    return _Tool(name, definition, definition_digest(definition))
 
 
 async def _fetch_definition(tool: str, config: Config) -> dict[str, Any]:
@@ -115,30 +145,60 @@ async def _fetch_definition(tool: str, config: Config) -> dict[str, Any]:
         found = {each["name"]: each for state in reversed(states) for each in state.tools}
     if tool not in found:
         raise unknown_tool_error(tool, found)
-    print(f"The definition of {tool} is {definition_digest(found[tool])}, for 'digest'.")
     return found[tool]
 
 
-def _show(rule: Rule, definition: dict[str, Any] | None) -> None:
-    console = terminal.console()
-    console.print(terminal.literal_text(f"By rule {rule.name!r}."))
-    if definition is None:
-        console.print("To see the fields and the schema, name a server, or the output schema with --schema.")
+def _show(caller: _Caller, tool: _Tool, *, as_json: bool) -> None:
+    fates = {} if tool.schema is None else caller.fates(tool.schema)
+    if as_json:
+        rule = None if caller.rule is None else caller.rule.name
+        fields = None if tool.schema is None else [{"path": path, "is": fate} for path, fate in fates.items()]
+        answer = {"tool": tool.name, "as": caller.who, "rule": rule, "digest": tool.digest}
+        write({**answer, "fields": fields, "schema": caller.listed_schema})
         return
-    schema: Schema | None = definition.get("outputSchema")
-    if schema is None:
-        console.print("The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.")
+    if tool.digest is not None:
+        _print(f"The definition of {tool.name} is {tool.digest}, for 'digest'.")
+    if caller.rule is None:
+        _print(f"{tool.name} is hidden from this caller: no rule matches. A last rule without 'who' is for all.")
         return
-    console.print(_table(rule, schema))
+    _print(f"By rule {caller.rule.name!r}.")
+    if tool.definition is None:
+        _print("To see the fields and the schema, name a server, or the output schema with --schema.")
+    elif tool.schema is None:
+        _print("The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.")
+    else:
+        rows = [(path, fate, "" if fate == "seen" else caller.rule.name) for path, fate in fates.items()]
+        terminal.console().print(_table(("field", "is", "by rule"), rows))
+    if caller.listed_schema is not None:
+        write(caller.listed_schema)
 
 
-def _table(rule: Rule, schema: Schema) -> Table:
+def _compare(one: _Caller, other: _Caller, tool: _Tool, *, as_json: bool) -> None:
+    if tool.schema is None:
+        raise InvalidInput("--against compares fields: name a server whose tool has an output schema, or --schema")
+    first, second = one.fates(tool.schema), other.fates(tool.schema)
+    rows = [(path, fate, second[path]) for path, fate in first.items() if fate != second[path]]
+    if as_json:
+        differences = [{"path": path, "as": fate, "against": against} for path, fate, against in rows]
+        write({"tool": tool.name, "as": one.who, "against": other.who, "differences": differences})
+        return
+    for caller in (one, other):
+        rule = "no rule, which hides the tool" if caller.rule is None else f"rule {caller.rule.name!r}"
+        _print(f"{caller.who}: by {rule}.")
+    if rows:
+        terminal.console().print(_table(("field", one.who, other.who), rows))
+    else:
+        _print("Both see the same fields.")
+
+
+def _print(text: str) -> None:
+    terminal.console().print(terminal.literal_text(text))
+
+
+def _table(headings: tuple[str, str, str], rows: list[tuple[str, str, str]]) -> Table:
     table = Table()
-    table.add_column("field", overflow="fold")
-    table.add_column("is")
-    table.add_column("by rule")
-    visibility = Visibility(rule.fields, schema, _PLACEHOLDER_KEY)
-    for member in outline(schema):
-        fate = visibility.fate(member.path)
-        table.add_row(*map(terminal.literal_text, (str(member.path), fate, "" if fate == "seen" else rule.name)))
+    for heading in headings:
+        table.add_column(terminal.literal_text(heading), overflow="fold")
+    for row in rows:
+        table.add_row(*map(terminal.literal_text, row))
     return table

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.principal import NOBODY
-from louver.cli import logs, upstreams
+from louver.cli import logs, servers, upstreams
 from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
 from louver.errors import InvalidInput, LouverError
@@ -63,8 +63,8 @@ def run(arguments: Namespace) -> int:
         _serve_example(_listener(arguments, address, None), minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
-    file = None if arguments.config is None else _file(arguments.config)
-    config = upstreams.read(arguments) if file is None else file.current
+    file = None if arguments.config is None else _file(arguments)
+    config = servers.read(arguments) if file is None else file.current
     listener = _listener(arguments, address, config.auth)
     set_up_process()
     make_gateway = partial(
@@ -164,11 +164,11 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
         await gateway.close()
 
 
-def _file(path: str) -> ConfigFile:
-    # Imported here, as in `upstreams.read`.
+def _file(arguments: Namespace) -> ConfigFile:
+    # Imported here, as in `servers.read`.
     from louver.gateway.config.reload import ConfigFile
 
-    return ConfigFile(Path(path))
+    return ConfigFile(Path(arguments.config), server=arguments.server)
 
 
 @asynccontextmanager

@@ -19,8 +19,8 @@ from louver.catalogue.files.output_schemas import file_name, suggested
 from louver.catalogue.files.views import SUFFIX
 from louver.catalogue.learned import LearnedFields, learned_file, state_folder
 from louver.catalogue.suggest_view import suggest
-from louver.cli import bar_chart, signals, terminal, upstreams
-from louver.cli.request import tool_arguments, write, write_text
+from louver.cli import bar_chart, servers, signals, terminal, upstreams
+from louver.cli.request import parse_object, write, write_text
 from louver.cli.samples import NoJson, NoSample, select_tools, tools_by_name
 from louver.errors import InvalidInput, UpstreamError
 from louver.limits import LEARNT_AFTER
@@ -41,8 +41,8 @@ def run(arguments: Namespace) -> int:
 
 
 async def _run(arguments: Namespace) -> int:
-    calls = [(name, tool_arguments(text)) for name, text in arguments.calls]
-    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
+    calls = [(name, parse_object(text)) for name, text in arguments.calls]
+    config = servers.read(arguments)
     async with upstreams.open_gateway(config) as (gateway, states):
         available = tools_by_name(states)
         unavailable = [state for state in states if state.problem is not None]

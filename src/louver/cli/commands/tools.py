@@ -8,7 +8,7 @@ from rich.table import Table
 
 from louver.catalogue.search.document import alone
 from louver.catalogue.search.ranking import Ranking
-from louver.cli import signals, terminal, upstreams
+from louver.cli import servers, signals, terminal, upstreams
 from louver.cli.request import write
 from louver.core.json import compact
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
 
 async def _run(arguments: Namespace) -> int:
     query = None if arguments.query is None else queried({QUERY: arguments.query})
-    config = upstreams.only(upstreams.read(arguments), arguments.upstream)
+    config = servers.read(arguments)
     async with upstreams.open_gateway(config) as (gateway, states):
         rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
     if query is not None:

@@ -8,7 +8,7 @@ bounded number of steps.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from louver.core.json import is_array, is_object
 from louver.core.schema.patterns import for_python
@@ -40,7 +40,12 @@ class Validator:
             readable = without_slow_patterns(schema) if leave_out else schema
             try:
                 self._validator = jsonschema_rs.Draft202012Validator(
-                    readable, validate_formats=False, retriever=_no_retrieval, pattern_options=patterns, **own
+                    readable,
+                    validate_formats=False,
+                    retriever=_no_retrieval,
+                    pattern_options=patterns,
+                    mask="the value",
+                    **own,
                 )
                 return
             except ValueError:
@@ -52,6 +57,29 @@ class Validator:
             return self._validator is not None and self._validator.is_valid(value)
         except Exception:  # noqa: BLE001 - whatever a strange schema makes the backend raise, nothing was validated
             return False
+
+    def mismatches(self, value: Json) -> list[Mismatch]:
+        """Where `value` does not satisfy the schema; empty if the schema cannot be applied."""
+        try:
+            found = [] if self._validator is None else list(self._validator.iter_errors(value))
+        except Exception:  # noqa: BLE001 - as in `is_valid`
+            return []
+        return [
+            Mismatch(
+                tuple(step for step in error.instance_path if isinstance(step, str)),
+                str(error.schema_path[-1]) if error.schema_path else "",
+                error.message,
+            )
+            for error in found
+        ]
+
+
+class Mismatch(NamedTuple):
+    """Where and why a value does not satisfy a schema."""
+
+    names: tuple[str, ...]  # of the members that lead there; elements of arrays are looked through
+    keyword: str
+    reason: str  # without the value
 
 
 def validator(schema: Schema) -> Validator:

@@ -10,11 +10,12 @@ Its schema is `schemas/config.schema.json`; `read_config` reads it.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from louver.catalogue.hosts import Host
 from louver.core.json import digest
+from louver.core.nearest import instead
 from louver.errors import InvalidConfig
 from louver.limits import AUDIT_DAYS
 from louver.protocol.names import ARGUMENT
@@ -121,7 +122,17 @@ class Config:
         return cls((UpstreamConfig(COMMAND_LINE_SERVER, "stdio", command=tuple(command), env=dict(environ)),))
 
     @classmethod
-    def from_url(cls, url: str) -> Config:
+    def from_url(cls, url: str, headers: Mapping[str, str] | None = None) -> Config:
         if not is_url(url):
             raise InvalidConfig("expected a URL that begins with http:// or https://")
-        return cls((UpstreamConfig(COMMAND_LINE_SERVER, "http", url=url),))
+        return cls((UpstreamConfig(COMMAND_LINE_SERVER, "http", url=url, headers=headers or {}),))
+
+    def only(self, name: str | None) -> Config:
+        """The configuration with just the named server; all of it if `name` is `None`."""
+        if name is None:
+            return self
+        upstreams = tuple(each for each in self.upstreams if each.name == name)
+        if not upstreams:
+            names = [each.name for each in self.upstreams]
+            raise InvalidConfig(f"there is no server {name[:80]!r} in the configuration: {instead(name, names)}")
+        return replace(self, upstreams=upstreams)

@@ -23,11 +23,13 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigFile:
-    def __init__(self, path: Path, environ: Mapping[str, str] = os.environ) -> None:
-        self._path, self._environ = path, environ
+    """The file; with `server`, only this one of its servers."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str] = os.environ, *, server: str | None = None) -> None:
+        self._path, self._environ, self._server = path, environ, server
         self._policies: list[Path] = []
         before = _stamp(path)
-        self._current = read_config(path, environ)
+        self._current = read_config(path, environ).only(server)
         self._policies = self._policy_files()
         self._stamps = [before, *map(_stamp, self._policies)]
 
@@ -43,7 +45,7 @@ class ConfigFile:
         self._stamps = stamps
         try:
             # A pipe was read to its end at the start.
-            config = read_config(self._path, self._environ, trusted)
+            config = read_config(self._path, self._environ, trusted).only(self._server)
         except (InvalidConfig, InvalidPolicy) as error:
             logger.error("the configuration stays as it was: %s", error)
             return False

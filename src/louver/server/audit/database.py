@@ -5,17 +5,22 @@ A new file is built under another name and linked into place, so that no process
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import secrets
 import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
+from louver.core.json import canonical
 from louver.errors import AuditFailed, InvalidInput
 from louver.limits import AUDIT_BUSY_S
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from louver.catalogue.policy.principal import Principal
 
 _APPLICATION_ID: Final = 0x4C565241  # the `application_id` of such a file, "LVRA"
 
@@ -61,6 +66,11 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 def read_key(database: sqlite3.Connection) -> bytes:
     (key,) = database.execute("SELECT key FROM about").fetchone()
     return key
+
+
+def principal_digest(key: bytes, principal: Principal) -> str:
+    """A principal's name in a file: a digest by the file's key, against which its readers can test guesses."""
+    return hmac.digest(key, canonical([principal.subject, principal.client]), hashlib.sha256).hex()[:32]
 
 
 def failure_reason(error: OSError | sqlite3.Error) -> str:

@@ -7,8 +7,9 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.policy.audit_record import Record, moment
+from louver.catalogue.policy.principal import Principal
 from louver.errors import InvalidInput
-from louver.server.audit.database import failure_reason, open_for_reading
+from louver.server.audit.database import failure_reason, open_for_reading, principal_digest, read_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,31 +20,34 @@ Total = dict[str, Any]  # a total, as a JSON object
 _OUTCOMES: Final = ", ".join(
     f"sum(outcome = '{outcome}') AS {outcome}" for outcome in ("answered", "refused", "withheld", "error")
 )
+_WANTED: Final = "time >= :since AND (:principal IS NULL OR principal = :principal)"
 _BY_TOOL: Final = f"""
 SELECT server, tool, count(*) AS calls, {_OUTCOMES}, count(DISTINCT principal) AS principals, max(time) AS last
-FROM records WHERE time >= ? GROUP BY server, tool ORDER BY calls DESC, server, tool
+FROM records WHERE {_WANTED} GROUP BY server, tool ORDER BY calls DESC, server, tool
 """
 _BY_PRINCIPAL: Final = f"""
 SELECT principal, count(*) AS calls, {_OUTCOMES}, count(DISTINCT server || char(0) || tool) AS tools, max(time) AS last
-FROM records WHERE time >= ? GROUP BY principal ORDER BY calls DESC, principal
+FROM records WHERE {_WANTED} GROUP BY principal ORDER BY calls DESC, principal
 """
-_BY_FIELD: Final = """
+_BY_FIELD: Final = f"""
 SELECT server, tool, path AS field, count(*) AS calls, count(DISTINCT principal) AS principals, max(time) AS last
-FROM records JOIN fields ON record = number WHERE time >= ? AND outcome = 'answered'
+FROM records JOIN fields ON record = number WHERE {_WANTED} AND outcome = 'answered'
 GROUP BY server, tool, path ORDER BY calls DESC, server, tool, path
 """
-_RECORDS: Final = """
+_RECORDS: Final = f"""
 SELECT *, (SELECT json_group_array(path) FROM (SELECT path FROM fields WHERE record = number ORDER BY path)) AS fields
-FROM records WHERE time >= ? ORDER BY time, number
+FROM records WHERE {_WANTED} ORDER BY time, number
 """
 
 
 class AuditReport:
-    """The records of one file since a time in seconds since the epoch."""
+    """The records of one file since a time in seconds since the epoch; of one principal, by itself or its digest."""
 
-    def __init__(self, file: Path, since: float = 0.0) -> None:
+    def __init__(self, file: Path, since: float = 0.0, principal: Principal | str | None = None) -> None:
         self._database = open_for_reading(file)
-        self._since = since
+        if isinstance(principal, Principal):
+            principal = principal_digest(self._key(), principal)
+        self._wanted = {"since": since, "principal": principal}
 
     def close(self) -> None:
         self._database.close()
@@ -63,14 +67,25 @@ class AuditReport:
             row["fields"] = tuple(json.loads(row["fields"]))
             yield Record(**row)
 
+    def _key(self) -> bytes:
+        try:
+            return read_key(self._database)
+        except sqlite3.Error as error:
+            self._database.close()
+            raise _unreadable(error) from None
+
     def _totals(self, question: str) -> list[Total]:
         return [{**row, "last": moment(row["last"])} for row in self._rows(question)]
 
     def _rows(self, query: str) -> Iterator[Total]:
         try:
-            cursor = self._database.execute(query, (self._since,))
+            cursor = self._database.execute(query, self._wanted)
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
         except sqlite3.Error as error:
-            raise InvalidInput(f"audit records cannot be read: {failure_reason(error)}") from None
+            raise _unreadable(error) from None
+
+
+def _unreadable(error: sqlite3.Error) -> InvalidInput:
+    return InvalidInput(f"audit records cannot be read: {failure_reason(error)}")

@@ -5,8 +5,6 @@ Concurrent records share one transaction in one thread, so that many calls wait 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 import os
 import sqlite3
@@ -19,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import CapacityLimiter
 
 from louver.concurrency.offload import run_cancellable
-from louver.core.json import canonical
 from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS, AUDIT_SWEPT_S
-from louver.server.audit.database import failure_reason, open_for_writing, read_key
+from louver.server.audit.database import failure_reason, open_for_writing, principal_digest, read_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,8 +77,7 @@ class AuditWriter:
             raise AuditFailed(message) from None
 
     def principal_digest(self, principal: Principal) -> str:
-        """A principal's name in this file: a digest by the file's key, against which its readers can test guesses."""
-        return hmac.digest(self._key, canonical([principal.subject, principal.client]), hashlib.sha256).hex()[:32]
+        return principal_digest(self._key, principal)
 
     async def write(self, record: Record) -> None:
         """Write a record and wait until it is durable; raise AuditFailed if it is not."""
