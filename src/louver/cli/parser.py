@@ -59,7 +59,6 @@ class Parser(argparse.ArgumentParser):
         group.add_argument("--url", help="the URL of the server")
         group.add_argument(
             "--header",
-            dest="headers",
             metavar="NAME=VALUE",
             action="append",
             default=[],
@@ -92,7 +91,7 @@ class Parser(argparse.ArgumentParser):
         if command == []:
             self.error("a command is missing after '--', for example: -- npx -y some-server")
         for option, needed in (("--header", "--url"), ("--token", "--url"), ("--server", "--config")):
-            if values["headers" if option == "--header" else option[2:]] and needed not in named:
+            if values[option[2:]] and needed not in named:
                 self.error(f"{option} goes with {needed}")
 
     # The library declares two more signatures, which differ only in types.
@@ -106,8 +105,8 @@ class Parser(argparse.ArgumentParser):
             super().error(self._unknown(unknown))
         if extra and self.trailing is None:
             super().error("there is a word too many")
-        if extra:
-            getattr(parsed, self.trailing or "").extend(extra)
+        if self.trailing is not None:
+            getattr(parsed, self.trailing).extend(extra)
         return parsed, []
 
     def error(self, message: str) -> NoReturn:

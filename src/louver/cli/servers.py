@@ -103,7 +103,7 @@ def _programs() -> set[str]:
 def _headers(arguments: Namespace) -> dict[str, str]:
     """The headers of `--header` and `--token`; an error quotes no value."""
     headers: dict[str, str] = {}
-    for text in arguments.headers:
+    for text in arguments.header:
         name, separator, value = text.partition("=")
         if not separator or not _HEADER_NAME.fullmatch(name):
             raise InvalidInput("--header takes NAME=VALUE, for example X-Tenant=acme")

@@ -50,7 +50,7 @@ def test_zsh_gets_a_function_that_knows_every_command():
     out = louver("completion", "zsh").stdout
     assert out.startswith("#compdef louver\n")
     _, commands = build_parser()
-    assert all(f"    {name}:" in out for name in commands)
+    assert all(f"{name}:" in out for name in commands)
 
 
 def test_another_shell_is_refused():

@@ -105,14 +105,15 @@ async def _run(server: UpstreamConfig, call: _Call, *, as_json: bool) -> int:
 
 async def _result(client: Client, call: _Call) -> dict[str, Any] | MCPError | LouverError:
     """The answer as received. Errors are returned: raised here, they would leave the client in an exception group."""
-    wire = Wire(client)
+    wire, tools = Wire(client), dict[str, dict[str, Any]]()
     try:
         tools = await wire.tools()
         schema = tools[call.tool].get("inputSchema") if call.tool in tools else None
         result = await wire.call(call.tool, tool_arguments.typed(call.texts, call.given, schema), call.meta)
     except (MCPError, LouverError) as error:
-        return error
-    if call.tool not in tools and result.get("isError"):
+        result = error
+    is_refused = not isinstance(result, dict) or bool(result.get("isError"))
+    if is_refused and tools and call.tool not in tools:
         terminal.print_stderr(f"the server lists no tool {call.tool!r}{did_you_mean(call.tool, tools)}")
     return result
 
