@@ -19,8 +19,10 @@ from louver.errors import InvalidPolicy
 from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.clients.client import GatewayClient as Served
 from louver.gateway.config.read import read_config
+from louver.gateway.upstream.list_cache import ListCache
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.policy_guard import Guard
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.raw import Visible
 from policy.behind import ADMIN, RULES, inside, leaks, policy
@@ -101,6 +103,43 @@ async def test_a_caller_who_meets_no_rule_is_served_as_if_there_was_no_tool(tmp_
                 await wire.call(name)
             errors.append(refused.value.error)
         assert errors[0] == errors[1]
+
+
+async def test_a_hidden_tool_is_looked_for_as_long_as_one_that_there_is_not(tmp_path):
+    """PRIVACY.md, P8: the time that a refusal takes tells nothing."""
+    rules = {"open": RULES, "hidden": RULES[:1]}
+    path = tmp_path / "it.policy.json"
+    path.write_text(json.dumps({"version": "1", "tools": {name: {"rules": each} for name, each in rules.items()}}))
+    guard, session = Guard(PolicyEnforcer("it", Policy.read(path))), Listed("open", "hidden")
+
+    async def answer(turn, params):
+        return {"content": []}
+
+    async def call(name):
+        return await guard.send(session, TURN, "tools/call", {"name": name}, answer)
+
+    await call("open")
+    for name in ("hidden", "missing", "hidden", "missing"):
+        before = session.asked
+        with pytest.raises(JsonRpcError, match="Unknown tool"):
+            await call(name)
+        assert session.asked == before + 1
+    before = session.asked
+    await call("open")
+    assert session.asked == before
+
+
+class Listed:
+    """The session of a server that has these tools; it counts how often it is asked for them."""
+
+    def __init__(self, *names):
+        self.lists = ListCache()
+        self.asked = 0
+        self._names = names
+
+    async def tools(self):
+        self.asked += 1
+        return [{"name": name, "inputSchema": {"type": "object"}} for name in self._names]
 
 
 async def test_fields_are_masked_and_hashed_with_their_schema(tmp_path):
