@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from contextlib import ExitStack
 
 import anyio
 import pytest
 from mcp import Client, MCPError
 
 from fixtures.tattled import SECRET
-from gateway.raw import SOON_S
+from gateway.gateways import LOUVER
+from gateway.raw import SOON_S, raw
 from gateway.served import config, fixture, serving
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY
@@ -103,6 +105,21 @@ async def test_a_caller_who_meets_no_rule_is_served_as_if_there_was_no_tool(tmp_
                 await wire.call(name)
             errors.append(refused.value.error)
         assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("kind", ["http", "stdio"])
+async def test_a_request_without_an_id_reaches_no_server(tmp_path, kind):
+    """Ours: to JSON-RPC it is a notification, but a server may serve it, and no rule on calls has been looked at."""
+    options = config(tmp_path, {"it": fixture("faulty")})
+    with ExitStack() as stack:
+        target = stack.enter_context(serving(*options)).url if kind == "http" else [*LOUVER, *options]
+        async with raw(target) as client:
+            await client.notify("tools/call", name="echo", arguments={})
+            await client.notify("notifications/x")
+            # Notifications keep their order.
+            assert len((await client.call("wait_for", seen="notifications/x"))["seen"]) == 1
+            calls = (await client.call("wait_for", seen="tools/call"))["seen"]
+            assert {call["params"]["name"] for call in calls} == {"wait_for"}
 
 
 async def test_a_hidden_tool_is_looked_for_as_long_as_one_that_there_is_not(tmp_path):
