@@ -390,7 +390,8 @@ async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     """2026-07-28, "Mcp-Param": the SDK refuses what does not fit."""
     region = {"type": "string", "x-mcp-header": "Region"}
     gateway = served()
-    gateway._use_schemas({"tool": {"type": "object", "properties": {"region": region}}}.get)
+    schemas = {"tool": {"type": "object", "properties": {"region": region}}}
+    gateway._pipeline.input_schema = lambda tool, _principal: schemas.get(tool)
     heard = await post(McpEndpoint(gateway), body(arguments={"region": "eu"}), {"mcp-param-region": said})
     assert (heard.status, "error" in json.loads(heard.body)) == ((200, False) if said == "eu" else (400, True))
 

@@ -532,7 +532,7 @@ async def test_notifications_of_one_client_are_forwarded_in_order_and_bounded(an
         asyncio.create_task(
             send(
                 app,
-                {"jsonrpc": "2.0", "method": "x/y", "params": {"n": number}},
+                {"jsonrpc": "2.0", "method": "notifications/x", "params": {"n": number}},
                 session=session,
                 heard=each,
                 **{IDENTITY: ANN},
@@ -543,7 +543,8 @@ async def test_notifications_of_one_client_are_forwarded_in_order_and_bounded(an
     await heard[3].began.wait()
     await turns()
     assert ([each.status for each in heard], taken) == ([202, 202, 202, 429], [0])
-    note = asyncio.create_task(send(app, {"jsonrpc": "2.0", "method": "x/y"}, session=other, **{IDENTITY: BOB}))
+    message = {"jsonrpc": "2.0", "method": "notifications/x"}
+    note = asyncio.create_task(send(app, message, session=other, **{IDENTITY: BOB}))
     go_on.set()
     assert (await note).status == 202
     await asyncio.gather(*sent)

@@ -47,7 +47,7 @@ from louver.protocol.mcp import (
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from starlette.types import Receive, Scope, Send
 
@@ -222,18 +222,16 @@ class McpEndpoint:
             raise JsonRpcError(HEADER_MISMATCH, f"{repeated} header appears more than once")
         version = check_envelope(message, headers)
         if message["method"] == "tools/call":
-            self._check_arguments(message["params"], headers)
+            self._check_arguments(message["params"], exchange)
         return version
 
-    def _check_arguments(self, params: dict[str, Any], headers: Mapping[str, str]) -> None:
-        """Refuse a call whose headers differ from the arguments that they repeat."""
-        arguments = members(params.get("arguments"))
-        if not arguments and not any(header.startswith(PARAM_HEADER_PREFIX) for header in headers):
+    def _check_arguments(self, params: dict[str, Any], exchange: HttpExchange) -> None:
+        """Refuse a call whose headers differ from the arguments that they repeat, by what its caller was listed."""
+        arguments, name = members(params.get("arguments")), params.get("name")
+        if not arguments and not any(header.startswith(PARAM_HEADER_PREFIX) for header in exchange.headers):
             return
-        name, find = params.get("name"), self._gateway.find_schema
-        if find is None or not isinstance(name, str) or (schema := find(name)) is None:
-            return
-        if (mismatch := param_mismatch(schema, arguments, headers)) is not None:
+        schema = self._gateway.input_schema(name, exchange.identity.principal) if isinstance(name, str) else None
+        if schema is not None and (mismatch := param_mismatch(schema, arguments, exchange.headers)) is not None:
             raise JsonRpcError(HEADER_MISMATCH, mismatch)
 
 

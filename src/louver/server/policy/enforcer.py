@@ -162,7 +162,7 @@ class PolicyEnforcer(VisibleTools):
         )
         if output is not None and record.is_wanted:
             record.fields = len(fields_of(output.value, seen.names))
-        if seen.visibility.is_whole:
+        if listed.visibility.is_whole:
             whole = {"structuredContent": structured} if "structuredContent" in raw_result else {}
             return {**shown, **whole, "content": self.covered_blocks(raw_result)}
         if output is None or (text is not None and not in_text and not seen.visibility.allows(text)):
