@@ -300,7 +300,7 @@ MAX_CLIENT_DEPTH = 128
 """Nesting of a client's message, in levels."""
 
 MAX_TELLING_BYTES = 1024
-"""Bytes at both ends of a message that is too long; they are kept to identify it."""
+"""Bytes at both ends of a message that is too long, or no message; they are looked at to identify it."""
 
 MAX_UPSTREAM_CONTAINERS = 1_000_000
 """Arrays and objects in an upstream's message. 8 MB of `[],` become 200 MB of lists."""
