@@ -273,6 +273,10 @@ connection is closed."""
 MIN_BODY_RATE = 1024
 """Slowest body of a client after `CLIENT_SILENCE_S`, in bytes a second: a modem is faster, and Apache asks for 500."""
 
+MAX_SMALL_CHUNKS = 1000
+MIN_CHUNK_BYTES = 64
+"""Chunks of a client's body; further ones have at least so many bytes on average. Each takes some 5 µs to read."""
+
 WATCH_AFTER_S = 0.05
 """Work on a request after which the gateway watches for a disconnect of its client, in seconds."""
 

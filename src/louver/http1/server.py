@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import h11
 
 from louver.http1.fast_heads import PlainHeads, plain_request
-from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD, MIN_BODY_RATE
+from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD, MAX_SMALL_CHUNKS, MIN_BODY_RATE, MIN_CHUNK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -61,6 +61,8 @@ class PlainFirstProtocol(asyncio.Protocol):
         # Missing bytes of a plain request's body, the parser of any other request, and bytes after it.
         self._body_left = 0
         self._parser: h11.Connection | None = None
+        # The chunks of that request's body, and the bytes in them.
+        self._chunks = self._chunked = 0
         self._pipelined = b""
         self.is_paused = False
         self.writable = asyncio.Event()
@@ -185,6 +187,7 @@ class PlainFirstProtocol(asyncio.Protocol):
                 if isinstance(event, h11.Request):
                     self._begin_parsed(event, parser)
                 elif isinstance(event, h11.Data):
+                    self._count_chunk(event)
                     self._take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
                     self._parser, self._pipelined = None, parser.trailing_data[0]
@@ -207,9 +210,17 @@ class PlainFirstProtocol(asyncio.Protocol):
             raise h11.RemoteProtocolError("a tunnel, or two lengths")
         version = request.http_version.decode("ascii")
         cycle = self._start_request(request.method.decode("ascii"), request.target, headers, version)
+        self._chunks = self._chunked = 0
         cycle.awaits_continue = parser.they_are_waiting_for_100_continue
         connection = b",".join(value for name, value in headers if name == b"connection")
         cycle.keep_alive = version == "1.1" and b"close" not in _words(connection)
+
+    def _count_chunk(self, data: h11.Data) -> None:
+        """Refuse a body in small chunks, whether or not anybody reads it."""
+        self._chunks += data.chunk_start
+        self._chunked += len(data.data)
+        if self._chunks > MAX_SMALL_CHUNKS + self._chunked // MIN_CHUNK_BYTES:
+            raise h11.RemoteProtocolError("too many small chunks")
 
     def _take(self, data: bytes) -> None:
         """Take in a part of the body; after the response it is dropped."""
