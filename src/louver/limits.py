@@ -238,6 +238,9 @@ MAX_CLIENT_CONNECTIONS = 20_000
 """Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.
 One principal, or one address without tokens, has at most half of them with open requests."""
 
+EVICTED_SHARE = 64
+"""Part of the connections of clients of which idle ones are closed together, so that a burst of clients costs one look at all."""
+
 MAX_PEER_SESSIONS = 1000
 """Sessions of 2025-11-25 of one principal, or of one address without tokens: programs that crash each leave one."""
 

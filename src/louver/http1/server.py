@@ -13,6 +13,7 @@ import logging
 import re
 from collections import Counter
 from functools import lru_cache
+from heapq import nsmallest
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
@@ -20,7 +21,14 @@ from urllib.parse import unquote
 import h11
 
 from louver.http1.fast_heads import PlainHeads, plain_request
-from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD, MAX_SMALL_CHUNKS, MIN_BODY_RATE, MIN_CHUNK_BYTES
+from louver.limits import (
+    CLIENT_SILENCE_S,
+    EVICTED_SHARE,
+    MAX_HTTP_HEAD,
+    MAX_SMALL_CHUNKS,
+    MIN_BODY_RATE,
+    MIN_CHUNK_BYTES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -298,16 +306,17 @@ class PlainFirstProtocol(asyncio.Protocol):
 
 
 def _evict_idle(connections: set[PlainFirstProtocol]) -> bool:
-    """Close an idle connection, the oldest of the address that has most of them; `False` if there is none."""
+    """Close idle connections, of the addresses that have most of them the oldest; `False` if there is none."""
     idle = [each for each in connections if each.is_idle]
-    if not idle:
-        return False
-    ((busiest, _),) = Counter(each.host for each in idle).most_common(1)
-    oldest = min((each for each in idle if each.host == busiest), key=lambda each: each.idle_since)
-    # Now, not when its end is noticed: the next client of a burst needs another place.
-    connections.discard(oldest)
-    oldest.transport.abort()
-    return True
+    by_host = Counter(each.host for each in idle)
+    # Several: looking at all of them for each client of a burst takes longer than serving it does.
+    number = max(1, len(connections) // EVICTED_SHARE)
+    evicted = nsmallest(number, idle, key=lambda each: (-by_host[each.host], each.idle_since))
+    for each in evicted:
+        # Now, not when its end is noticed: the next client of a burst needs another place.
+        connections.discard(each)
+        each.transport.abort()
+    return bool(evicted)
 
 
 def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:
