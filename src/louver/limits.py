@@ -239,7 +239,7 @@ MAX_CLIENT_CONNECTIONS = 20_000
 One principal, or one address without tokens, has at most half of them with open requests."""
 
 EVICTED_SHARE = 64
-"""Part of the connections of clients of which idle ones are closed together, so that a burst of clients costs one look at all."""
+"""One in so many connections of clients is closed if it is idle and a burst finds no room: looking takes long."""
 
 MAX_PEER_SESSIONS = 1000
 """Sessions of 2025-11-25 of one principal, or of one address without tokens: programs that crash each leave one."""
@@ -399,7 +399,8 @@ MAX_SUMMARY = 200
 """Longest summary of a tool in a list without its description, in code points: a long sentence."""
 
 MAX_URI_BYTES = 8 * 1024
-"""Longest URI of ours that is parsed, in bytes: room for `MAX_TOOLS_READ` long names, or many paths."""
+"""Longest URI of ours that is parsed, in bytes: room for `MAX_TOOLS_READ` long names, or many paths. Longest URI of
+any other resource that is watched, remembered or matched against templates, in characters."""
 
 MAX_TASKS = 10_000
 """Tasks of several servers with a known owner. For an older task the servers are asked."""
