@@ -253,6 +253,12 @@ MAX_PEER_LISTENERS = 128
 MAX_PEER_BODY_BYTES = 64 * 1024 * 1024
 """Bytes of unfinished bodies of one such client: 16 of the largest messages at once."""
 
+MAX_PEER_UNANSWERED_BYTES = 32 * 1024 * 1024
+"""Bytes of unanswered requests of one such client: 8 of the largest, which take 13 times as much once they are read."""
+
+MAX_OPENING_BYTES = 16 * 1024
+"""Largest `initialize`, in bytes. It is kept as long as its session, and hosts send some 500 bytes."""
+
 RETRY_LATER_S = 1
 """When a client that is over its budget should try again, in whole seconds."""
 
