@@ -353,9 +353,15 @@ MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
 MAX_UPSTREAM_QUESTIONS = 200
 """Requests of an upstream until their answers are sent, one for each of `MAX_SESSIONS`; further ones get no answer."""
 
+MAX_PEER_QUESTIONS = MAX_UPSTREAM_QUESTIONS // 2
+"""Requests of an upstream that one principal, or address, has not answered: the others are asked meanwhile."""
+
 MAX_UPSTREAM_CONNECTIONS = 400
 MAX_UPSTREAM_IDLE = 100
 """Connections to one HTTP upstream, two for each of `MAX_SESSIONS`, and unused ones among them. Over it calls fail."""
+
+MAX_PEER_CALLS = MAX_UPSTREAM_CONNECTIONS // 2
+"""Calls of one HTTP upstream by one principal, or address, each over a connection: the others need some too."""
 
 MAX_UPSTREAM_SENDS = 16
 """Messages without an answer that an HTTP upstream gets at once, each over a connection; further ones wait."""

@@ -155,7 +155,7 @@ def modern_client(request: Request) -> GatewayClient:
     identity = ClientIdentity(request.revision, members(info), members(capabilities))
     # Over stdio there is only one host.
     owner = _STDIO_OWNER if request.address is None else request.identity.key
-    client = GatewayClient(request.revision, identity, owner=owner)
+    client = GatewayClient(request.revision, identity, owner=owner, peer=request.peer)
     client.log_level = meta.get(LOG_LEVEL_META_KEY)
     return client
 
