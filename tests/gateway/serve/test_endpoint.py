@@ -443,6 +443,31 @@ async def test_one_client_has_so_many_open_requests(monkeypatch):
     assert (await post(app, body())).status == 200
 
 
+async def test_the_unanswered_requests_of_one_client_have_so_many_bytes(monkeypatch):
+    """Ours: `MAX_PEER_UNANSWERED_BYTES`; 12 calls of 2 MB that an upstream did not answer took 330 MB."""
+    monkeypatch.setattr(endpoint, "MAX_PEER_UNANSWERED_BYTES", 2 * len(body()))
+    begun, go_on, count = asyncio.Event(), asyncio.Event(), 0
+
+    async def waits(_request, _call_next):
+        nonlocal count
+        count += 1
+        if count == 2:
+            begun.set()
+        await go_on.wait()
+        return dict(RESULT)
+
+    app = McpEndpoint(served(waits))
+    calls = [asyncio.create_task(post(app, body())) for _ in range(2)]
+    await begun.wait()
+    refused = await post(app, body())
+    assert (refused.status, dict(refused.sent[0]["headers"])[b"retry-after"]) == (429, b"1")
+    calls.append(asyncio.create_task(post(app, body(), client=("127.0.0.8", 1))))
+    go_on.set()
+    assert [each.status for each in await asyncio.gather(*calls)] == [200] * 3
+    assert (await post(app, body())).status == 200
+    assert len(app._unanswered) == 0
+
+
 async def test_the_unfinished_bodies_of_one_client_are_bounded(monkeypatch):
     """Ours: `MAX_PEER_BODY_BYTES`; what is whole at once does not count."""
     content = body(arguments={"text": "x" * 1000})

@@ -34,7 +34,7 @@ from louver.jsonrpc.errors import (
     UNSUPPORTED_PROTOCOL_VERSION,
     JsonRpcError,
 )
-from louver.limits import MAX_PEER_BODY_BYTES, MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
+from louver.limits import MAX_PEER_BODY_BYTES, MAX_PEER_UNANSWERED_BYTES, MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
 from louver.protocol.headers import param_mismatch
 from louver.protocol.mcp import (
     HANDSHAKE_VERSIONS,
@@ -84,6 +84,7 @@ class McpEndpoint:
         self._sessions = HttpSessions(gateway.answer, gateway.audience)
         self._requests = BudgetByKey(client_connections() // 2)
         self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
+        self._unanswered = BudgetByKey(MAX_PEER_UNANSWERED_BYTES)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -114,6 +115,8 @@ class McpEndpoint:
                 await self._serve_modern(exchange)
         finally:
             self._requests.give_back(exchange.peer)
+            if exchange.size:
+                self._unanswered.give_back(exchange.peer, exchange.size)
 
     def _refused(self, exchange: HttpExchange) -> tuple[int, str] | None:
         headers = exchange.headers
@@ -141,6 +144,10 @@ class McpEndpoint:
         if body is None:
             await exchange.respond_text(413, "Request body too large")
             return None
+        if not self._unanswered.take(exchange.peer, len(body)):
+            await exchange.refuse_for_now(429, "Too many bytes of unanswered requests of one client")
+            return None
+        exchange.size = len(body)
         try:
             return inbound.read(body)
         except JsonRpcError as error:
