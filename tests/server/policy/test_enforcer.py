@@ -415,6 +415,16 @@ def test_what_is_let_through_has_no_meta_of_the_servers_own(policed):
     }
 
 
+def test_of_a_resource_only_what_is_covered_is_sent(policed):
+    """PRIVACY.md, P2: what a server adds to a read can be of another address."""
+    contents = [{"uri": "file:///open", "text": "open"}, {"uri": "file:///private", "text": SECRET}]
+    said = {"related": contents[1:], "text": SECRET, "ttlMs": 5, "resultType": "complete"}
+    read = policed(resources=["file:///open"]).visible_result
+    kept = {"ttlMs": 5, "resultType": "complete"}
+    assert read(Raw({**said, "contents": contents}), CallRecord()).value == {**kept, "contents": contents[:1]}
+    assert read(Raw(said), CallRecord()).value == kept
+
+
 @pytest.mark.parametrize(
     ("method", "params", "shown"),
     [
