@@ -600,6 +600,9 @@ MAX_INTROSPECTED = 10_000
 MAX_INTROSPECTIONS = 16
 """Cached introspection results, and requests at once; others wait. Any client can send tokens."""
 
+MAX_ADDRESS_INTROSPECTIONS = 4 * MAX_INTROSPECTIONS
+"""Unknown tokens of one address that are checked or wait for that: other addresses wait for four answers at most."""
+
 MAX_CHECKS = 100_000
 MAX_CHECKS_A_PART = 50
 """Schema checks of an answer that a client reads, 3 s in Python, plus so many for each part. Over it: shape only."""
