@@ -414,6 +414,12 @@ MAX_URI_BYTES = 8 * 1024
 """Longest URI of ours that is parsed, in bytes: room for `MAX_TOOLS_READ` long names, or many paths. Longest URI of
 any other resource that is watched, remembered or matched against templates, in characters."""
 
+MAX_PEER_TASKS = 1000
+"""Tasks at one upstream that are bound to one client, and that it may read: hosts have a few at a time."""
+
+MAX_TASK_PEERS = 1000
+"""Clients of one upstream with bound tasks; of more, those that made one last."""
+
 MAX_TASKS = 10_000
 """Tasks of several servers with a known owner. For an older task the servers are asked."""
 

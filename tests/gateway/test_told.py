@@ -255,6 +255,25 @@ async def test_what_is_of_one_request_is_told_to_nobody_where_it_can_be_of_sever
     assert (ann.notes, bob.notes) == ([said], [])
 
 
+async def test_the_status_of_a_task_is_told_to_its_maker_alone(server, upstream):
+    """MCP 2025-11-25, tasks: whoever else has the one open call must not hear of it."""
+    said = ("notifications/tasks/status", {"taskId": "of ann", "status": "completed"})
+    ann, bob = Hearing("ann"), Hearing("bob")
+    ann.peer, bob.peer = "ann", "bob"
+    session = await upstream.session(ann)
+    await upstream.session(bob)
+    upstream.tasks.bind("ann", "tools/call", {"task": {"taskId": "of ann"}})
+    server.gate.clear()
+    turn = Calling(bob)
+    asking = asyncio.create_task(session.call(turn, "tools/list", {}))
+    async with asyncio.timeout(5):
+        await server.is_asked.wait()
+    await session.on_notification(*said)
+    server.gate.set()
+    await asking
+    assert (ann.notes, bob.notes, turn.notes) == ([said], [], [])
+
+
 async def test_what_is_of_one_request_is_told_to_the_one_that_has_one_open(server, upstream):
     """Likewise: there it can be told."""
     ann, bob = Hearing("ann"), Hearing("bob")

@@ -32,6 +32,7 @@ from louver.gateway.upstream.negotiation import ClientIdentity, Negotiation, neg
 from louver.gateway.upstream.notifications import Notifications
 from louver.gateway.upstream.result_checks import check_result
 from louver.gateway.upstream.subscriptions import Subscriptions
+from louver.gateway.upstream.task_bindings import TaskBindings
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.jsonrpc.errors import HEADER_MISMATCH, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
 from louver.limits import MAX_PEER_QUESTIONS, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
@@ -64,12 +65,14 @@ class Session:
         on_list_changed: Callable[[str], None],  # called for each `list_changed`: other sessions may get none
         tool_pins: ToolPins,
         guard: Guard | None = None,
-        peer_questions: BudgetByKey | None = None,  # open requests by client, for all sessions of the upstream
+        # For all sessions of the upstream: open requests by client, and whose the tasks are.
+        peer_questions: BudgetByKey | None = None,
+        tasks: TaskBindings | None = None,
     ) -> None:
         self.lists = ListCache()
         self._in_flight = InFlight()
         self._guard = guard
-        self._peer_questions = peer_questions or BudgetByKey(MAX_PEER_QUESTIONS)
+        self._peer_questions = BudgetByKey(MAX_PEER_QUESTIONS) if peer_questions is None else peer_questions
         self._name = name
         self._subscribers = subscribers
         self._make_transport = make_transport
@@ -79,7 +82,14 @@ class Session:
         self._on_ended = on_ended
         self._on_list_changed = on_list_changed
         self._notifications = Notifications(
-            name, subscribers, self._in_flight, publish, self._handle_list_changed, self._default_level, guard
+            name,
+            subscribers,
+            self._in_flight,
+            publish,
+            self._handle_list_changed,
+            self._default_level,
+            guard,
+            tasks or TaskBindings(),
         )
         self._tool_pins = tool_pins
         self._blocked: set[str] = set()

@@ -31,6 +31,7 @@ from louver.gateway.upstream.list_cache import change_notifications
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
+from louver.gateway.upstream.task_bindings import TaskBindings
 from louver.gateway.upstream.tool_pins import ToolPins
 from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_CATALOGUES, MAX_PEER_QUESTIONS, MAX_PEER_UPSTREAM_SESSIONS, MAX_SESSIONS, UNUSED_S
@@ -108,6 +109,7 @@ class Upstream:
         self._backoff = ConnectBackoff(name)
         self._closing_tasks = BackgroundTasks(logger)
         self._peer_questions = BudgetByKey(MAX_PEER_QUESTIONS)
+        self.tasks = TaskBindings()
         self._reconnector = Reconnector(self._waiting_clients, lambda: self._backoff.wait_s, self._reconnect)
         self._is_closed = False
 
@@ -358,6 +360,7 @@ class Upstream:
             self._tool_pins,
             self.guard,
             self._peer_questions,
+            self.tasks,
         )
         try:
             await session.open()
