@@ -1,4 +1,4 @@
-"""Bindings of tasks to the clients that made them: no other client reads, cancels, lists or hears of an upstream's task.
+"""Bindings of tasks to the clients that made them: others can neither read, cancel nor list them, nor hear of them.
 
 Source: MCP 2025-11-25, "Tasks": receivers bind tasks to the authorization context of their request.
 """
